@@ -1,4 +1,4 @@
-//! The source files of `macros`, included as modules: only a compiler can call the attributes themselves.
+//! The source files of `macros`, included as modules, because only a compiler can call the attributes themselves.
 
 extern crate proc_macro;
 

@@ -15,7 +15,7 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); \
 4 the precondition does not hold (kick: the lock has no hold with that token); 5 the lock store cannot be reached. `run` has its own: see `run --help`.";
 
-/// Shows the holders and waiters of the locks of auto-mutex, and breaks a hold.
+/// Shows the holders and waiters of the locks of auto-mutex, and breaks holds.
 #[derive(Debug, Parser)]
 #[command(name = "auto-mutex", version, after_help = EXIT_CODES, max_term_width = 100)]
 #[command(arg_required_else_help = true)]
@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 /// The options of every command.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
-    /// The URL of the lock store. Better set AUTO_MUTEX_URL instead: every user of the machine can read command lines
+    /// The URL of the lock store. Prefer AUTO_MUTEX_URL, because every user of the machine can read command lines
     #[arg(
         long,
         env = "AUTO_MUTEX_URL",
@@ -49,7 +49,7 @@ pub(crate) struct Global {
 /// The namespace of the names that a command takes or lists.
 #[derive(Debug, Args)]
 pub(crate) struct Within {
-    /// The namespace of the programs. A name that begins with it is a whole one, except for `run`
+    /// The namespace of the programs. A name that begins with it is complete, except for `run`
     #[arg(
         long,
         env = "AUTO_MUTEX_NAMESPACE",
@@ -64,7 +64,7 @@ impl Within {
         self.namespace.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// The whole name of the lock that programs with this namespace call `name`.
+    /// The complete name of the lock that programs in this namespace call `name`.
     pub(crate) fn name(&self, name: &str) -> String {
         let prefix = self.namespace().map(prefix).unwrap_or_default();
         match name.starts_with(&prefix) {
@@ -92,7 +92,7 @@ pub(crate) enum Format {
     Table,
     /// One JSON document
     Json,
-    /// One JSON document a line
+    /// One JSON document per line
     Jsonl,
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show everything about one lock: its holders and its waiters
     Show(Show),
-    /// Explain a wait: follow the chain from the process that waits for nobody to this lock or process
+    /// Explain a wait: the chain from a holder that waits for nobody to this lock or process
     Why(Why),
     /// Show all chains of waits, and mark cycles
     Tree,
@@ -110,13 +110,13 @@ pub(crate) enum Command {
     Watch(Watch),
     /// Show a live table of all locks
     Top(Top),
-    /// Break exactly one hold, named by its fencing token
+    /// Break one hold, given by its fencing token
     Kick(Kick),
     /// Run a command under a lock
     Run(Run),
-    /// Find faults of the store and its locks
+    /// Find problems of the store and its locks
     Doctor(Doctor),
-    /// Serve a live page on this machine, with /metrics and /api; read-only unless a token is given
+    /// Serve a live page on this machine, with /metrics and /api; read-only without a token
     Serve(Serve),
     /// Print the ACL rule that a program with this URL needs
     Acl(Acl),
@@ -133,16 +133,16 @@ pub(crate) enum Command {
 pub(crate) struct Ls {
     #[command(flatten)]
     pub(crate) within: Within,
-    /// The names to list: `*` stands for any text, `?` for any character, `[ab]` for one of these
+    /// The names to list: `*` matches any text, `?` any character, `[ab]` one of these
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
     /// Only locks with waiters
     #[arg(long)]
     pub(crate) waiting: bool,
-    /// Only locks with a hold or a wait that is longer than this
+    /// Only locks that were held, or waited for, longer than this
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) longer_than: Option<Duration>,
-    /// Also names that were used in about the last ten minutes, but are not in use now
+    /// Also names used in about the last ten minutes that are not in use now
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -176,7 +176,7 @@ pub(crate) struct Watch {
     /// How often to look
     #[arg(long, value_parser = duration, default_value = "500ms", value_name = "TIME")]
     pub(crate) every: Duration,
-    /// End after so many events
+    /// Stop after this many events
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u64>,
 }
@@ -207,7 +207,7 @@ pub(crate) struct Kick {
     /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Show what would happen, and change nothing
+    /// Show what would happen, without changing anything
     #[arg(long, conflicts_with = "yes")]
     pub(crate) dry_run: bool,
 }
@@ -220,9 +220,9 @@ The exit code is that of the command; 128 and the number of the signal, if one e
  126  the command cannot be run
  127  the command was not found
 
-The command runs without a shell, in a process group of its own, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
+The command runs without a shell, in its own process group, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
 environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
-are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command runs on, and the lock ends with its lease.";
+are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command keeps running, and the lock ends with its lease.";
 
 /// `auto-mutex run`
 #[derive(Debug, Args)]
@@ -235,8 +235,8 @@ pub(crate) struct Run {
     /// How long to wait for the lock. Without this option, there is no limit; 0 does not wait
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) block: Option<Duration>,
-    /// Keep the lock at least this long, counted from the grant, even if the command ends sooner: for jobs that start on
-    /// several machines whose clocks differ
+    /// Keep the lock for at least this long after the grant, even if the command ends sooner: for jobs that start on
+    /// several machines with differing clocks
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) at_least: Option<Duration>,
     /// End the command if it has held the lock for this long
@@ -245,14 +245,14 @@ pub(crate) struct Run {
     /// Take one of N permits of a semaphore instead of a mutex
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) semaphore: Option<u32>,
-    /// How long the store keeps the lock without a renewal, if this machine dies: 100 ms to 30 s
+    /// How long the store keeps the lock if this machine dies: 100 ms to 30 s
     #[arg(long, value_parser = duration, default_value = "10s", value_name = "TIME")]
     pub(crate) lease: Duration,
     /// Accept a server that cannot notice a failover, such as Redis Enterprise. Programs that share the lock need
     /// `Config::trust_failover` too
     #[arg(long)]
     pub(crate) trust_failover: bool,
-    /// How long the command has to end after SIGTERM, when the lock is lost
+    /// How long the command has to end after SIGTERM when the lock is lost
     #[arg(long, value_parser = duration, default_value = "5s", value_name = "TIME")]
     pub(crate) grace: Duration,
     /// The command and its arguments
@@ -263,13 +263,13 @@ pub(crate) struct Run {
 /// `auto-mutex doctor`
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// A wait that is longer than this is a finding
+    /// Report waits that are longer than this
     #[arg(long, value_parser = duration, default_value = "10m", value_name = "TIME")]
     pub(crate) longest_wait: Duration,
-    /// A server whose clock differs by more than this from the clock of this machine is a finding
+    /// Report servers whose clock differs from that of this machine by more than this
     #[arg(long, value_parser = duration, default_value = "1s", value_name = "TIME")]
     pub(crate) clock: Duration,
-    /// Leave out the findings with this id; may be given several times
+    /// Leave out findings with this id; may be repeated
     #[arg(long, value_enum, value_name = "ID", hide_possible_values = true)]
     pub(crate) ignore: Vec<Id>,
 }
@@ -277,10 +277,10 @@ pub(crate) struct Doctor {
 /// `auto-mutex serve`
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The address to listen on. Beyond this machine, --kick-token is needed, and reading needs the token too
+    /// The address to listen on. A non-loopback address requires --kick-token, and then reading requires the token, too
     #[arg(long, default_value = "127.0.0.1:7070", value_name = "ADDRESS")]
     pub(crate) listen: SocketAddr,
-    /// A file with a token of at least 16 characters. A client that sends it (Authorization: Bearer …) may break holds
+    /// A file with a token of at least 16 characters. Clients that send it (Authorization: Bearer …) may break holds
     #[arg(long, value_name = "FILE")]
     pub(crate) kick_token: Option<PathBuf>,
     /// How often to look
@@ -291,13 +291,13 @@ pub(crate) struct Serve {
 /// `auto-mutex acl`
 #[derive(Debug, Args)]
 pub(crate) struct Acl {
-    /// The URL of the program; without it, the one of --url. The command does not connect
+    /// The URL of the program, by default that of --url. The command does not connect
     #[arg(value_name = "URL")]
     pub(crate) of: Option<String>,
     /// The rule for a user of this command, instead of the rule for programs that take locks
     #[arg(long)]
     pub(crate) operator: bool,
-    /// The rule for a user of this command who only looks, and can neither break a hold nor take a lock
+    /// The rule for a user of this command who only reads, and can neither break holds nor take locks
     #[arg(long, conflicts_with = "operator")]
     pub(crate) read_only: bool,
     /// Leave out commands that only report more about the server
@@ -321,14 +321,14 @@ pub(crate) struct Sites {
 /// `auto-mutex completions`
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// For which shell
+    /// The shell
     pub(crate) shell: Shell,
 }
 
 /// `auto-mutex man`
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Write a page for each command into this folder, instead of the main one to standard output
+    /// Write one page per command into this folder, instead of the main page to standard output
     #[arg(long, value_name = "FOLDER")]
     pub(crate) dir: Option<PathBuf>,
 }
@@ -337,10 +337,10 @@ pub(crate) struct Man {
 fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<f64>() {
         let seconds = Duration::try_from_secs_f64(seconds);
-        return seconds.map_err(|_| "it is no length of time".to_owned());
+        return seconds.map_err(|_| "it is not a duration".to_owned());
     }
     humantime::parse_duration(text)
-        .map_err(|_| "give seconds, or a length of time like 250ms, 30s, 2m or 1h".to_owned())
+        .map_err(|_| "give seconds, or a duration like 250ms, 30s, 2m or 1h".to_owned())
 }
 
 #[cfg(test)]

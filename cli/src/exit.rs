@@ -1,4 +1,4 @@
-//! The exit code of a command, and its error.
+//! Exit codes and errors of commands.
 
 use std::error::Error;
 use std::fmt;
@@ -11,11 +11,11 @@ use auto_mutex::{LockError, SetupError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Done,
-    /// The command has found a cycle of waiters, or a fault.
+    /// The command has found a cycle of waiters, or a problem.
     Finding,
     /// `kick`: the lock has no hold with the given token.
     Precondition,
-    /// The exit code of the command that `run` has started, or of `run` itself.
+    /// The exit code of the command started by `run`, or of `run` itself.
     Code(u8),
 }
 
@@ -33,7 +33,7 @@ impl From<Exit> for ExitCode {
 /// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The reader of the output is gone, which is not an error.
+    /// The reader of the output has gone, which is not an error.
     Unread,
     /// Wrong usage.
     Usage(String),

@@ -1,7 +1,7 @@
-//! The command `auto-mutex`: shows the holders and waiters of the locks of a store, and breaks a hold.
+//! The command `auto-mutex`: shows the holders and waiters of a store's locks, and breaks holds.
 //!
 //! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
-//! - `output`: JSON documents, tables, times. `signals`: those that end a command, which `run` passes on.
+//! - `output`: JSON documents, tables, times. `signals`: those that end a command, or that `run` passes on.
 //! - `top`: the live table. `serve`: the page.
 
 #![forbid(unsafe_code)]
@@ -23,7 +23,7 @@ use self::args::{Cli, Format};
 use self::exit::Failure;
 
 fn main() -> ExitCode {
-    // On wrong usage, clap ends the process here with the documented exit code 2.
+    // On incorrect usage, clap ends the process here with the documented exit code 2.
     let cli = Cli::parse();
     let format = cli.global.output.unwrap_or(Format::Table);
     match commands::run(cli) {

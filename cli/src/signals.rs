@@ -1,11 +1,11 @@
-//! The signals by which a user or a supervisor ends a command.
+//! The signals by which users and supervisors end a command.
 
 use std::io;
 
 use rustix::process::Signal;
 use tokio::signal::unix::{self, SignalKind};
 
-/// SIGTERM, SIGINT and SIGHUP, which no longer end this process.
+/// Catches SIGTERM, SIGINT and SIGHUP, so that they do not end this process.
 pub(crate) struct Signals {
     term: unix::Signal,
     interrupt: unix::Signal,
@@ -13,7 +13,7 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// In a runtime.
+    /// Must be called in a runtime.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             term: unix::signal(SignalKind::terminate())?,
@@ -31,7 +31,7 @@ impl Signals {
     }
 }
 
-/// The exit code for an end by this signal, as in shells.
+/// The exit code for a command ended by this signal, as in shells.
 pub(crate) fn by_signal(signal: i32) -> u8 {
     u8::try_from(128 + signal).unwrap_or(1)
 }

@@ -18,7 +18,7 @@ pub(crate) fn config(global: &Global) -> Result<Config, Failure> {
     Ok(Config::new(url)?.connect_timeout(global.timeout))
 }
 
-/// Connects to the store. This changes nothing in the store.
+/// Connects to the store, without changing anything there.
 pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
     let operator = Operator::connect(config(global)?)?;
     if operator.is_here() {
@@ -37,8 +37,8 @@ pub(crate) fn one(states: Vec<Result<Lock, LockError>>) -> Result<Lock, Failure>
     }
 }
 
-/// Passes the state of each of these locks to `each`. The locks are read in batches. A name whose key holds foreign data
-/// is skipped, because `doctor` reports it.
+/// Passes the state of each of these locks to `each`. Reads them in batches, and skips names with foreign data, which
+/// `doctor` reports.
 pub(crate) fn each_lock(
     operator: &Operator,
     names: Names<'_>,
@@ -67,5 +67,5 @@ pub(crate) fn in_use(operator: &Operator, pattern: &str) -> Result<Vec<Lock>, Fa
     Ok(locks)
 }
 
-/// The number of locks that one request reads.
+/// How many locks one request reads.
 const BATCH: usize = 256;

@@ -1,5 +1,5 @@
-//! Compares the help of every command, and the output on wrong usage, with the files in `tests/cmd`.
-//! `TRYCMD=overwrite cargo test -p auto-mutex-cli --test usage` rewrites these files.
+//! Compares every command's help, and the output on incorrect usage, with the files in `tests/cmd`. `TRYCMD=overwrite
+//! cargo test -p auto-mutex-cli --test usage` rewrites these files.
 
 #[test]
 fn help_and_wrong_usage_are_as_written_down() {

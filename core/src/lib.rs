@@ -1,4 +1,5 @@
-//! The locks of auto-mutex: use them through the crate [`auto-mutex`](https://docs.rs/auto-mutex), which exports them.
+//! The locks of auto-mutex. Use them through the crate [`auto-mutex`](https://docs.rs/auto-mutex), which re-exports
+//! them.
 
 mod attribute;
 mod background;

@@ -1,10 +1,10 @@
-//! What programs use: the crate `auto-mutex` exports all of it.
+//! The public API, which the crate `auto-mutex` re-exports.
 
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};
 pub use crate::clients::exit::{release_on_termination, release_on_termination_within};
-pub use crate::clients::order::{OrderClass, OrderEdge};
+pub use crate::clients::order::{OrderEdge, OrderedLock};
 pub use crate::config::{Config, Deadlock};
 pub use crate::locks::client::{Client, Drained, Health, LastError};
 pub use crate::locks::client::{assert_lock_order, lock_order};

@@ -105,9 +105,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let server = tokio::spawn(async move { axum::serve(listener, app).await });
 
     let deposits = (1..=5).flat_map(|amount| [0, 1].map(|n| format!("/deposit/{n}/{amount}")));
-    let closings = (0..3).map(|_| "/close".to_owned());
+    let closed = (0..3).map(|_| "/close".to_owned());
     let requests: Vec<_> = deposits
-        .chain(closings)
+        .chain(closed)
         .map(|path| tokio::spawn(request(address, path)))
         .collect();
     for request in requests {

@@ -1,4 +1,4 @@
-//! Collects errors, so that a user sees all of them at once.
+//! Collects errors, so that the user sees all of them.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -8,14 +8,14 @@ use quote::ToTokens;
 pub(crate) struct Errors(Option<syn::Error>);
 
 impl Errors {
-    /// Adds an error, unless the same error was added already. The same error can come again, because an option of a
-    /// block is checked for each function of the block.
+    /// Adds an error unless it is already there. Options of a block are checked for each of its functions, which
+    /// repeats errors.
     pub(crate) fn push(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => {
-                let place = |error: &syn::Error| format!("{:?} {error}", error.span());
-                let new = place(&error);
-                if errors.clone().into_iter().all(|known| place(&known) != new) {
+                let shown = |error: &syn::Error| format!("{:?} {error}", error.span());
+                let new = shown(&error);
+                if errors.clone().into_iter().all(|known| shown(&known) != new) {
                     errors.combine(error);
                 }
             }
@@ -23,7 +23,7 @@ impl Errors {
         }
     }
 
-    /// Adds an error about one place.
+    /// Adds an error at a span.
     pub(crate) fn at(&mut self, span: Span, message: impl std::fmt::Display) {
         self.push(syn::Error::new(span, message));
     }
@@ -33,7 +33,7 @@ impl Errors {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Returns the value; for an error, adds the error and returns `None`.
+    /// Returns the value, or adds the error and returns `None`.
     pub(crate) fn note<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.push(error)).ok()
     }
@@ -42,8 +42,8 @@ impl Errors {
         self.0.is_none()
     }
 
-    /// Returns one `compile_error!` for each error, without the prefix `::core::`. In edition 2015, the compiler would
-    /// look up that path in the user's crate.
+    /// Returns one `compile_error!` per error, without the prefix `::core::`, which in edition 2015 would be a path in
+    /// the user's crate.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         let errors = self.0.map(syn::Error::into_compile_error);
         let is_path = |token: &TokenTree| match token {

@@ -1,5 +1,5 @@
-//! The expansion in case of errors: all errors, followed by the user's item unchanged. Editors and the rest of the
-//! program still see the item.
+//! The expansion in case of errors: all errors, followed by the user's item unchanged, so that editors and the rest of
+//! the program still see the item.
 
 use proc_macro2::TokenStream;
 use quote::quote;

@@ -1,5 +1,4 @@
-//! Fuzz targets for the attributes. `fuzz/` runs them with generated input; every test run runs them with
-//! `fuzz/corpus`.
+//! Fuzz targets for the attributes. `fuzz/` runs them with generated input, and every test run with `fuzz/corpus`.
 //!
 //! The attributes must not panic or hang, and the expansion of a valid item must be valid.
 
@@ -12,11 +11,11 @@ use crate::errors::Errors;
 use crate::expand;
 use crate::kind::Kind;
 
-/// The deepest nesting in an input. syn parses recursively, so deeper input could overflow the stack. The compiler has a
-/// limit too.
+/// The deepest nesting of an input. syn parses recursively, and deeper input could overflow the stack. The compiler has
+/// a limit as well.
 const DEEPEST: usize = 24;
 
-/// Expands `#[auto_mutex(…)] item`, or an item with another of the attributes.
+/// Expands `#[auto_mutex(…)] item`, or another attribute on an item.
 pub(crate) fn attributes(bytes: &[u8]) {
     let Some((attribute, item)) = tokens(bytes).and_then(annotated) else {
         return;
@@ -32,7 +31,7 @@ pub(crate) fn attributes(bytes: &[u8]) {
     }
 }
 
-/// Expands attributes with the input as the text of their options, above all as the template of a key.
+/// Expands attributes with the input as the text of their options, in particular as the template of a key.
 pub(crate) fn templates(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,9 +1,9 @@
 //! The attributes of `auto-mutex`. Use them through `auto-mutex`, which re-exports them: their expansions call that
 //! crate.
 //!
-//! A pipeline: `args` reads the options, `item` the annotated item, and `flavor` the way in which its body runs. Then
-//! `expand` writes the protected function. Each step adds its errors to a list. If there are any, `fallback` reports
-//! them all and emits the user's item unchanged.
+//! A pipeline: `args` parses the options, `item` the annotated item, and `flavor` how its body runs. Then `expand`
+//! writes the protected function. Each step adds its errors to a list. If there are any, `fallback` reports them all
+//! and emits the user's item unchanged.
 
 #![forbid(unsafe_code)]
 

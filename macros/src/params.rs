@@ -1,4 +1,4 @@
-//! The parameters of a function, which options may name and handlers get as arguments.
+//! The parameters of a function, which options may mention and handlers get as arguments.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -51,12 +51,11 @@ impl Params {
 pub(crate) struct Arguments {
     /// In order, `self` first.
     pub(crate) values: Vec<Argument>,
-    /// `let` statements for the patterns of reference parameters. In the signature, a name replaces each of these
-    /// patterns.
+    /// `let` statements for the patterns of reference parameters, which the signature replaces with names.
     pub(crate) prelude: TokenStream,
 }
 
-/// `Ok`: an expression for a whole argument. `Err`: the place in the argument's pattern that drops a part of the value.
+/// `Ok` is an expression for the whole argument. `Err` is the span in its pattern that drops a part of the value.
 type Value = std::result::Result<TokenStream, TokenStream>;
 
 /// One argument of a handler.
@@ -87,7 +86,7 @@ impl Argument {
         )
     }
 
-    /// The argument as a closure's list of parameters would name it.
+    /// The argument as it would appear in a closure's parameter list.
     pub(crate) fn shown(&self) -> String {
         self.pattern.to_string()
     }
@@ -122,8 +121,8 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
                 if matches!(&*param.pat, Pat::Wild(_)) {
                     name(param, i);
                 } else if is_reference && !is_name {
-                    // The pattern binds only parts of the value behind the reference. With a name, the whole reference
-                    // can be passed to the handler.
+                    // The pattern only binds parts of the value behind the reference. A name allows passing the whole
+                    // reference to the handler.
                     name(param, i);
                     let ident = &param.pat;
                     let prelude = quote_spanned!(ours(start(&pattern))=> #(#conditions)* let #pattern = #ident;);
@@ -145,7 +144,7 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
 /// Output: `{ let __whole: (u32, Pair) = (a, b); __whole }`
 ///
-/// If the pattern matches through a reference in the type, its parts are bound as references. Then the output does not
+/// If the pattern matches through a reference in the type, its parts are bound as references, and the output does not
 /// compile.
 fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     let ty = &param.ty;
@@ -156,8 +155,8 @@ fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
 }
 
-/// Whether a handler uses a parameter that would be gone if the body owned its parameters. Shared references are copied.
-/// A closure with more inputs than the error gets all parameters.
+/// Whether a handler uses a parameter that would be gone if the body owned the parameters. Shared references are
+/// copied. A closure with more inputs than the error gets all parameters.
 pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {
     let gets_all = closure.inputs.len() > 1;
     let body = closure.body.to_token_stream();

@@ -1,13 +1,13 @@
-//! The user's tokens as text, and their place in the source. Outside of the compiler, in tests and fuzzers, places are
-//! unknown.
+//! The user's tokens as text, and their location in the source, which is unknown outside the compiler, in tests and
+//! fuzzers.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
 /// Output: `expire = 100 , key = (a, b)`
 ///
-/// Tokens that had space between them are separated by one space. This does not use the compiler's own text of
-/// tokens, which varies between versions.
+/// Separates tokens by one space where there was any. The compiler's own text of tokens is not used, because it varies
+/// between versions.
 pub(crate) fn text(tokens: TokenStream) -> String {
     let mut text = Text::default();
     text.add(tokens);
@@ -18,11 +18,11 @@ pub(crate) fn text(tokens: TokenStream) -> String {
 struct Text {
     written: String,
     /// The end of the last token.
-    end: Option<Place>,
+    end: Option<Position>,
 }
 
 /// Line and column.
-type Place = (usize, usize);
+type Position = (usize, usize);
 
 impl Text {
     fn add(&mut self, tokens: TokenStream) {
@@ -38,7 +38,7 @@ impl Text {
                             continue;
                         }
                     };
-                    // syn does not keep the spans of the delimiters, so they are calculated from the span of the group.
+                    // syn does not keep the spans of the delimiters, so they are derived from that of the group.
                     let (start, end) = ends(group.span());
                     self.token(open, start, (start.0, start.1 + 1));
                     self.add(group.stream());
@@ -52,7 +52,7 @@ impl Text {
         }
     }
 
-    fn token(&mut self, text: &str, start: Place, end: Place) {
+    fn token(&mut self, text: &str, start: Position, end: Position) {
         if self.end.is_some_and(|last| last != start) {
             self.written.push(' ');
         }
@@ -61,17 +61,17 @@ impl Text {
     }
 }
 
-fn ends(span: Span) -> (Place, Place) {
+fn ends(span: Span) -> (Position, Position) {
     if !proc_macro::is_available() {
         return ((0, 0), (0, 0));
     }
-    let place = |span: proc_macro::Span| (span.line(), span.column());
+    let location = |span: proc_macro::Span| (span.line(), span.column());
     let span = span.unwrap();
-    (place(span.start()), place(span.end()))
+    (location(span.start()), location(span.end()))
 }
 
 /// The file and line of a token.
-pub(crate) fn place(span: Span) -> (String, u32) {
+pub(crate) fn location(span: Span) -> (String, u32) {
     if !proc_macro::is_available() {
         return (String::new(), 0);
     }

@@ -1,12 +1,12 @@
-//! "Did you mean …": the known word nearest to a misspelt one.
+//! "Did you mean …": the known word closest to a misspelt one.
 
-/// The candidate nearest to `word`, if one is near enough.
+/// The candidate closest to `word`, if it is close enough.
 pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let length = word.chars().count();
-    // Two words of one letter have nothing in common.
+    // Two one-letter words have nothing in common.
     let tolerated = length.div_ceil(3).min(length.saturating_sub(1));
     candidates
         .into_iter()
@@ -16,8 +16,8 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// The least number of edits that turn `from` into `to`. One edit inserts, deletes or replaces a character, or swaps two
-/// neighbors.
+/// The minimum number of edits that turn `from` into `to`. One edit inserts, deletes or replaces a character, or swaps
+/// two adjacent ones.
 fn distance(from: &str, to: &str) -> usize {
     let from: Vec<char> = from.chars().collect();
     let to: Vec<char> = to.chars().collect();

@@ -5,13 +5,13 @@ use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 
-/// The place of `span`, with the hygiene of `mixed_site`: local variables with this span cannot clash with the user's
-/// variables, and errors still point at the user's code.
+/// `span` with the hygiene of `mixed_site`: local variables with this span cannot clash with the user's, and errors
+/// still point at the user's code.
 pub(crate) fn ours(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
 
-/// The place of the first token; the place of the attribute if there are no tokens.
+/// The span of the first token, or that of the attribute if there are no tokens.
 pub(crate) fn start(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()
@@ -41,7 +41,7 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
     }
 }
 
-/// Like [`private`], but the compiler shows errors about the path at `span`.
+/// Like [`private`], but errors about the path are shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     let span = ours(span);
     let Some(path) = runtime else {
@@ -51,7 +51,7 @@ pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
     quote_spanned!(span=> #path::__private)
 }
 
-/// The same tokens at another place. Their names still resolve as in the user's code (`$crate`).
+/// The same tokens at another span. Their names still resolve as in the user's code (`$crate`).
 pub(crate) fn moved(tokens: TokenStream, span: Span) -> TokenStream {
     let token = |mut token: TokenTree| {
         token.set_span(token.span().located_at(span));
@@ -128,7 +128,7 @@ fn collect(tokens: TokenStream, words: &mut Vec<String>) {
                 collect(group.stream(), words);
             }
             TokenTree::Punct(punct) if punct.as_char() == '<' => {
-                // In an expression, `::` precedes the type parameters; here it is dropped.
+                // In an expression, `::` precedes the type parameters. It is dropped here.
                 if words.len() > 2 && words.ends_with(&[":".to_owned(), ":".to_owned()]) {
                     words.truncate(words.len() - 2);
                 }

@@ -1,4 +1,4 @@
-//! The checker notices each rule that is left out, and each assumption that is dropped: some property no longer holds.
+//! The checker notices each rule that is left out and each assumption that is dropped: some property no longer holds.
 
 use auto_mutex_model::rules::Safeguard;
 use auto_mutex_model::runs::{Broken, limits, refute, removals};

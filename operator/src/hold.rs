@@ -5,23 +5,23 @@ use std::time::{Duration, SystemTime};
 use auto_mutex_core::Holder;
 use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta, time_of};
 
-/// A hold, as the store knows it. The process may pass the hold on to its own waiters for some milliseconds.
+/// A hold, as the store knows it. For some milliseconds, the process may hand it off to its own waiters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hold {
-    /// Identifies the request in the store.
-    pub ticket: String,
-    /// The fencing token of the grant. Holds of one owner share it.
+    /// Identifies the request in the store. A waiter that becomes a holder keeps it.
+    pub id: String,
+    /// The fencing token of the grant. Holds with the same owner share it.
     pub token: u64,
     /// The number of units that are held.
     pub units: u32,
-    /// Whether the lock was released, and is only kept until its `at_least` is over.
+    /// Whether the lock was released, and is only kept for its `at_least`.
     pub parked: bool,
     /// When the hold began, by the store's clock.
     pub since: SystemTime,
     /// How long the lock has been held, by the store's clock.
     pub held: Duration,
-    /// The time until the lease ends, if no renewal arrives.
+    /// The time until the lease ends unless it is renewed.
     pub lease_left: Duration,
     /// The process, and the site in its program; `None` if another program wrote the record.
     pub who: Option<Holder>,
@@ -31,31 +31,31 @@ pub struct Hold {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Wait {
-    /// The waiter's place in the queue, from 1. (In a quorum, the waiters are in order of `since`. The next holder need
-    /// not be the first of them.)
+    /// The waiter's place in the queue, from 1. (A quorum orders waiters by `since`, and the next holder need not be
+    /// the first.)
     pub place: u32,
     /// Identifies the request in the store.
-    pub ticket: String,
+    pub id: String,
     /// The number of units that the waiter asks for.
     pub units: u32,
-    /// Whether the store passed the waiter over, because its process was silent when the waiter was next. The waiter
-    /// keeps its place, and is the next one as soon as its process sends a request for it again.
+    /// Whether the store passed the waiter over, because its process was silent when its turn came. The waiter keeps
+    /// its place, and is next as soon as its process sends another request for it.
     pub passed_over: bool,
     /// When the wait began, by the store's clock.
     pub since: SystemTime,
     /// How long the waiter has waited, by the store's clock.
     pub waited: Duration,
-    /// The time until the waiter loses its place, if its process stays silent.
+    /// The time until the waiter loses its place if its process stays silent.
     pub place_left: Duration,
-    /// The process, and the site in its program; `None` if another program wrote the record. If several tasks of the process
-    /// wait with one waiter, [`Holder::holds`] has the locks of the first task.
+    /// The process, and the site in its program; `None` if another program wrote the record. If several tasks of the
+    /// process share the waiter, [`Holder::holds`] has the locks of the first one.
     pub who: Option<Holder>,
 }
 
 impl Hold {
     pub(super) fn new(ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
         Self {
-            ticket: ticket.ticket.to_string(),
+            id: ticket.ticket.to_string(),
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: ticket.units,
             parked: ticket.parked,
@@ -66,8 +66,8 @@ impl Hold {
         }
     }
 
-    /// Whether `token` belongs to this grant: it is the token of this hold, or of a hold to which the process passed
-    /// the lock on.
+    /// Whether `token` belongs to this grant: it is the token of this hold, or of one to which the process handed the
+    /// lock off.
     #[must_use]
     pub fn has_token(&self, token: u64) -> bool {
         self.token / TOKENS_OF_A_GRANT == token / TOKENS_OF_A_GRANT
@@ -78,7 +78,7 @@ impl Wait {
     pub(super) fn new(place: u32, ticket: &TicketRecord, capacity: u32, now: u64) -> Self {
         Self {
             place,
-            ticket: ticket.ticket.to_string(),
+            id: ticket.ticket.to_string(),
             units: ticket.units,
             passed_over: ticket.passed_over,
             since: time_of(ticket.since),

@@ -1,9 +1,9 @@
-//! For operators: reads the holders and waiters of locks, and breaks exactly one hold. The command `auto-mutex` is
-//! built on this module.
+//! For operators: reads the holders and waiters of locks, and breaks single holds. The command `auto-mutex` is built on
+//! this module.
 //!
-//! An [`Operator`] reads the locks of all programs that use a store, of every kind. Reading changes nothing on the
-//! servers; only [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In
-//! async code, call them in `spawn_blocking`.
+//! An [`Operator`] reads the locks of all programs that use a store. Reading changes nothing on the servers; only
+//! [`kick`](Operator::kick) does. All methods block the thread, and work with and without a runtime. In async code,
+//! call them in `spawn_blocking`.
 //!
 //! ```
 //! use auto_mutex::{Client, operator::Operator};
@@ -50,28 +50,28 @@ pub use self::sites::sites_json;
 pub use self::waits::{Chain, Hop, Waits};
 pub use auto_mutex_core::store::{Key, Replica, Server};
 
-/// The self-description of a server; or its address and the error, if the server cannot be asked.
+/// A server's description of itself, or its address and the error if it could not be asked.
 pub type ServerAnswer = Result<Server, (String, SetupError)>;
 
-/// Longer than a process passes a hold on to its own waiters while others wait.
+/// Longer than a process hands a hold off to its own waiters while others wait.
 const CONFIRMED_AFTER: Duration = Duration::from_millis(500);
 
 type Job = Box<dyn FnOnce(&Runtime, &mut dyn Reader) + Send>;
 
 /// Reads the locks of a store, and breaks one hold at a time.
 ///
-/// An operator has a thread and connections of its own, which end when the operator is dropped.
+/// An operator has its own thread and connections, which end when it is dropped.
 pub struct Operator {
-    /// Jobs for a thread with a runtime of its own: a caller inside a runtime must not block on another one.
+    /// Jobs for a thread with its own runtime, because a caller inside a runtime must not block on another one.
     jobs: mpsc::Sender<Job>,
     settings: Settings,
-    /// Connected by the first kick, because a client writes to the store.
+    /// Connected by the first kick, because connecting a client writes to the store.
     client: OnceLock<Client>,
 }
 
 impl Operator {
-    /// Connects to a store, given by a URL or a [`Config`]. A majority of the servers of a quorum must be reachable. (A
-    /// `memory://` store without a name is always empty here. One with a name is visible in its own process only.)
+    /// Connects to a store, given as a URL or a [`Config`]. For a quorum, a majority of the servers must be reachable.
+    /// (A `memory://` store without a name is always empty here. One with a name is only visible in its own process.)
     ///
     /// Loads the scripts into servers that lack them, and changes nothing else.
     /// [`Config::connect_lazily`] has no effect.
@@ -121,28 +121,28 @@ impl Operator {
         result.recv().map_err(|_| ended())?
     }
 
-    /// The names that match `pattern`, in batches, each once and in no order: those in use, and those that were used in
-    /// about the last ten minutes.
+    /// The names that match `pattern`, in batches, each once and in no particular order: those in use, and those used
+    /// in about the last ten minutes.
     ///
-    /// The pattern has the syntax of Redis: `*` stands for any text, `?` for any character, `[ab]` for one of these,
-    /// and `\` makes the next character a plain one. In names, spaces, braces, `%` and all characters beyond ASCII are
-    /// percent-encoded; in a pattern, only `%` has to be.
+    /// Patterns have the syntax of Redis: `*` matches any text, `?` any character, `[ab]` one of these, and `\` makes
+    /// the next character a plain one. Names have spaces, braces, `%` and non-ASCII characters percent-encoded; in a
+    /// pattern, only `%` has to be.
     pub fn names(&self, pattern: &str) -> Names<'_> {
         Names::new(self, Some(escape_shown(pattern)), false)
     }
 
-    /// Those of [`names`](Self::names) that somebody holds or waits for, or that have signals. A few others may be among
-    /// them, such as one whose holder has crashed. To leave out the rest costs the servers much less than to
-    /// [`inspect`](Self::inspect) it.
+    /// Those of [`names`](Self::names) that have holders, waiters or signals, and perhaps a few others, such as one
+    /// whose holder has crashed. Leaving out the rest costs the servers much less than to [`inspect`](Self::inspect)
+    /// it.
     pub fn names_in_use(&self, pattern: &str) -> Names<'_> {
         Names::new(self, Some(escape_shown(pattern)), true)
     }
 
-    /// The state of each of these locks, in their order. A name that is not in use is a lock without holders.
+    /// The state of each of these locks, in their order. An unused name is a lock without holders.
     ///
     /// # Errors
     ///
-    /// [`SetupError`] if the store cannot be asked. For each name: [`LockError::InvalidName`],
+    /// [`SetupError`] if the store cannot be asked. For single names: [`LockError::InvalidName`],
     /// [`LockError::ForeignKey`], [`LockError::Unavailable`].
     pub fn inspect<N: AsRef<str>>(
         &self,
@@ -164,12 +164,12 @@ impl Operator {
         Ok(states.collect())
     }
 
-    /// Who waits for whom, by what the store knows: for each waiter, the locks that its task holds by protected calls
-    /// and re-entrant guards. `locks` are all that have waiters; others may be among them. If some seem to wait for each
-    /// other, all are read again half a second later, and a cycle counts only if it lasts.
+    /// Who waits for whom, as far as the store knows: the record of a waiter has the locks that its task holds by
+    /// protected calls and re-entrant guards. `locks` has to contain all that have waiters. If some seem to wait for
+    /// each other, all are read again half a second later, and only a cycle that persists counts.
     ///
-    /// The library itself asks the processes. So it also finds a deadlock of a task that is not the first of its
-    /// process to wait for a lock; here, that one is only [possible](Chain::possible).
+    /// The library itself asks the processes. It therefore also finds the deadlock of a task that is not its process's
+    /// first waiter for a lock, which is only [possible](Chain::possible) here.
     ///
     /// # Errors
     ///
@@ -189,26 +189,26 @@ impl Operator {
         Ok(Waits::new(locks, records, cycles))
     }
 
-    /// Breaks the hold of `name` with this fencing token; returns whether there was such a hold. Its holder is notified,
-    /// as by [`Mutex::force_unlock`](auto_mutex_core::Mutex::force_unlock). A newer hold is never broken, because the store
-    /// compares the token.
+    /// Breaks the hold of `name` with this fencing token, and returns whether there was one. Its holder is notified, as
+    /// by [`Mutex::force_unlock`](auto_mutex_core::Mutex::force_unlock). A newer hold is never broken, because the
+    /// store compares the token.
     ///
-    /// A process may pass a hold on to its own waiters for some milliseconds without a request to the store. For the
-    /// store, all of these are one hold, and the token of any of them identifies it.
+    /// For some milliseconds, a process may hand a hold off to its own waiters without a request to the store. To the
+    /// store these are one hold, and the token of each identifies it.
     ///
-    /// For a day, [`Lock::kicked`] names this process; [`kick_by`](Self::kick_by) also says for whom it acted.
+    /// For a day, [`Lock::kicked`] shows this process; [`kick_by`](Self::kick_by) also records for whom it acted.
     ///
     /// The first call connects a client, because a kick writes to the store.
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. [`LockError::Unavailable`]: the call may or may not have
-    /// broken the hold; or the client could not connect, for example because its user may only look.
+    /// [`LockError::InvalidName`], [`LockError::ForeignKey`]. After [`LockError::Unavailable`], the hold may or may not
+    /// have been broken; or the client could not connect, for example because its user may only read.
     pub fn kick(&self, name: &str, token: u64) -> Result<bool, LockError> {
         self.kick_by(name, token, "a program")
     }
 
-    /// Like [`kick`](Self::kick). `by` is kept in [`Lock::kicked`], such as a user, a tool or a remote address.
+    /// Like [`kick`](Self::kick). `by` is kept in [`Lock::kicked`]: a user, a tool or a remote address, for example.
     ///
     /// # Errors
     ///
@@ -245,11 +245,11 @@ impl Operator {
 
     /// The servers, as in the URL, without credentials.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn store(&self) -> String {
         self.settings.engine.servers()
     }
 
-    /// Whether the store is in this process (`memory://`), where no other process can see it.
+    /// Whether the store is in this process (`memory://`), and thus invisible to others.
     #[must_use]
     pub fn is_here(&self) -> bool {
         self.settings.engine.layout() == Layout::InProcess
@@ -267,7 +267,7 @@ impl Operator {
 impl std::fmt::Debug for Operator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Operator")
-            .field("place", &self.place())
+            .field("store", &self.store())
             .finish_non_exhaustive()
     }
 }

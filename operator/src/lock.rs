@@ -10,11 +10,11 @@ use auto_mutex_core::{Holder, LockKind};
 
 use super::{Hold, Wait};
 
-/// The state of a lock when the store was asked. It may change at any time.
+/// The state of a lock when the store was asked. It may have changed since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lock {
-    /// The whole name, with its namespace, as errors show it.
+    /// The complete name, with its namespace, as in errors.
     pub name: String,
     /// The kind of the lock; `None` while the lock has neither holders nor waiters.
     pub kind: Option<LockKind>,
@@ -23,12 +23,11 @@ pub struct Lock {
     pub capacity: Option<u32>,
     /// The number of units that are held.
     pub used: u64,
-    /// The fencing token of the last grant; `None` if the name was not used for ten minutes or more.
+    /// The fencing token of the last grant; `None` if the name has been unused for ten minutes or more.
     pub token: Option<u64>,
-    /// The number of a semaphore's tokens that no caller has taken yet, or of notifications that no waiter has received
-    /// yet.
+    /// How many tokens of a semaphore no caller has taken yet, or how many notifications no waiter has received yet.
     pub signals: u64,
-    /// The last hold that a kick broke, for a day: see [`Operator::kick`](super::Operator::kick).
+    /// The last hold broken by a kick, for a day: see [`Operator::kick`](super::Operator::kick).
     pub kicked: Option<Kicked>,
     /// The holders, in order of arrival.
     pub holders: Vec<Hold>,
@@ -41,7 +40,7 @@ pub struct Lock {
     pub(super) record: Arc<NameRecord>,
 }
 
-/// A hold that a kick broke.
+/// A hold that was broken by a kick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Kicked {
@@ -49,8 +48,8 @@ pub struct Kicked {
     pub at: SystemTime,
     /// The fencing token of the hold.
     pub token: u64,
-    /// The process that broke it. The [site](Holder::site) is the text that it gave. `None` if another program wrote the
-    /// record.
+    /// The process that broke it. Its [site](Holder::site) is the text that it gave. `None` if another program wrote
+    /// the record.
     pub by: Option<Holder>,
 }
 
@@ -68,7 +67,7 @@ impl Lock {
     pub(super) fn new(name: &Name, record: NameRecord, now: u64) -> Self {
         let capacity = record.capacity.unwrap_or(0);
         let kind = record.capacity.map(|capacity| {
-            // A semaphore without permits has the capacity of a condition variable, too.
+            // A semaphore without permits also has a condition variable's capacity.
             if name.before(CONDVAR).is_some() {
                 return LockKind::Condvar;
             }

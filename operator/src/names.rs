@@ -14,13 +14,13 @@ use super::Operator;
 #[must_use = "an iterator asks for nothing before it is used"]
 pub struct Names<'a> {
     operator: &'a Operator,
-    /// `None`: all keys, for [`Keys`].
+    /// `None` for all keys, as [`Keys`] needs them.
     pattern: Option<String>,
-    /// The index of the server, and its cursor; `None` at the end.
+    /// The index and cursor of the server; `None` at the end.
     position: Option<(usize, String)>,
     in_use: bool,
-    /// The names so far: a scan may return one twice, and each server of a quorum has all of them. As hashes, because there
-    /// may be many.
+    /// Hashes of the names so far, of which there may be many. A scan may return a name twice, and each server of a
+    /// quorum has all of them.
     seen: HashSet<u64>,
     hashes: RandomState,
 }
@@ -61,7 +61,8 @@ impl Iterator for Names<'_> {
             let found = page.keys.into_iter();
             let wanted = found.filter(|found| !(self.in_use && found.idle));
             let names = wanted.filter_map(|found| found.name);
-            // Leaves out the names that clients probe when they connect. No name of a user begins with a colon.
+            // Leaves out the names that clients use for checks when they connect. Names of users never begin with a
+            // colon.
             let names = names.filter(|name| !name.starts_with(':'));
             let is_new = |name: &String| self.seen.insert(self.hashes.hash_one(name));
             names.filter(is_new).collect()

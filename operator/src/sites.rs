@@ -1,9 +1,10 @@
-//! [`sites_json`]: the annotated functions of this program, for the command `auto-mutex sites`.
+//! [`sites_json`]: lists this program's annotated functions for the command `auto-mutex sites`.
 
 use auto_mutex_core::sites;
 
-/// The list of [`sites`] as JSON: `{"schema_version":1,"sites":[{"name","attribute","options","function","module","file",
-/// "line"}]}`. A program can write it, for example for an option `--locks`. The command `auto-mutex sites` reads it.
+/// The list of [`sites`] as JSON:
+/// `{"schema_version":1,"sites":[{"name","attribute","options","function","module","file", "line"}]}`. A program can
+/// print it, for example for an option `--locks`; the command `auto-mutex sites` reads it.
 ///
 /// ```
 /// let json = auto_mutex::operator::sites_json();

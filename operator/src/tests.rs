@@ -43,7 +43,7 @@ fn a_lock_of_any_kind_is_described() {
     assert!(!lock.is_in_use() && lock.kind.is_none() && lock.token.is_none());
 }
 
-/// Both have the capacity 0.
+/// Both have capacity 0.
 #[test]
 fn a_semaphore_without_permits_is_no_condition_variable() {
     let (client, operator) = operator("memory://operator-tokens");
@@ -66,7 +66,7 @@ fn a_semaphore_without_permits_is_no_condition_variable() {
     });
     let ends = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let lock = loop {
-        // A name is accepted as it is listed.
+        // A name is accepted in the form in which it is listed.
         let names: Vec<_> = operator.names("m:*").flat_map(Result::unwrap).collect();
         let mut locks = names.iter().map(|name| state(&operator, name));
         match locks.find(|lock| !lock.waiters.is_empty()) {
@@ -110,7 +110,7 @@ fn names_are_listed_by_pattern() {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }
     drop(odd);
-    // `inspect` accepts both the escaped and the unescaped spelling of a name.
+    // `inspect` accepts a name both escaped and unescaped.
     for name in ["a b", "a%20b"] {
         assert_eq!(state(&operator, name).holders.len(), 1, "{name}");
     }

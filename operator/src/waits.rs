@@ -12,28 +12,28 @@ use super::{Hold, Lock, Wait};
 pub struct Waits {
     locks: Vec<Lock>,
     records: Records,
-    /// Certain and possible ones.
+    /// The certain and the possible ones.
     cycles: [Vec<CycleHops>; 2],
-    /// For each lock, the holder that is shown as the reason why others wait.
+    /// For each lock, the holder shown as the one that others wait for.
     blockers: Vec<Option<usize>>,
-    waiters: HashMap<Ticket, Place>,
+    waiters: HashMap<Ticket, WaiterIndex>,
     /// For each waiter, the locks that its task holds, or may hold.
     held: HashMap<Ticket, Vec<usize>>,
 }
 
 /// A lock, and the index of one of its waiters.
-type Place = (usize, usize);
+type WaiterIndex = (usize, usize);
 
 /// Waits that depend on each other.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Chain<'a> {
-    /// Whether these tasks wait for each other: a deadlock, which the library reports as well.
+    /// Whether these tasks wait for each other. Such a deadlock is also reported by the library.
     pub cycle: bool,
-    /// Whether they would wait for each other if the same tasks of their processes hold and wait, which the store
-    /// doesn't know.
+    /// Whether they would wait for each other if, in each process, the holding task were also the waiting one, which
+    /// the store doesn't know.
     pub possible: bool,
-    /// In order. In a cycle, the last waiter holds the first lock.
+    /// In order. The last waiter of a cycle holds the first lock.
     pub hops: Vec<Hop<'a>>,
 }
 
@@ -41,15 +41,15 @@ pub struct Chain<'a> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Hop<'a> {
-    /// 0 for the first lock. A lock of a greater depth is held by the nearest waiter before it whose depth is one less.
+    /// 0 for the first lock. Any other lock is held by the nearest preceding waiter whose depth is one less.
     pub depth: usize,
-    /// Whether it's only possible that this waiter holds the lock: another task of its process may hold it.
+    /// Whether this waiter only possibly holds the lock, because another task of its process may hold it.
     pub possible: bool,
     /// The lock.
     pub lock: &'a Lock,
-    /// The holder. Of several, the one that waits itself, or else the oldest; `None` if nobody holds the lock.
+    /// The holder; of several, one that waits itself, or else the oldest. `None` if the lock has no holder.
     pub holder: Option<&'a Hold>,
-    /// `None` if nobody waits for the lock.
+    /// `None` if the lock has no waiter.
     pub waiter: Option<&'a Wait>,
 }
 
@@ -62,7 +62,7 @@ impl Waits {
         let in_cycles: HashSet<_> = cycles.iter().flatten().flatten().map(|hop| hop.1).collect();
         let (mut blockers, mut waiters, mut held) = (Vec::new(), HashMap::new(), HashMap::new());
         for (index, lock) in locks.iter().enumerate() {
-            // One permit is enough for a waiter, so the holder that waits itself isn't the reason.
+            // A waiter needs only one permit, so a holder that waits is not the reason.
             let is_semaphore = lock.kind == Some(LockKind::Semaphore);
             let rank = |place: &usize| {
                 let ticket = lock.record.holders[*place].ticket;
@@ -93,8 +93,8 @@ impl Waits {
         }
     }
 
-    /// All waits, each once, but those of possible cycles twice: first the cycles, then the possible ones, then the
-    /// chains whose first holder waits for nobody.
+    /// All waits, each once, except that those of possible cycles appear twice: first the cycles, then the possible
+    /// ones, then the chains that start with a holder that does not wait.
     #[must_use]
     pub fn chains(&self) -> Vec<Chain<'_>> {
         let (mut chains, mut done) = (Vec::new(), HashSet::new());
@@ -128,24 +128,23 @@ impl Waits {
         chains
     }
 
-    /// The chain that ends with this lock, from the holder that waits for nobody. `None` if the lock isn't among those
-    /// that were given.
+    /// The chain that ends with this lock, starting with a holder that does not wait. `None` if the lock was not given.
     #[must_use]
     pub fn to_lock(&self, name: &str) -> Option<Chain<'_>> {
         let index = self.locks.iter().position(|lock| lock.name == name)?;
         Some(self.path((index, 0)))
     }
 
-    /// For each waiter whose process is asked for, the chain that ends with it.
+    /// For each waiter whose process `is_asked` selects, the chain that ends with it.
     pub fn to_waiters(&self, mut is_asked: impl FnMut(&Holder) -> bool) -> Vec<Chain<'_>> {
         let all = (0..self.locks.len()).flat_map(|index| self.waiters_of(0, index));
         let all = all.map(|(_, place)| place);
-        let who = |&(index, place): &Place| self.locks[index].waiters[place].who.as_ref();
+        let who = |&(index, place): &WaiterIndex| self.locks[index].waiters[place].who.as_ref();
         let asked = all.filter(|place| who(place).is_some_and(&mut is_asked));
         asked.map(|place| self.path(place)).collect()
     }
 
-    fn path(&self, mut place: Place) -> Chain<'_> {
+    fn path(&self, mut place: WaiterIndex) -> Chain<'_> {
         let (mut seen, mut hops) = (HashSet::new(), Vec::new());
         while seen.insert(place.0) {
             hops.push(self.hop(1, place));
@@ -175,12 +174,12 @@ impl Waits {
         &self,
         depth: usize,
         index: usize,
-    ) -> impl DoubleEndedIterator<Item = (usize, Place)> {
+    ) -> impl DoubleEndedIterator<Item = (usize, WaiterIndex)> {
         (0..self.locks[index].waiters.len()).map(move |place| (depth, (index, place)))
     }
 
-    /// For each lock of the cycle its waiters, the one in the cycle last.
-    fn around(&self, cycle: &CycleHops) -> Vec<(usize, Place)> {
+    /// The waiters of each lock in the cycle, the one in the cycle last.
+    fn around(&self, cycle: &CycleHops) -> Vec<(usize, WaiterIndex)> {
         let places = cycle
             .iter()
             .filter_map(|(_, _, waiter)| self.waiters.get(waiter));
@@ -192,8 +191,8 @@ impl Waits {
         all.collect()
     }
 
-    /// These waiters, and after each those who wait for it. Adds the locks to `done`; those in it are left out.
-    fn hops(&self, mut next: Vec<(usize, Place)>, done: &mut HashSet<usize>) -> Vec<Hop<'_>> {
+    /// These waiters, and after each of them those that wait for it. Skips locks in `done`, and adds the others to it.
+    fn hops(&self, mut next: Vec<(usize, WaiterIndex)>, done: &mut HashSet<usize>) -> Vec<Hop<'_>> {
         done.extend(next.iter().map(|(_, (index, _))| *index));
         next.reverse();
         let mut hops = Vec::new();
@@ -209,7 +208,7 @@ impl Waits {
         hops
     }
 
-    fn hop(&self, depth: usize, (index, place): Place) -> Hop<'_> {
+    fn hop(&self, depth: usize, (index, place): WaiterIndex) -> Hop<'_> {
         let (lock, blocker) = (&self.locks[index], self.blockers[index]);
         let is_certain =
             blocker.is_none_or(|at| self.records.is_certain(lock.record.holders[at].ticket));
@@ -222,8 +221,8 @@ impl Waits {
         }
     }
 
-    /// The waiter whose task holds the lock, or may hold it.
-    fn next(&self, index: usize) -> Option<Place> {
+    /// The waiter whose task holds or may hold the lock.
+    fn next(&self, index: usize) -> Option<WaiterIndex> {
         let holder = &self.locks[index].record.holders[self.blockers[index]?];
         let waiter = self.records.waits_of(holder.ticket).next()?;
         self.waiters.get(&waiter).copied()

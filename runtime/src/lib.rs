@@ -36,7 +36,7 @@
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
-//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers. So no async
+//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so no async
 //! runtime is needed.
 //!
 //! # Features

@@ -1,7 +1,7 @@
-//! The test rig: servers, faults, worker processes and witnesses that the tests of `tests/` share.
+//! The test rig: servers, faults, worker processes and witnesses for the tests in `tests/`.
 //!
-//! The rig never uses the library's internals: it calls the public API, or asks Redis over a connection of its own. The
-//! tests themselves are in `tests/tests`.
+//! The rig never uses the library's internals: it calls the public API, or asks Redis through a separate connection.
+//! The tests are in `tests/tests`.
 
 #![forbid(unsafe_code)]
 

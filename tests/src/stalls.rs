@@ -1,5 +1,5 @@
-//! [`Stalls`]: how long the machine stalled this process. A shared machine does so now and then, and a stalled process
-//! renews no lease. A test must neither count the effects as faults nor hide them.
+//! [`Stalls`]: how long the machine stalled this process. Shared machines do so at times, and a stalled process renews
+//! no lease. A test must neither take the effects for bugs nor hide bugs behind them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 const PACE: Duration = Duration::from_millis(20);
 /// Shorter stalls are ignored.
 const NOTED: Duration = Duration::from_millis(250);
-/// A member must claim a grant by message within this time (see "Claims" in docs/protocol.md). Otherwise the store grants
-/// the lock to the next waiter.
+/// A member must claim a grant by message within this time (see "Claims" in docs/protocol.md). Otherwise the store
+/// grants the lock to the next waiter.
 const CLAIM: Duration = Duration::from_secs(2);
 /// The number of runs after which a test fails, even if the machine stalled in each of them.
 const ATTEMPTS: usize = 6;
@@ -56,8 +56,8 @@ impl Stalls {
         recent.map(|it| it.1).max().unwrap_or_default()
     }
 
-    /// Whether stalls took half or more of the time in which a member must claim a grant. Then a claim may have come too
-    /// late: the store has rightly granted the lock to the next waiter, and the lock is lost just after its first grant.
+    /// Whether stalls took at least half of the time in which a member must claim a grant. The claim may then have come
+    /// too late, and the store has rightly granted the lock to the next waiter.
     pub fn may_have_cost_a_claim(&self) -> bool {
         let noted: Vec<_> = self.noted().collect();
         let around = |end: Instant| {
@@ -75,7 +75,7 @@ impl Stalls {
     }
 }
 
-/// Runs `test`. If the test fails, and the machine has stalled so long that a grant may be lost, the test runs again.
+/// Runs `test`, and repeats it if it fails after a stall long enough to lose a grant.
 pub fn despite_stalls(test: impl Fn()) {
     for attempt in 1.. {
         let stalls = Stalls::watch();

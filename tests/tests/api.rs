@@ -1,15 +1,15 @@
-//! `docs/api.txt` lists the public interface. So a review shows each change of the interface. A removed line may break a
-//! user's program.
+//! `docs/api.txt` lists the public API, so that reviews show every change of it. A removed line may break users'
+//! programs.
 //!
-//! The test reads the source of the locks, and what the crate `auto-mutex` exports of it: the lint `unreachable_pub` ensures
-//! that everything `pub` can be reached from outside.
-//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test api` rewrites the file.
+//! The test parses the source of the locks, and what the crate `auto-mutex` exports of it: the lint `unreachable_pub`
+//! ensures that everything `pub` can be reached from outside. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-tests --test
+//! api` rewrites the file.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Modules that users do not name: they are for the macros' expansions and for the fuzzers.
+/// Modules that users do not name, for the macros' expansions and the fuzzers.
 const HIDDEN: [&str; 4] = ["attribute", "fuzzing", "store", "wait"];
 
 #[test]
@@ -26,7 +26,7 @@ fn the_public_interface_is_the_one_written_down() {
     for file in files {
         read(&fs::read_to_string(file).unwrap(), &mut found);
     }
-    // What `auto-mutex` does not export is for the authors of engines: it may change with each version.
+    // Whatever `auto-mutex` does not export is for authors of engines, and may change with each version.
     let exports = exports_of_core(&root.join("core/src/public.rs"))
         + &fs::read_to_string(root.join("runtime/src/lib.rs")).unwrap();
     let operator = root.join("operator/src/lib.rs");
@@ -71,7 +71,7 @@ fn the_public_interface_is_the_one_written_down() {
     );
 }
 
-/// The list of what `auto-mutex` exports of the crate `auto-mutex-core`, without the modules, which users cannot name.
+/// What `auto-mutex` exports from the crate `auto-mutex-core`, without modules, which users cannot name.
 fn exports_of_core(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
     let lines = text.lines().map(|line| {
@@ -84,7 +84,7 @@ fn exports_of_core(file: &Path) -> String {
     lines.collect()
 }
 
-/// Whether a `pub use` of `exports` names the item, or the type that it belongs to. A macro writes methods without the type.
+/// Whether a `pub use` in `exports` contains the item or its type. A macro writes methods without their type.
 fn is_exported(item: &str, exports: &str) -> bool {
     let head = item.split(": ").next().unwrap();
     let starts = [
@@ -158,8 +158,8 @@ fn parse(text: &str) -> BTreeSet<(String, String)> {
     items
 }
 
-/// The lint `unsafe_code` denies unsafe code elsewhere. No maintained crate wraps `atexit`, `pthread_atfork` and `fork` safely, or
-/// removes its signal handler in a forked child.
+/// The lint `unsafe_code` denies unsafe code elsewhere. No maintained crate safely wraps `atexit`, `pthread_atfork` and
+/// `fork`, or removes its signal handler in a forked child.
 #[test]
 fn unsafe_code_is_in_three_files_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -218,7 +218,7 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The lines without the items that the documentation hides: they are for the macros' expansions.
+/// The lines without items hidden from the documentation, which are for the macros' expansions.
 fn shown(text: &str) -> Vec<&str> {
     let indent = |line: &str| line.len() - line.trim_start().len();
     let mut shown = Vec::new();
@@ -234,8 +234,8 @@ fn shown(text: &str) -> Vec<&str> {
     shown
 }
 
-/// Adds the text of each public item up to its body, with the header of the `impl` around it in front. Adds also the
-/// variants of enums and the functions of traits.
+/// Adds the text of each public item up to its body, preceded by the header of its `impl`; also variants of enums, and
+/// functions of traits.
 fn read(text: &str, found: &mut BTreeSet<String>) {
     let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
     let mut lines = shown(text).into_iter();
@@ -294,7 +294,7 @@ fn texts_with_a_unit_are_read_alike_by_macros_and_runtime() {
     assert!(macros == runtime, "they are one file: change both");
 }
 
-/// Removes where in the crate a macro finds a type: `$crate::base::error::LockError`.
+/// Removes the path by which a macro finds a type in the crate: `$crate::base::error::LockError`.
 fn without_paths(text: &str) -> String {
     let mut parts = text.split("$crate::");
     let mut short = parts.next().unwrap_or_default().to_owned();

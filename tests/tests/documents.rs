@@ -1,12 +1,13 @@
-//! Checks the references in the documents: each file, heading and test that they mention must exist. The Redis key that the
-//! README gives for its first example must be the real one.
+//! Checks the references in the documents: each file, heading, test and page of rustdoc that they mention must exist. Some of what
+//! they say is compared with the code: tables of errors, exit codes, counts, and the Redis key of the README's first example.
 //!
 //! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
 //! more), which some file must then define.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use auto_mutex::{Client, Config, LockError, auto_mutex};
 use auto_mutex_tests::redis::Redis;
@@ -17,9 +18,20 @@ const MIGRATION: &str = "docs/migration.md";
 /// The list in which each promise is shown by tests.
 const GUARANTEES: &str = "docs/guarantees.md";
 
-/// Every Rust and Markdown file of the project, by its path with a leading `/`. So a file is found by the end of its path, from
-/// any folder on.
+/// Every Rust and Markdown file of the project, by its path with a leading `/`, so that a file can be found by the end
+/// of its path.
 struct Tree(BTreeMap<String, String>);
+
+static TREE: LazyLock<Tree> = LazyLock::new(Tree::read);
+
+/// The names of all functions.
+static FUNCTIONS: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
+    let programs = TREE.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+    let names = programs.flat_map(|(_, text)| text.split("fn ").skip(1));
+    names
+        .filter_map(|rest| Some(rest.split_once('(')?.0))
+        .collect()
+});
 
 impl Tree {
     fn read() -> Self {
@@ -56,10 +68,8 @@ impl Tree {
         self.0.keys().any(|path| path.ends_with(&format!("/{end}")))
     }
 
-    fn defines(&self, function: &str) -> bool {
-        self.0
-            .iter()
-            .any(|(path, text)| path.ends_with(".rs") && defines(text, function))
+    fn defines(function: &str) -> bool {
+        FUNCTIONS.contains(function)
     }
 }
 
@@ -113,8 +123,47 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
+/// Returns what is wrong with a link to a page that rustdoc makes, by its path below `auto_mutex/`.
+fn broken_page(tree: &Tree, page: &str) -> Option<String> {
+    let (page, heading) = page.split_once('#').unwrap_or((page, ""));
+    let found = match page.trim_end_matches("index.html").trim_end_matches('/') {
+        "" => {
+            let headings = tree.0["/runtime/src/lib.rs"]
+                .lines()
+                .filter_map(|line| line.strip_prefix("//! #"));
+            heading.is_empty() || headings.into_iter().any(|it| anchor(it) == heading)
+        }
+        "_guide" => true,
+        page => match (
+            page.strip_prefix("_guide/"),
+            page.strip_suffix(".html").and_then(|it| it.split_once('.')),
+        ) {
+            (Some(chapter), _) => tree
+                .0
+                .contains_key(&format!("/runtime/src/guide/{chapter}.md")),
+            (None, Some(("attr", name))) => {
+                tree.0.contains_key(&format!("/macros/src/docs/{name}.md"))
+            }
+            (None, Some((kind, name))) => {
+                let item = format!("pub {kind} {name}");
+                let items = include_str!("../../docs/api.txt").lines();
+                items.into_iter().any(|line| line.trim().starts_with(&item))
+            }
+            (None, None) => false,
+        },
+    };
+    (!found).then(|| format!("rustdoc makes no page {page}#{heading}"))
+}
+
 /// Returns what is wrong with a link of `document`, if anything.
 fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<String> {
+    let of_attributes = document
+        .starts_with("macros/")
+        .then(|| target.strip_prefix("../auto_mutex/"));
+    let published = target.strip_prefix("https://docs.rs/auto-mutex/latest/auto_mutex/");
+    if let Some(page) = published.or(of_attributes.flatten()) {
+        return broken_page(tree, page);
+    }
     // Rustdoc checks its own links (`macro@…`, `crate::…`) and pages.
     if ["://", "@", "::", ".html"]
         .iter()
@@ -152,14 +201,14 @@ fn broken(tree: &Tree, document: &str, text: &str, target: &str) -> Option<Strin
 
 #[test]
 fn what_the_documents_name_is_there() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let (mut wrong, mut names) = (Vec::new(), 0);
     for (document, text) in tree.documents() {
         for (number, line) in prose(text) {
             let mut report =
                 |what: String| wrong.push(format!("{document}:{}: {what}", number + 1));
             for (text, target) in links(line) {
-                broken(&tree, document, text, target).map(&mut report);
+                broken(tree, document, text, target).map(&mut report);
             }
             for span in code(line) {
                 let file = [".rs", ".md"].iter().any(|end| span.ends_with(end));
@@ -168,7 +217,7 @@ fn what_the_documents_name_is_there() {
                 }
                 if let Some(name) = test_name(span) {
                     names += 1;
-                    if !tree.defines(name) {
+                    if !Tree::defines(name) {
                         report(format!("nothing is called {name}"));
                     }
                 }
@@ -185,7 +234,7 @@ fn what_the_documents_name_is_there() {
 /// Rustdoc compiles all other examples.
 #[test]
 fn examples_that_rustdoc_ignores_are_parts_of_programs() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let mut examples = 0;
     for (document, text) in tree.documents() {
         for example in text.split("```rust,ignore\n").skip(1) {
@@ -204,7 +253,7 @@ fn examples_that_rustdoc_ignores_are_parts_of_programs() {
 
 #[test]
 fn each_guarantee_names_its_tests() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let text = &tree.0[&format!("/{GUARANTEES}")];
     let promises = text.split("\n## ").next().unwrap();
     for number in 1..=8 {
@@ -214,7 +263,7 @@ fn each_guarantee_names_its_tests() {
             promise.starts_with("   Tests: "),
             "promise {number}: {promise}"
         );
-        let shown = code(promise).any(|span| test_name(span).is_some_and(|it| tree.defines(it)));
+        let shown = code(promise).any(|span| test_name(span).is_some_and(Tree::defines));
         assert!(shown, "{GUARANTEES}: no test shows promise {number}");
     }
     assert!(!promises.contains("\n9. **"));
@@ -222,7 +271,7 @@ fn each_guarantee_names_its_tests() {
 
 #[test]
 fn each_row_of_the_migration_tables_names_its_test() {
-    let tree = Tree::read();
+    let tree = &*TREE;
     let text = &tree.0[&format!("/{MIGRATION}")];
     let header = "| theirs | here | what is better | test |";
     let mut rows = 0;
@@ -270,6 +319,158 @@ fn the_three_numbers_of_the_readme_are_those_of_the_benchmarks() {
     ] {
         assert!(readme.contains(&format!("\n| {row} | ")), "{row}");
     }
+}
+
+#[test]
+fn the_glossary_has_at_most_forty_words_in_order() {
+    let tree = &*TREE;
+    let rows = prose(&tree.0["/docs/glossary.md"]);
+    let words = rows.filter_map(|(_, row)| row.strip_prefix("| ")?.split_once(" |"));
+    // The first row is the header.
+    let words: Vec<_> = words.map(|(word, _)| word).skip(1).collect();
+    assert!((30..=40).contains(&words.len()), "{} words", words.len());
+    assert!(words.is_sorted(), "{words:?}");
+}
+
+/// Each of these words was one of several for the same thing. The benchmarks draw circles.
+#[test]
+fn no_retired_word_comes_back() {
+    const RETIRED: [&str; 5] = [
+        "handover",
+        "hand_over",
+        "circle",
+        "GrantBlock",
+        "OrderClass",
+    ];
+    let tree = &*TREE;
+    let code = tree.0.iter().filter(|(path, _)| {
+        path.ends_with(".rs") && !path.starts_with("/benches/") && !path.ends_with("/documents.rs")
+    });
+    for (path, text) in code {
+        let found = RETIRED.iter().find(|word| text.contains(**word));
+        assert!(found.is_none(), "{path}: {found:?}");
+    }
+}
+
+/// The variants of an enum of the source.
+fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
+    let (_, body) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();
+    let body = body.split_once("\n}").unwrap().0;
+    let lines = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let name = |line: &'a str| line.split(|c: char| !c.is_alphanumeric()).next();
+    let variants = lines
+        .filter(|line| line.starts_with(char::is_uppercase))
+        .filter_map(name);
+    variants.collect()
+}
+
+#[test]
+fn tables_have_a_row_for_each_variant() {
+    let tree = &*TREE;
+    let core = "/core/src/base/error";
+    let cases = [
+        (
+            "LockError",
+            format!("{core}/lock.rs"),
+            "runtime/src/guide/troubleshooting.md",
+        ),
+        (
+            "SetupError",
+            format!("{core}/setup.rs"),
+            "runtime/src/guide/troubleshooting.md",
+        ),
+        ("TlsError", format!("{core}/tls.rs"), "docs/operations.md"),
+        ("LossCause", format!("{core}/lost.rs"), "docs/operations.md"),
+    ];
+    for (name, source, page) in cases {
+        let rows: String = prose(&tree.0[&format!("/{page}")])
+            .filter(|(_, line)| line.starts_with('|'))
+            .map(|(_, line)| line)
+            .collect();
+        let variants = variants(&tree.0[&source], name);
+        assert!(variants.len() > 3, "{name}: {variants:?}");
+        for variant in variants {
+            let found = [format!("`{variant}`"), format!("[`{variant}`")]
+                .iter()
+                .any(|it| rows.contains(it));
+            assert!(found, "{page}: no row has {name}::{variant}");
+        }
+    }
+}
+
+/// The command's exit codes are in its help, on its page and in the guide; the targets of logs are in two pages.
+#[test]
+fn pages_agree_on_exit_codes_and_targets() {
+    let tree = &*TREE;
+    let help = &tree.0["/cli/src/args.rs"].replace("\\\n", "");
+    let codes = help
+        .split_once("Exit codes: ")
+        .unwrap()
+        .1
+        .split_once(". ")
+        .unwrap()
+        .0;
+    let page = tree.0["/cli/README.md"].replace('\n', " ");
+    let guide = &tree.0["/runtime/src/guide/operator.md"];
+    for code in codes.split(';') {
+        let (number, meaning) = code.trim().split_once(' ').unwrap();
+        let meaning = meaning
+            .split(" (")
+            .next()
+            .unwrap()
+            .replace("lock store", "store");
+        assert!(
+            page.contains(&format!("{number} {meaning}")),
+            "cli/README.md: {code}"
+        );
+        assert!(
+            guide.contains(&format!("\n| {number} | ")),
+            "operator.md: {code}"
+        );
+    }
+    let source = &tree.0["/core/src/observe/mod.rs"];
+    let targets: Vec<_> = source
+        .split('"')
+        .filter(|it| it.starts_with("auto_mutex::"))
+        .collect();
+    assert!(targets.len() > 3, "{targets:?}");
+    for target in targets {
+        for page in ["/docs/operations.md", "/runtime/src/guide/observe.md"] {
+            assert!(
+                tree.0[page].contains(&format!("`{target}")),
+                "{page}: {target}"
+            );
+        }
+    }
+}
+
+/// What the evidence counts in words is what its tables and the repository have.
+#[test]
+fn the_evidence_counts_right() {
+    let tree = &*TREE;
+    let text = &tree.0["/docs/evidence.md"];
+    let rows = |header: &str| {
+        text.split_once(header)
+            .unwrap()
+            .1
+            .lines()
+            .skip(2)
+            .take_while(|it| it.starts_with('|'))
+            .count()
+    };
+    let faults = rows("| fault | mutex |");
+    assert!(
+        text.contains(&format!("**{faults} kinds of faults")),
+        "{faults}"
+    );
+    let mut targets: Vec<_> = tree
+        .0
+        .keys()
+        .filter_map(|path| path.strip_prefix("/fuzz/targets/"))
+        .collect();
+    targets.retain(|target| text.contains(&format!("| `{}` |", target.trim_end_matches(".rs"))));
+    assert_eq!((targets.len(), rows("| target | input |")), (10, 10));
+    assert!(text.contains("**Ten fuzz targets**"));
 }
 
 /// The README's first example; here, too, it is at the root of a program.

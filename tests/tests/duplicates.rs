@@ -1,4 +1,4 @@
-//! Functions that derive the same name are reported once. The log is process-wide, so this is a program of its own.
+//! Functions that derive the same name are reported once. The log is process-wide, so this is a separate program.
 #![allow(dead_code)]
 
 use auto_mutex::{Client, LockError, auto_mutex};

@@ -1,5 +1,5 @@
-//! The folders of each crate stand on floors: a folder uses only those below it. So nobody has to read two folders at once
-//! to learn one of them.
+//! The folders of each crate are layered in floors: a folder uses only those below it, so that each can be understood
+//! without those above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ const CRATES: [&str; 6] = [
     "macros",
 ];
 
-/// What each folder, or file, of a crate uses, and an example of a file that does.
+/// What each folder or file of a crate uses, with a file that does so as an example.
 type Uses = BTreeMap<String, BTreeMap<String, String>>;
 
 #[test]
@@ -34,7 +34,7 @@ fn no_folders_of_a_crate_use_each_other() {
     }
 }
 
-/// The floor of a folder: above all that it uses. Panics if it uses itself through `above`.
+/// The floor of a folder: one above everything that it uses. Panics if it uses itself through `above`.
 fn floor(
     folder: &str,
     uses: &Uses,
@@ -48,8 +48,8 @@ fn floor(
     above.push(folder.to_owned());
     if let Some(begin) = begin {
         let example = |pair: &[String]| format!("{} uses `{}`", uses[&pair[0]][&pair[1]], pair[1]);
-        let circle: Vec<_> = above[begin..].windows(2).map(example).collect();
-        panic!("a circle: {}", circle.join(", "));
+        let cycle: Vec<_> = above[begin..].windows(2).map(example).collect();
+        panic!("a cycle: {}", cycle.join(", "));
     }
     let below = uses.get(folder).into_iter().flat_map(BTreeMap::keys);
     let below = below.map(|used| floor(used, uses, above, floors)).max();
@@ -69,7 +69,7 @@ fn uses(src: &Path) -> Uses {
     let folders = modules.iter().filter_map(|module| module.first());
     let folders = folders.filter(|folder| src.join(folder).is_dir());
     let mut uses: Uses = folders.map(|it| (it.clone(), BTreeMap::new())).collect();
-    // What the root exports to the folders is from one of them.
+    // What the root re-exports to the folders comes from one of them.
     let exported: BTreeMap<String, String> = paths(&code(root), &[])
         .into_iter()
         .filter(|path| path.len() > 1 && uses.contains_key(&path[0]))

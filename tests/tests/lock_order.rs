@@ -1,5 +1,5 @@
-//! Warnings about locks that are taken in opposite orders: one for each cycle, before any call has hung. The log is
-//! process-wide, so this is a program of its own. Each test has classes of its own.
+//! Warnings about locks taken in opposite orders: one per cycle, before any call hangs. The log is process-wide, so
+//! this is a separate program. Each test uses different labels.
 
 use std::sync::Once;
 
@@ -13,13 +13,13 @@ fn listen() {
     LISTEN.call_once(log::take_warnings);
 }
 
-/// The warnings that name this class.
-fn warnings(class: &str) -> Vec<String> {
-    let class = format!("`{class}`");
+/// The warnings that name this label.
+fn warnings(label: &str) -> Vec<String> {
+    let label = format!("`{label}`");
     let log = log::so_far();
     let lines = log.lines().filter(|line| line.contains(TARGET));
     lines
-        .filter(|line| line.contains(&class))
+        .filter(|line| line.contains(&label))
         .map(str::to_owned)
         .collect()
 }
@@ -29,13 +29,13 @@ fn client() -> Client {
 }
 
 fn nest(client: &Client, outer: &'static str, inner: &'static str) {
-    let [outer, inner] = [outer, inner].map(|class| client.mutex(class).metrics_label(class));
+    let [outer, inner] = [outer, inner].map(|label| client.mutex(label).metrics_label(label));
     let nested = outer.blocking_synchronize(|_| inner.blocking_synchronize(|_| ()));
     nested.expect("the outer lock").expect("the inner lock");
 }
 
 #[test]
-fn a_circle_is_warned_about_once_with_all_its_places() {
+fn a_cycle_is_warned_about_once_with_all_its_places() {
     listen();
     let client = client();
     nest(&client, "one:a", "one:b");
@@ -57,7 +57,7 @@ fn a_circle_is_warned_about_once_with_all_its_places() {
 }
 
 #[test]
-fn another_key_of_the_same_class_is_warned_about() {
+fn another_key_of_the_same_label_is_warned_about() {
     listen();
     let client = client();
     let keys = ["1", "2"].map(|key| client.mutex(key).metrics_label("key"));

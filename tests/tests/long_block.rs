@@ -1,5 +1,5 @@
-//! A long `block` without a unit may be milliseconds by mistake: the library warns of it once. The log is process-wide, so this
-//! is a program of its own.
+//! The library warns once about a long `block` without a unit, which may be milliseconds by mistake. The log is
+//! process-wide, so this is a separate program.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The program may choose the cryptography of TLS. The choice is process-wide, so this is a program of its own.
+//! The program may choose the cryptography of TLS. The choice is process-wide, so this is a separate program.
 
 use auto_mutex::{Client, SetupError};
 use auto_mutex_tests::authority::Authority;

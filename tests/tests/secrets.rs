@@ -1,6 +1,6 @@
 //! A password never shows: not in Debug, not in Display, not in any error, not in the log.
 //!
-//! Events that an operator should know are logged. The log is process-wide, so this is a program of its own.
+//! Events that an operator should know are logged. The log is process-wide, so this is a separate program.
 
 use std::fmt::Debug;
 use std::io::Write;
@@ -98,7 +98,7 @@ fn a_url_that_is_refused_is_not_repeated() {
         format!("redlock://u:{ESCAPED}@host"),
         ESCAPED.to_owned(),
     ] {
-        // Without a scheme, or with an unknown one, it is not clear which part is secret, so no part is shown.
+        // Without a known scheme, it is unclear which part is secret, so no part is shown.
         if let Err(error) = Config::new(&url) {
             hides_error(&url, &error);
         }

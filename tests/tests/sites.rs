@@ -1,6 +1,6 @@
 //! The list of all annotated functions, compared with a file, as the documentation tells users to do.
 //!
-//! The list contains all annotated functions of a program, so this is a program of its own. `sites/locks.txt` names every
+//! The list contains all annotated functions of a program, so this is a separate program. `sites/locks.txt` names every
 //! function here, called or not.
 #![forbid(unsafe_code)]
 #![allow(dead_code)]

@@ -1,4 +1,5 @@
-//! Code of users, such as subscribers and wakers, may block or panic where the library calls it: no client may depend on it.
+//! User code, such as subscribers and wakers, may block or panic where the library calls it, and no client may depend
+//! on it.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,7 +28,7 @@ fn client(url: &str) -> Client {
     .unwrap()
 }
 
-/// A gate that is shut until the test opens it, or ends.
+/// A gate that is closed until the test opens it, or ends.
 struct Gate(Mutex<Receiver<()>>);
 
 impl Gate {
@@ -80,7 +81,7 @@ async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
     let (opens, gate) = Gate::new();
     let stands = Arc::new(AtomicBool::new(false));
     let stood = stands.clone();
-    // Blocks at the event that the store is lost.
+    // Blocks at the event about the loss of the store.
     let slow = At(move |event: &Event<'_>| {
         let mut says = Says(false);
         event.record(&mut says);
@@ -96,7 +97,7 @@ async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
     let guard = client.mutex("m").lock().await.unwrap();
     proxy.cut();
     becomes("it is told", async || stands.load(Ordering::SeqCst)).await;
-    // The subscriber blocks until the end of this test; meanwhile the engine has reconnected.
+    // The subscriber blocks until the end of this test, and the engine reconnects in the meantime.
     soon("confirmed", guard.refresh(LONG)).await.unwrap();
     assert!(soon("released", guard.unlock()).await.unwrap());
     drop(opens);
@@ -111,7 +112,8 @@ impl Wake for Inline {
     }
 }
 
-/// Starts a waiter whose waker calls `then`, and lets another client release the lock. Meanwhile the waiter's client must work.
+/// Starts a waiter whose waker calls `then`, and lets another client release the lock. The waiter's client must keep
+/// working.
 async fn woken(then: impl Fn() + Send + Sync + 'static) {
     let redis = Redis::start();
     let (here, there) = (client(&redis.url()), client(&redis.url()));
@@ -158,7 +160,7 @@ fn a_subscriber_that_panics_at_a_warning_makes_no_later_call_panic() {
     }];
     tracing::subscriber::with_default(At(|_: &Event<'_>| panic!("as told")), || {
         for call in calls {
-            // The warning comes once in a process, perhaps in another test.
+            // The warning comes once per process, perhaps in another test.
             let _ = catch_unwind(AssertUnwindSafe(call));
             call();
         }

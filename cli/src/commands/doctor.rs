@@ -1,4 +1,4 @@
-//! `auto-mutex doctor`: finds faults of the store and its locks.
+//! `auto-mutex doctor`: finds problems of the store and its locks.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::output;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
 use crate::store::look;
 
-/// The kind of a fault. Ids stay the same from release to release.
+/// The kind of a problem. Ids stay the same between releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Id {
@@ -41,19 +41,19 @@ pub(crate) enum Id {
     Cycle,
 }
 
-/// A fault, and its remedy.
+/// A problem and its remedy.
 #[derive(Debug, Serialize)]
 struct Finding {
     id: Id,
-    /// The server, lock or key with the fault. `None` if this finding only counts further findings with the same id.
+    /// The server, lock or key concerned. `None` if this finding only counts further ones with the same id.
     subject: Option<String>,
     meaning: String,
     remedy: String,
 }
 
-/// The greatest number of findings with the same id that are listed.
+/// The most findings listed per id.
 const LISTED: usize = 20;
-/// The longest lag of a replica that is not a finding. A replica acknowledges once a second.
+/// The longest replica lag that is not a finding. Replicas acknowledge once a second.
 const LAG: Duration = Duration::from_secs(3);
 
 pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
@@ -63,10 +63,10 @@ pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
     for server in &servers {
         match server {
             Ok(server) => of_server(server, args, &mut findings),
-            Err((place, error)) => {
+            Err((server, error)) => {
                 let meaning = Failure::Setup(error.clone()).to_string();
                 let remedy = "start the server, or take it out of the URL of all programs";
-                findings.add(Id::ServerUnreachable, place, meaning, remedy);
+                findings.add(Id::ServerUnreachable, server, meaning, remedy);
             }
         }
     }
@@ -97,17 +97,17 @@ fn write_down(
         writeln!(out, "    {}", name(&clean(&finding.meaning)))?;
         writeln!(out, "    remedy: {}\n", finding.remedy)?;
     }
-    let place = operator.place();
+    let store = operator.store();
     match findings.len() {
-        0 => writeln!(out, "Nothing is wrong with the locks at {place}.")?,
+        0 => writeln!(out, "Nothing is wrong with the locks at {store}.")?,
         1 => writeln!(out, "1 finding.")?,
         count => writeln!(out, "{count} findings.")?,
     }
     Ok(())
 }
 
-/// Adds a finding for each server without the scripts of the library. This is a fault only if locks are in use, because
-/// the programs that use them have loaded the scripts.
+/// Adds a finding for each server without the library's scripts. This matters only if locks are in use, because the
+/// programs that use them have loaded the scripts.
 fn of_scripts(servers: &[ServerAnswer], findings: &mut Findings) {
     let servers = servers.iter().flatten();
     for server in servers.filter(|server| !server.knew_scripts) {
@@ -156,7 +156,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
             add(
                 Id::ReplicaOffline,
                 format!("its replica {} does not follow", replica.address),
-                "see to the replica: a failover to it would lose the latest locks",
+                "check the replica: a failover to it would lose the latest locks",
             );
         } else if let Some(lag) = replica.lag.filter(|lag| *lag > LAG) {
             add(
@@ -166,7 +166,7 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
                     replica.address,
                     short(lag)
                 ),
-                "see to the network and the load of the replica: a failover to it would lose the latest locks",
+                "check the network and the load of the replica: a failover to it would lose the latest locks",
             );
         }
     }
@@ -211,7 +211,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
         }
         let in_use = keys.into_iter().filter(|key| !key.idle);
         let names = in_use.filter_map(|key| key.name);
-        // A name is on several servers of a quorum, but is read only once.
+        // In a quorum, several servers have a name, which is read only once.
         let names: Vec<_> = names.filter(|name| seen.insert(name.clone())).collect();
         for (name, lock) in names.iter().zip(operator.inspect(&names)?) {
             match lock {
@@ -238,7 +238,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
     Ok(is_in_use)
 }
 
-/// Adds findings about waiters that wait for too long.
+/// Adds findings about long waits.
 fn of_waiters(waited: &[Lock], args: &Doctor, findings: &mut Findings) {
     for lock in waited {
         let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
@@ -296,7 +296,7 @@ impl Findings {
             id,
             subject: None,
             meaning: format!("{} more of these", count - LISTED),
-            remedy: "fix the ones above, and look again".to_owned(),
+            remedy: "fix those above, and run this again".to_owned(),
         }));
         self.listed.retain(|finding| !ignored.contains(&finding.id));
         self.listed

@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::args::{Format, Global, Kick};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{Holder, Waiter};
-use crate::output::words::{name, place, process, process_and_host, short};
+use crate::output::words::{location, name, process, process_and_host, short};
 use crate::output::{self, Out, document};
 use crate::store::{look, one};
 
-/// The document: the hold that was broken, or that would be broken without `--dry-run`.
+/// The document: the hold that was broken or, with `--dry-run`, would be.
 #[derive(Debug, Serialize)]
-struct Kicked {
+struct KickReport {
     name: String,
     token: String,
     dry_run: bool,
@@ -66,7 +66,7 @@ pub(crate) fn run(global: &Global, args: &Kick) -> Outcome {
     )
 }
 
-/// What the store keeps about who kicks, beside the process.
+/// What the store records about the kick besides the process.
 fn by() -> String {
     let name = ["SUDO_USER", "USER", "LOGNAME"]
         .iter()
@@ -84,7 +84,7 @@ fn finished(reported: Result<(), Failure>, exit: Exit) -> Outcome {
     }
 }
 
-/// The failure if the user cannot be asked for confirmation. A plain conversion of `error` would treat a broken pipe as a
+/// The failure if the user cannot be asked for confirmation. A plain conversion of `error` would make a broken pipe a
 /// success.
 fn cannot_ask(error: io::Error) -> Failure {
     Failure::Other(format!("cannot ask, so nothing was changed: {error}"))
@@ -116,7 +116,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
         process_and_host(&hold.who),
         short(hold.held)
     )?;
-    writeln!(out, "  {}", place(&hold.who))?;
+    writeln!(out, "  {}", location(&hold.who))?;
     writeln!(
         out,
         "  token {}, lease left {}",
@@ -136,8 +136,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     }
     writeln!(
         out,
-        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one goes on until it \
-         looks. What the lock protects may be in use for a moment more."
+        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
     )?;
     match lock.waiters.first() {
         Some(next) => writeln!(
@@ -165,7 +164,7 @@ fn report(
     hold: Option<&Hold>,
     kicked: bool,
 ) -> Result<(), Failure> {
-    let kicked_hold = Kicked {
+    let kicked_hold = KickReport {
         name: lock.name.clone(),
         token: args.token.to_string(),
         dry_run: args.dry_run,

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure, Outcome};
 use crate::output::stdout;
 
 pub(crate) fn completions(args: &Completions) -> Outcome {
-    // The script is first generated in memory, because the generator panics if its output is a closed pipe.
+    // Generated in memory first, because the generator panics on a closed pipe.
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "auto-mutex", &mut text);
     write(&text)

@@ -1,4 +1,4 @@
-//! `auto-mutex run`: a command under a lock.
+//! `auto-mutex run`: runs a command under a lock.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::output::words::closed_for;
 use crate::signals::{Signals, by_signal};
 use crate::store::config;
 
-/// The exit codes of `run` if the command did not run to its end: see `run --help`.
+/// The exit codes of `run` itself: see `run --help`.
 mod code {
     pub(crate) const UNAVAILABLE: u8 = 69;
     pub(crate) const HELD: u8 = 75;
@@ -71,7 +71,7 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
             "give the name as a program does, without percent-encoding".to_owned(),
         ));
     }
-    // A command may have secrets among its arguments.
+    // Only the program's name, because arguments may contain secrets.
     let command = args.command[0].to_string_lossy();
     let mut config = config(global)?
         .lease(args.lease)
@@ -103,7 +103,7 @@ pub(crate) fn run(global: &Global, args: &Run) -> Outcome {
 }
 
 async fn under_lock(client: &Client, args: &Run) -> Outcome {
-    // The signals are caught before the lock is taken, so that no signal ends this process while its command runs.
+    // Signals are caught before the lock is taken, so that none ends this process while its command runs.
     let mut signals = Signals::new()?;
     let taken = tokio::select! {
         taken = take(client, args) => taken,
@@ -119,7 +119,7 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
         .args(&args.command[1..])
         .env("AUTO_MUTEX_TOKEN", guard.token().to_string())
         .process_group(0);
-    // The command gets no terminal as input: the kernel stops a background process group that reads from the terminal.
+    // The command gets no terminal as input, because the kernel stops background process groups that read from one.
     if io::IsTerminal::is_terminal(&io::stdin()) {
         command.stdin(Stdio::null());
     }
@@ -142,8 +142,8 @@ async fn under_lock(client: &Client, args: &Run) -> Outcome {
 }
 
 async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
-    // Without `--expire`, there is no limit. The lock is released when the command ends. If this process dies, the lock
-    // ends with its lease.
+    // Without `--expire`, there is no limit: the lock is released when the command ends, or expires with its lease if
+    // this process dies.
     macro_rules! with_options {
         ($handle:expr) => {{
             let mut handle = match args.expire {
@@ -168,7 +168,7 @@ async fn take(client: &Client, args: &Run) -> Result<Guard, LockError> {
     })
 }
 
-/// Says why nothing happens while the store grants nothing.
+/// Explains the wait while the store grants nothing.
 async fn tell_of_closed(client: &Client) -> Infallible {
     let mut is_told = false;
     loop {
@@ -191,7 +191,7 @@ fn refused(error: LockError) -> Outcome {
     Ok(Exit::Code(code))
 }
 
-/// Waits for the end of the command, and passes signals on to its group. Ends the command if the lock is lost.
+/// Waits for the end of the command, and passes signals on to its group. If the lock is lost, ends the command.
 async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Duration) -> Outcome {
     let group = Group(child.id());
     let mut lost = std::pin::pin!(guard.lost());
@@ -210,7 +210,7 @@ async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Du
     complain(&format!("{why}: the command is ended"));
     group.send(Signal::TERM);
     let ended = patiently(child.wait(), signals, &group, grace).await;
-    // Processes that the command has started may still run, so the whole group is killed.
+    // Processes started by the command may still be running, so the whole group is killed.
     group.send(Signal::KILL);
     if !ended {
         child.wait().await?;
@@ -218,7 +218,7 @@ async fn watch(mut child: Child, guard: &Guard, signals: &mut Signals, grace: Du
     Ok(Exit::Code(code::LOST))
 }
 
-/// Whether `end` completes within `grace`. Meanwhile, signals are passed on to the group.
+/// Whether `end` completes within `grace`. Signals are passed on to the group in the meantime.
 async fn patiently(
     end: impl Future<Output = io::Result<ExitStatus>>,
     signals: &mut Signals,
@@ -237,14 +237,14 @@ async fn patiently(
     ended.await.is_ok()
 }
 
-/// The process group of the command. Its number is the process id of the command.
+/// The command's process group. Its number is the command's process id.
 struct Group(Option<u32>);
 
 impl Group {
     fn send(&self, signal: Signal) {
         let number = self.0.and_then(|number| i32::try_from(number).ok());
         if let Some(group) = number.and_then(Pid::from_raw) {
-            // The group may have ended already, so an error is ignored.
+            // The group may already have ended, so errors are ignored.
             let _ = kill_process_group(group, signal);
         }
     }

@@ -9,7 +9,7 @@ use crate::args::{Global, Show};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Shown};
 use crate::output::words::{
-    Who, clean, date, kicked, name, place, process_and_host, quoted, short, used,
+    Who, clean, date, kicked, location, name, process_and_host, quoted, short, used,
 };
 use crate::output::{document, table};
 use crate::store::{look, one};
@@ -84,7 +84,7 @@ fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
         short(hold.held),
         short(hold.lease_left),
         owner(&hold.who),
-        place(&hold.who),
+        location(&hold.who),
         holds(&hold.who),
     ]
 }
@@ -102,12 +102,12 @@ fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
         date(wait.since),
         short(wait.waited),
         owner(&wait.who),
-        place(&wait.who),
+        location(&wait.who),
         holds(&wait.who),
     ]
 }
 
-/// A writer has all units of a readers-writer lock, which is a number for programs.
+/// A writer holds all units of a readers-writer lock, a number that only programs need.
 fn units(lock: &Lock, units: u32) -> String {
     match lock.kind {
         Some(LockKind::RwLock) if lock.capacity == Some(units) => "all".to_owned(),

@@ -6,11 +6,11 @@ use auto_mutex::operator::{Chain, Hop, Lock, Operator};
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure, Outcome};
-use crate::output::words::{name, place, process, short};
+use crate::output::words::{location, name, process, short};
 use crate::output::{chain, list};
 use crate::store::{in_use, look};
 
-/// The number of waiters of one lock that are always shown. Further waiters are shown only if they block others.
+/// How many waiters of a lock are always shown. Others are shown only if they block others.
 const SHOWN: usize = 5;
 
 pub(crate) fn run(global: &Global) -> Outcome {
@@ -58,13 +58,13 @@ pub(crate) fn warn(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failur
 fn draw(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
     warn(out, chain)?;
     match chain.hops.first().and_then(|hop| hop.holder) {
-        Some(root) => writeln!(out, "{}  {}", process(&root.who), place(&root.who))?,
+        Some(root) => writeln!(out, "{}  {}", process(&root.who), location(&root.who))?,
         None => writeln!(out, "nobody")?,
     }
     locks(out, &chain.hops, "")
 }
 
-/// `hops` are of one depth, and of those below.
+/// `hops` have this depth or a greater one.
 fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Failure> {
     let depth = hops.first().map_or(0, |hop| hop.depth);
     let waiters: Vec<_> = hops.chunk_by(|_, next| next.depth > depth).collect();
@@ -107,7 +107,7 @@ fn waiters(out: &mut impl Write, waiters: &[&[Hop<'_>]], indent: &str) -> Result
             left_out += 1;
             continue;
         }
-        let (who, site) = (process(&wait.who), place(&wait.who));
+        let (who, site) = (process(&wait.who), location(&wait.who));
         let waited = short(wait.waited);
         writeln!(out, "{indent}{}. {who}  waits {waited}  {site}", wait.place)?;
         locks(out, below, &format!("{indent}   "))?;

@@ -1,8 +1,7 @@
-//! `auto-mutex watch`: the events of a lock, found by reading its state at an interval.
+//! `auto-mutex watch`: the events of a lock, found by polling its state.
 //!
-//! The store sends messages only to the channels of the members that they concern. If this command subscribed to such a
-//! channel, the store would mistake the command for that member. Therefore the command polls, and may miss a hold that
-//! is shorter than the interval.
+//! The store sends messages only to the channels of the members concerned. If this command subscribed to one, the store
+//! would mistake it for that member. It therefore polls, and may miss a hold that is shorter than the interval.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -15,11 +14,11 @@ use serde::Serialize;
 use crate::args::{Format, Global, Watch};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::json::{self, Process, Versioned, millis};
-use crate::output::words::{Who, date, place, process, short};
+use crate::output::words::{Who, date, location, process, short};
 use crate::output::{is_unread, stdout};
 use crate::store::{look, one};
 
-/// An event that happened between two reads.
+/// An event between two reads.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Event {
     pub(crate) at: String,
@@ -71,13 +70,13 @@ fn write_event(out: &mut impl Write, global: &Global, event: &Event) -> Result<(
             "{}  {:8}  {}",
             event.at, event.event, event.words
         )?),
-        // A single JSON document would never end, so each event is a document of its own.
+        // A single JSON document would never end, so each event is a document.
         Format::Json | Format::Jsonl => json::write(out, &Versioned::new(event), true),
     }
 }
 
-/// The events between two reads: first ends of holds, then waiters that left, then grants, then new waiters. The first
-/// read gives one event for each holder and waiter.
+/// The events between two reads: ended holds, then waiters that left, then grants, then new waiters. The first read
+/// gives one event per holder and waiter.
 pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     let none = (Vec::new(), Vec::new());
     let (held, waited) = before.map_or(none, |lock| (lock.holders.clone(), lock.waiters.clone()));
@@ -85,25 +84,22 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         let passed = after.asked.duration_since(lock.asked);
         passed.unwrap_or_default()
     });
-    // The tokens of a name grow while the store knows the name. A smaller token shows that the store has forgotten it.
+    // Tokens grow as long as the store knows the name. A smaller one shows that the store has forgotten it.
     let is_forgotten = before.is_some_and(|before| after.token < before.token);
     let is_known = |ticket: &str| {
-        let holders = after.holders.iter().map(|hold| &hold.ticket);
-        let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.ticket));
+        let holders = after.holders.iter().map(|hold| &hold.id);
+        let mut tickets = holders.chain(after.waiters.iter().map(|wait| &wait.id));
         tickets.any(|known| known == ticket)
     };
     let mut events = Vec::new();
     for hold in &held {
-        let again = after
-            .holders
-            .iter()
-            .find(|other| other.ticket == hold.ticket);
+        let again = after.holders.iter().find(|other| other.id == hold.id);
         let ends = again.is_none_or(|again| again.token != hold.token);
         let is_released = again.is_some_and(|again| again.parked && !hold.parked);
         if is_released {
             events.push(of_hold("released", after, hold));
         } else if ends && !hold.parked {
-            // If the lease cannot have ended yet, the hold was released, or the store has forgotten the lock.
+            // If the lease can't have ended yet, the hold was released, or the store has forgotten the lock.
             let is_kicked = |kicked: &Kicked| hold.has_token(kicked.token);
             let word = match hold.lease_left > passed {
                 _ if after.kicked.as_ref().is_some_and(is_kicked) => "broken",
@@ -114,17 +110,17 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
             events.push(of_hold(word, after, hold));
         }
     }
-    for wait in waited.iter().filter(|wait| !is_known(&wait.ticket)) {
+    for wait in waited.iter().filter(|wait| !is_known(&wait.id)) {
         events.push(of_wait("left", after, wait));
     }
-    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.ticket, hold.token)).collect();
+    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.id, hold.token)).collect();
     for hold in &after.holders {
-        if known.get(&hold.ticket) != Some(&hold.token) && !hold.parked {
+        if known.get(&hold.id) != Some(&hold.token) && !hold.parked {
             events.push(of_hold("granted", after, hold));
         }
     }
     for wait in &after.waiters {
-        if !waited.iter().any(|known| known.ticket == wait.ticket) {
+        if !waited.iter().any(|known| known.id == wait.id) {
             events.push(of_wait("queued", after, wait));
         }
     }
@@ -139,7 +135,7 @@ fn of_hold(event: &'static str, lock: &Lock, hold: &Hold) -> Event {
         false => format!("held {}", short(held)),
     };
     Event {
-        ticket: Some(hold.ticket.clone()),
+        ticket: Some(hold.id.clone()),
         token: Some(hold.token.to_string()),
         units: Some(hold.units),
         held_ms: (!is_new).then(|| millis(held)),
@@ -152,7 +148,7 @@ fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
     let at = (event == "queued").then_some(wait.since);
     let what = format!("place {}", wait.place);
     Event {
-        ticket: Some(wait.ticket.clone()),
+        ticket: Some(wait.id.clone()),
         place: Some(wait.place),
         units: Some(wait.units),
         waited_ms: Some(millis(waited)),
@@ -161,7 +157,7 @@ fn of_wait(event: &'static str, lock: &Lock, wait: &Wait) -> Event {
 }
 
 impl Event {
-    /// `at`: `None` if it happened since the last look.
+    /// `at` is `None` for an event since the last read.
     fn new(
         event: &'static str,
         lock: &Lock,
@@ -174,7 +170,7 @@ impl Event {
             name: lock.name.clone(),
             event,
             process: Process::of(who),
-            words: format!("{}  {what}  {}", process(who), place(who)),
+            words: format!("{}  {what}  {}", process(who), location(who)),
             ..Self::default()
         }
     }

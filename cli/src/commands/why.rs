@@ -7,7 +7,7 @@ use auto_mutex::operator::Chain;
 use super::tree::{exit, waited_for, warn};
 use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
-use crate::output::words::{clean, closed_for, kicked, name, place, process, short};
+use crate::output::words::{clean, closed_for, kicked, location, name, process, short};
 use crate::output::{chain, complain, document, json};
 use crate::store::{look, one};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
     let kicked = kicked(&subject);
-    // It may have been used since.
+    // The lock may have been used since.
     locks.retain(|lock| lock.name != whole);
     locks.push(subject);
     let waits = operator.waits(locks)?;
@@ -71,7 +71,7 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
                 true => "",
                 false => ", and waits for nobody",
             };
-            let (who, site, held) = (process(&hold.who), place(&hold.who), short(hold.held));
+            let (who, site, held) = (process(&hold.who), location(&hold.who), short(hold.held));
             let name = name(&first.lock.name);
             writeln!(out, "{who} holds {name} for {held}{kept}{waits}: {site}")?;
         }
@@ -108,7 +108,7 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
                 short(hold.held)
             )?;
         }
-        writeln!(out, ": {}", place(&wait.who))?;
+        writeln!(out, ": {}", location(&wait.who))?;
     }
     Ok(())
 }

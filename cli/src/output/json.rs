@@ -1,4 +1,4 @@
-//! The JSON documents. Their fields are under semantic versioning; `schema/auto-mutex.schema.json` describes them.
+//! The JSON documents, whose fields follow semantic versioning. `schema/auto-mutex.schema.json` describes them.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::words::{Who, date};
 use crate::exit::Failure;
 
-/// The version of the documents. It increases with each change that could break a reader.
+/// The version of the documents. It increases with changes that could break a reader.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
 /// Writes one document and a line break. With `in_one_line`, the document itself contains no line break.
@@ -98,10 +98,10 @@ pub(crate) struct Shown {
     pub(crate) kind: Option<&'static str>,
     pub(crate) capacity: Option<u32>,
     pub(crate) used: u64,
-    /// Tokens are strings, because many readers of JSON round numbers above 2^53.
+    /// Tokens are strings, because many JSON parsers round numbers above 2^53.
     pub(crate) token: Option<String>,
     pub(crate) signals: u64,
-    pub(crate) kicked: Option<Kicked>,
+    pub(crate) kicked: Option<LastKick>,
     pub(crate) holders: Vec<Holder>,
     pub(crate) waiters: Vec<Waiter>,
 }
@@ -115,23 +115,23 @@ impl Shown {
             used: lock.used,
             token: lock.token.map(|token| token.to_string()),
             signals: lock.signals,
-            kicked: lock.kicked.as_ref().map(Kicked::of),
+            kicked: lock.kicked.as_ref().map(LastKick::of),
             holders: lock.holders.iter().map(Holder::of).collect(),
             waiters: lock.waiters.iter().map(Waiter::of).collect(),
         }
     }
 }
 
-/// The last hold that a kick broke, and who did it.
+/// The last hold broken by a kick, and who broke it.
 #[derive(Debug, Serialize)]
-pub(crate) struct Kicked {
+pub(crate) struct LastKick {
     at: String,
     token: String,
     #[serde(flatten)]
     by: Process,
 }
 
-impl Kicked {
+impl LastKick {
     fn of(kicked: &operator::Kicked) -> Self {
         Self {
             at: date(kicked.at),
@@ -141,7 +141,7 @@ impl Kicked {
     }
 }
 
-/// A process, and the place in its program that asked for the lock.
+/// A process, and the site in its program that asked for the lock.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Process {
     pub(crate) host: String,
@@ -190,7 +190,7 @@ pub(crate) struct Holder {
 impl Holder {
     pub(crate) fn of(hold: &Hold) -> Self {
         Self {
-            ticket: hold.ticket.clone(),
+            ticket: hold.id.clone(),
             token: hold.token.to_string(),
             units: hold.units,
             since: date(hold.since),
@@ -217,7 +217,7 @@ impl Waiter {
     pub(crate) fn of(wait: &Wait) -> Self {
         Self {
             place: wait.place,
-            ticket: wait.ticket.clone(),
+            ticket: wait.id.clone(),
             state: state(wait),
             units: wait.units,
             since: date(wait.since),

@@ -14,7 +14,7 @@ use self::json::Versioned;
 use crate::args::{Format, Global};
 use crate::exit::Failure;
 
-/// Standard output. A pipe without a reader is an error that ends the command quietly.
+/// Standard output. Writing to a pipe without a reader is an error that ends the command quietly.
 pub(crate) type Out = BufWriter<StdoutLock<'static>>;
 
 pub(crate) fn stdout() -> Out {
@@ -32,8 +32,7 @@ pub(crate) fn may_color() -> bool {
     !refused && io::stdout().is_terminal()
 }
 
-/// Whether standard output is a pipe without a reader. Without this query, the command would notice that only at its
-/// next write.
+/// Whether standard output is a pipe without a reader. The command would otherwise notice that only at its next write.
 pub(crate) fn is_unread() -> bool {
     let out = io::stdout();
     let mut polled = [PollFd::new(&out, PollFlags::empty())];
@@ -41,7 +40,7 @@ pub(crate) fn is_unread() -> bool {
     found.is_ok() && polled[0].revents().contains(PollFlags::ERR)
 }
 
-/// Writes a result in the format that was asked for.
+/// Writes a result in the requested format.
 pub(crate) fn document(
     global: &Global,
     document: &impl Serialize,
@@ -55,7 +54,7 @@ pub(crate) fn document(
     Ok(out.flush()?)
 }
 
-/// Like [`document`], for one with a list `name`, of which each item is a line of JSONL.
+/// Like [`document`], for a list `name` whose items become lines of JSONL.
 pub(crate) fn list<T: Serialize>(
     global: &Global,
     name: &str,

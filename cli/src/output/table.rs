@@ -40,7 +40,7 @@ pub(crate) fn write<const N: usize>(
     Ok(())
 }
 
-/// The number of columns of a terminal that the text takes.
+/// How many terminal columns the text takes.
 fn width(text: &str) -> usize {
     Span::raw(text).width()
 }

@@ -1,4 +1,4 @@
-//! Times, processes and sites, for people to read.
+//! Times, processes and sites, formatted for people.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub(crate) fn short(time: Duration) -> String {
     }
 }
 
-/// Of a server after a restart or a failover.
+/// How long a server still grants nothing after a restart or a failover.
 pub(crate) fn closed_for(left: Duration) -> String {
     format!(
         "grants nothing for another {}: it was restarted or has taken over, and locks from before may still be held",
@@ -33,7 +33,7 @@ pub(crate) fn date(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time).to_string()
 }
 
-/// Escapes the characters of foreign text that could control the terminal.
+/// Escapes characters in foreign text that could control the terminal.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
         return text.into();
@@ -45,9 +45,9 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     shown.collect::<String>().into()
 }
 
-/// A name of a lock as its program wrote it: letters beyond ASCII are read from their escapes, if the locale has them.
-/// All other escapes remain, among them those of characters that are invisible, or that change the direction of text.
-/// Each command takes a name in this form, too.
+/// A lock's name as its program wrote it: non-ASCII letters are unescaped if the locale has them. All other escapes
+/// remain, including those of characters that are invisible or change the direction of text. Every command also accepts
+/// names in this form.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {
     static SHOWS_LETTERS: LazyLock<bool> = LazyLock::new(|| {
         let mut set = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -63,7 +63,7 @@ pub(crate) fn name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Like [`name`], where every letter can be shown.
+/// Like [`name`], for a terminal that can show every letter.
 pub(crate) fn readable(name: &str) -> Cow<'_, str> {
     let mut shown = String::new();
     let mut rest = name;
@@ -81,7 +81,7 @@ pub(crate) fn readable(name: &str) -> Cow<'_, str> {
     (shown + rest).into()
 }
 
-/// The letter whose escape `text` begins with.
+/// The letter with whose escape `text` begins.
 fn letter(text: &str) -> Option<char> {
     let bytes = text.as_bytes().chunks(3).map_while(|escape| match escape {
         [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
@@ -96,13 +96,13 @@ fn letter(text: &str) -> Option<char> {
         .then_some(first)
 }
 
-/// Letters that are written from right to left, which move those around them, and fillers, which are invisible.
+/// Right-to-left letters, which reorder their neighbours, and fillers, which are invisible.
 fn is_confusing(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{feff}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}'
         | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}')
 }
 
-/// Quotes a name as one word of a shell, because a part of the name may be the input of a user.
+/// Quotes a name as one shell word, because parts of it may be user input.
 pub(crate) fn quoted(name: &str) -> String {
     format!("'{}'", name.replace('\'', r"'\''"))
 }
@@ -116,7 +116,7 @@ fn is_unsafe(c: char) -> bool {
 /// A holder or waiter; `None` if another program wrote its record.
 pub(crate) type Who = Option<Holder>;
 
-/// `web-3:4711`, or for a process with a pod that differs from its host: `shop/web-x2x8q:4711`
+/// `web-3:4711`, or `shop/web-x2x8q:4711` for a pod whose name differs from the host's.
 pub(crate) fn process(who: &Who) -> String {
     let Some(who) = who else {
         return "unknown".to_owned();
@@ -139,7 +139,7 @@ pub(crate) fn process_and_host(who: &Who) -> String {
 pub(crate) fn kicked(lock: &Lock) -> Option<String> {
     let kick = lock.kicked.as_ref()?;
     let ago = lock.asked.duration_since(kick.at).unwrap_or_default();
-    let (token, by) = (kick.token, place(&kick.by));
+    let (token, by) = (kick.token, location(&kick.by));
     let on = process_and_host(&kick.by);
     Some(format!(
         "The hold with token {token} was broken {} ago by {by} ({on}).",
@@ -157,7 +157,7 @@ pub(crate) fn holders(lock: &Lock) -> String {
 }
 
 /// `billing::Ledger::close at src/ledger.rs:17`
-pub(crate) fn place(who: &Who) -> String {
+pub(crate) fn location(who: &Who) -> String {
     who.as_ref()
         .map_or_else(String::new, |who| clean(&who.site).into_owned())
 }
@@ -223,7 +223,7 @@ mod tests {
             ("orders:7", "orders:7"),
             ("caf%C3%A9:%E6%97%A5%E6%9C%AC", "café:日本"),
             ("a%20%C3%9F%3Ax%25", "a%20ß%3Ax%25"),
-            // A letter from right to left, its mark, an override, a filler, a zero-width joiner, a mark without a letter.
+            // A right-to-left letter, its mark, an override, a filler, a zero-width joiner, a mark without a letter.
             ("%D7%90", "%D7%90"),
             ("%E2%80%8F", "%E2%80%8F"),
             ("%E2%80%AE", "%E2%80%AE"),

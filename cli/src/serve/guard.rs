@@ -6,20 +6,20 @@ use axum::http::header::{AUTHORIZATION, HOST};
 use axum::http::{HeaderMap, StatusCode};
 use subtle::ConstantTimeEq as _;
 
-/// If the server listens on this machine only, every request may read; otherwise reading needs the token. Breaking a hold
-/// always needs the token. There is no cookie, so no other page can make a browser send the token.
+/// If the server only listens on this machine, every request may read; otherwise reading requires the token. Breaking a
+/// hold always does. There is no cookie, so no other page can make a browser send the token.
 pub(crate) struct Guard {
     listens_on: IpAddr,
     token: Option<String>,
 }
 
 impl Guard {
-    /// Returns `None` if listening on this address requires a token, and there is none.
+    /// Returns `None` if listening on this address requires a token and there is none.
     pub(crate) fn new(listens_on: IpAddr, token: Option<String>) -> Option<Self> {
         (listens_on.is_loopback() || token.is_some()).then_some(Self { listens_on, token })
     }
 
-    /// Whether any request may break holds.
+    /// Whether any request could break holds.
     pub(crate) fn may_kick_at_all(&self) -> bool {
         self.token.is_some()
     }
@@ -29,9 +29,9 @@ impl Guard {
         !self.listens_on.is_loopback()
     }
 
-    /// Checks the header `Host` if the server listens on this machine only; even of requests for the page itself. A foreign
-    /// page could make its own host name resolve to this machine (DNS rebinding), and so read the answers. But its
-    /// requests carry the foreign name in `Host`.
+    /// Checks the header `Host` of every request if the server only listens on this machine. A foreign page could make
+    /// its own host name resolve to this machine (DNS rebinding) and read the answers, but its requests would have the
+    /// foreign name in `Host`.
     pub(crate) fn may_come(&self, headers: &HeaderMap) -> Result<(), StatusCode> {
         if self.reading_needs_token() {
             return Ok(());
@@ -71,7 +71,7 @@ impl Guard {
             .and_then(|value| value.to_str().ok());
         let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
         match (sent, &self.token) {
-            // The time of the comparison does not depend on the place of the first difference.
+            // A comparison in constant time.
             (Some(sent), Some(token)) if sent.as_bytes().ct_eq(token.as_bytes()).into() => Ok(()),
             _ => Err(StatusCode::UNAUTHORIZED),
         }

@@ -1,5 +1,4 @@
-//! The last snapshot in the text format of Prometheus. No label contains a name, host or token, because there may be
-//! too many different values.
+//! The last snapshot in Prometheus' text format. No label has a name, host or token, of which there may be too many.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -25,7 +24,7 @@ const BY_KIND: [(&str, &str); 5] = [
 ];
 
 pub(crate) fn text(snapshot: &Snapshot) -> String {
-    // What was seen before an outage is not true any more.
+    // After an outage began, old values are no longer true.
     let is_up = snapshot.trouble.is_none();
     let kinds = sums(snapshot.locks.iter().filter(|_| is_up));
     let cycles = snapshot.chains.iter().filter(|chain| chain.cycle && is_up);

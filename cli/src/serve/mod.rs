@@ -1,6 +1,6 @@
 //! `auto-mutex serve`: a live page for this machine.
 //!
-//! - `snapshot.rs`: one thread reads the store, for all clients together, and only while there are any.
+//! - `snapshot.rs`: one thread reads the store for all clients, and only while there are any.
 //! - `routes.rs`: answers requests from the last snapshot. `guard.rs`: decides which requests are allowed.
 //! - `metrics.rs`: the snapshot in the format of Prometheus.
 //! - `page`: the page. It loads nothing from other servers.
@@ -30,7 +30,7 @@ use crate::args::{Global, Serve};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::store::look;
 
-/// The least length of a token, in bytes. A shorter token could be guessed.
+/// The minimum length of a token, in bytes. Shorter ones could be guessed.
 const SHORTEST_TOKEN: usize = 16;
 
 pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {

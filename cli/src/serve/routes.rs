@@ -38,21 +38,21 @@ const HTML: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// The policy for browsers: the page loads nothing from other servers, and cannot be in a frame of another page.
+/// The content security policy: the page loads nothing from other servers, and can't be framed by another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
 
 pub(crate) struct Shared {
     pub(crate) operator: Arc<Operator>,
     pub(crate) snapshots: watch::Receiver<Arc<Snapshot>>,
-    /// Has a message if the store must be read, although no page is open.
+    /// Contains a message if the store must be read although no page is open.
     pub(crate) asks: SyncSender<()>,
     pub(crate) every: Duration,
     pub(crate) guard: Guard,
 }
 
 impl Shared {
-    /// A snapshot that is not older than an open page has.
+    /// A snapshot that is as recent as that of an open page.
     async fn fresh(&self) -> Arc<Snapshot> {
         let mut snapshots = self.snapshots.clone();
         loop {
@@ -60,7 +60,7 @@ impl Shared {
             if snapshot.at.is_some_and(|at| at.elapsed() <= self.every) {
                 return snapshot;
             }
-            // If there is a message already, that is enough.
+            // If there is already a message, that is enough.
             let _ = self.asks.try_send(());
             if snapshots.changed().await.is_err() {
                 return snapshot;
@@ -149,7 +149,7 @@ fn json(status: StatusCode, document: &impl Serialize) -> Response {
     }
 }
 
-/// An error, as a document.
+/// An error document.
 struct Trouble(StatusCode, String);
 
 impl IntoResponse for Trouble {
@@ -189,7 +189,7 @@ async fn mode(State(shared): AppState) -> Response {
     )
 }
 
-/// The snapshots as server-sent events: the latest one at once, then each new one.
+/// The snapshots as server-sent events: first the latest, then each new one.
 async fn events(State(shared): AppState) -> Response {
     let mut snapshots = shared.snapshots.clone();
     let _ = shared.asks.try_send(());
@@ -225,7 +225,7 @@ async fn show(State(shared): AppState, Path(name): Path<String>) -> Answer {
     Ok(json(StatusCode::OK, &Shown::of(&asked.await??)))
 }
 
-/// The body of a request to break a hold. The token is a text, as in all documents.
+/// The body of a request to break a hold. The token is a string, as in all documents.
 #[derive(Deserialize)]
 struct Kick {
     name: String,

@@ -15,7 +15,7 @@ use crate::output::json::{Listed, Versioned};
 use crate::output::words::{date, readable};
 use crate::store::in_use;
 
-/// The greatest numbers of locks and chains that the page gets.
+/// The most locks, and the most chains, that the page gets.
 const SHOWN: usize = 500;
 const SHOWN_CHAINS: usize = 50;
 
@@ -27,13 +27,13 @@ pub(crate) struct Snapshot {
     pub(crate) at: Option<Instant>,
     /// The duration of the last read.
     pub(crate) took: Duration,
-    /// The reason why the last read failed. The locks and chains are then those of the last successful read.
+    /// Why the last read failed. Locks and chains are then those of the last successful read.
     pub(crate) trouble: Option<String>,
     /// The event for the page, as JSON.
     pub(crate) update: String,
 }
 
-/// The event for the page.
+/// The event sent to the page.
 #[derive(Serialize)]
 struct Update<'a> {
     at: String,
@@ -47,7 +47,7 @@ struct Update<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    /// The name for people.
+    /// The name as displayed.
     shown: Cow<'a, str>,
     #[serde(flatten)]
     lock: Listed,
@@ -68,7 +68,7 @@ impl Snapshot {
         Self {
             at: None,
             ..Self::of(
-                operator.place(),
+                operator.store(),
                 Vec::new(),
                 Vec::new(),
                 Duration::ZERO,
@@ -111,8 +111,8 @@ impl Snapshot {
     }
 }
 
-/// Reads the store at an interval while a page is open, and else for each request in `asked`; until all requests are
-/// dropped.
+/// Until there are no receivers of requests: reads the store at an interval while a page is open, and otherwise for
+/// each request in `asked`.
 pub(crate) fn keep(
     operator: &Operator,
     every: Duration,
@@ -128,9 +128,9 @@ pub(crate) fn keep(
                 let last = sender.borrow();
                 (last.locks.clone(), last.chains.clone())
             });
-            let snapshot = Snapshot::of(operator.place(), locks, chains, began.elapsed(), trouble);
+            let snapshot = Snapshot::of(operator.store(), locks, chains, began.elapsed(), trouble);
             sender.send_replace(Arc::new(snapshot));
-            // This look has answered them.
+            // This read has answered them.
             while asked.try_recv().is_ok() {}
             // Each open page has a receiver.
             if sender.receiver_count() <= 1 {

@@ -1,4 +1,4 @@
-//! [`App`]: the state of `top`, and the effects of keys.
+//! [`App`]: the state of `top`, and what keys do.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -9,9 +9,9 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::output::words::process_and_host;
 
-/// The number of reads that the history keeps.
+/// How many reads the history keeps.
 const HISTORY: usize = 200;
-/// The number of lines by which PgUp and PgDn move the selection.
+/// How far PgUp and PgDn move the selection.
 const PAGE: isize = 10;
 
 /// The column by which the table is sorted.
@@ -40,7 +40,7 @@ impl Sort {
         Self::ALL[index.map_or(0, |index| (index + 1) % Self::ALL.len())]
     }
 
-    /// The greatest value comes first. Locks with equal values are in the order of their names.
+    /// Greatest values first. Locks with equal values are sorted by name.
     fn compare(self, a: &Lock, b: &Lock) -> Ordering {
         let names = a.name.cmp(&b.name);
         match self {
@@ -56,7 +56,7 @@ impl Sort {
     }
 }
 
-/// Whether `top` goes on or ends after a key.
+/// Whether `top` goes on after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     GoOn,
@@ -65,31 +65,31 @@ pub(crate) enum Step {
 
 /// The state of `top`.
 pub(crate) struct App {
-    pub(crate) place: String,
+    pub(crate) store: String,
     pub(crate) has_color: bool,
     locks: Vec<Lock>,
     pub(crate) sort: Sort,
     pub(crate) is_reversed: bool,
     pub(crate) filter: String,
-    /// Whether keys are added to the filter.
+    /// Whether typed characters go to the filter.
     pub(crate) is_typing: bool,
     pub(crate) is_paused: bool,
     /// Whether the queue of the selected lock is shown.
     pub(crate) has_queue: bool,
     pub(crate) has_help: bool,
-    /// The name of the selected lock, which stays selected when the order changes.
+    /// The name of the selected lock, which remains selected when the order changes.
     selected: Option<String>,
-    /// The number of all waiters at each read, the oldest read first.
+    /// The number of all waiters at each read, oldest first.
     pub(crate) history: VecDeque<u64>,
-    /// The reason why the last read failed.
+    /// Why the last read failed.
     pub(crate) trouble: Option<String>,
     pub(crate) has_looked: bool,
 }
 
 impl App {
-    pub(crate) fn new(place: String, has_color: bool) -> Self {
+    pub(crate) fn new(store: String, has_color: bool) -> Self {
         Self {
-            place,
+            store,
             has_color,
             locks: Vec::new(),
             sort: Sort::OldestWait,
@@ -147,7 +147,7 @@ impl App {
         self.locks.len()
     }
 
-    /// The index of the selected lock in `shown`. If the selected lock is not shown, the first line is selected.
+    /// The index of the selected lock in `shown`, or 0 if it is not shown.
     pub(crate) fn line(&self, shown: &[&Lock]) -> Option<usize> {
         let selected = self.selected.as_ref();
         let line = selected.and_then(|name| shown.iter().position(|lock| lock.name == *name));

@@ -8,12 +8,12 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::words::{clean, holders, place, process, quoted, short, used};
+use crate::output::words::{clean, holders, location, process, quoted, short, used};
 use crate::output::{json, words};
 
 /// The height of the pane that shows the queue of the selected lock.
 const QUEUE: u16 = 9;
-/// The least width of a terminal in which all columns are shown.
+/// The minimum width of a terminal that shows all columns.
 const NARROW: u16 = 60;
 /// The width of the history, in characters.
 const HISTORY: u16 = 24;
@@ -56,10 +56,10 @@ fn draw_head(frame: &mut Frame<'_>, app: &App, area: Rect) {
             let style = colored(app, Color::Red).add_modifier(Modifier::BOLD);
             Line::styled(format!("cannot look: {}", clean(trouble)), style)
         }
-        (None, false) => Line::raw(format!("{}: looking…", clean(&app.place))),
+        (None, false) => Line::raw(format!("{}: looking…", clean(&app.store))),
         (None, true) => Line::from(vec![
             Span::styled(
-                clean(&app.place).into_owned(),
+                clean(&app.store).into_owned(),
                 Style::new().add_modifier(Modifier::BOLD),
             ),
             Span::raw(format!(
@@ -100,7 +100,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
     let [name, holder] = [0, 3].map(|index| areas.get(index).map_or(0, |column| column.width));
     let titles = ["NAME", "KIND", "USED", "HOLDER", "HELD", "WAIT", "OLDEST"];
     let header = Row::new(columns(is_narrow, titles));
-    // Only the visible rows are built, because there may be a hundred thousand locks.
+    // Builds only the visible rows, because there may be a hundred thousand locks.
     let height = usize::from(area.height.saturating_sub(1)).max(1);
     let first = line.map_or(0, |line| line.saturating_sub(height / 2));
     let first = first.min(shown.len().saturating_sub(height));
@@ -117,7 +117,7 @@ fn draw_table(frame: &mut Frame<'_>, app: &App, shown: &[&Lock], line: Option<us
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// The columns that are shown. A narrow terminal omits the kind, the use and the holder.
+/// The visible columns. A narrow terminal omits the kind, the use and the holder.
 fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
     let all = all.into_iter().enumerate();
     all.filter(move |(index, _)| !is_narrow || !(1..=3).contains(index))
@@ -145,7 +145,7 @@ fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>
     ]
 }
 
-/// Leaves out the middle: names of one function differ at their ends, by the key.
+/// Cuts out the middle, because names of one function differ at the end, in their keys.
 fn shortened(text: &str, width: usize) -> String {
     let whole = Span::raw(text).width();
     if whole <= width {
@@ -180,7 +180,7 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
             "holds {:>7}  {:22} {token}  {}",
             short(hold.held),
             process(&hold.who),
-            place(&hold.who)
+            location(&hold.who)
         );
         lines.push(Line::styled(text, colored(app, Color::Green)));
     }
@@ -190,7 +190,7 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
             short(wait.waited),
             process(&wait.who),
             wait.place,
-            place(&wait.who)
+            location(&wait.who)
         );
         lines.push(Line::raw(text));
     }

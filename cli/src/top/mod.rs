@@ -1,7 +1,6 @@
 //! `auto-mutex top`: a live table of all locks.
 //!
-//! `app.rs` has the state and the effects of keys, and `draw.rs` draws the state. Neither of them uses a terminal or a
-//! store.
+//! `app.rs` has the state and what keys do, and `draw.rs` draws it. Neither uses a terminal or a store.
 
 mod app;
 mod draw;
@@ -24,10 +23,10 @@ use crate::output::may_color;
 use crate::signals::{Signals, by_signal};
 use crate::store::{in_use, look};
 
-/// The longest delay until a key or a new state is shown, and the shortest pause between two reads.
+/// The longest delay before a key or a new state is shown, and the shortest pause between two reads.
 const SOON: Duration = Duration::from_millis(50);
 
-/// The locks, or the reason why they could not be read.
+/// The locks, or why they could not be read.
 type Looked = Result<Vec<Lock>, String>;
 
 pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
@@ -37,7 +36,7 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
         ));
     }
     let operator = look(global)?;
-    let app = App::new(operator.place(), may_color());
+    let app = App::new(operator.store(), may_color());
     let (sender, looked) = channel();
     let (pattern, every) = (args.within.pattern(&args.pattern), args.every);
     thread::spawn(move || watch(&operator, &pattern, every, &sender));
@@ -48,13 +47,13 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     result
 }
 
-/// The first signal that would end the process, and leave the terminal as `top` has it.
+/// Receives the first signal that would end the process, leaving the terminal as `top` has it.
 fn signal() -> Result<Receiver<u8>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let (sender, ended_by) = channel();
-    // They are caught from here on, not only when the thread runs.
+    // Caught from here on, not only once the thread runs.
     let mut signals = runtime.block_on(async { Signals::new() })?;
     thread::spawn(move || {
         let signal = runtime.block_on(signals.next());
@@ -63,7 +62,7 @@ fn signal() -> Result<Receiver<u8>, Failure> {
     Ok(ended_by)
 }
 
-/// Reads the locks at an interval, until the receiver is gone.
+/// Reads the locks at an interval until the receiver is dropped.
 fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Looked>) {
     loop {
         let began = Instant::now();

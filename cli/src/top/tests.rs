@@ -1,4 +1,4 @@
-//! Tests of the screen of `top`, and of the effects of keys.
+//! The screen of `top`, and what keys do.
 
 mod picture;
 
@@ -42,7 +42,7 @@ fn locks(store: &str) -> Vec<Lock> {
             }
         };
         waiting.iter().for_each(tokio::task::JoinHandle::abort);
-        // The real name of this machine is replaced, because it might match a filter.
+        // Replace the real name of this machine, which might match a filter.
         for lock in &mut locks {
             let holders = lock.holders.iter_mut().map(|hold| &mut hold.who);
             for who in holders.chain(lock.waiters.iter_mut().map(|wait| &mut wait.who)) {

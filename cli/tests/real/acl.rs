@@ -1,4 +1,4 @@
-//! Tests of `acl`. A user with exactly the printed rule can run every command. Without any one of the operator's
+//! Tests of `acl`. A user with exactly the printed rule can run every command; without any one of the operator's
 //! additional rights, `doctor` fails.
 
 use auto_mutex_tests::redis::{Options, Redis};
@@ -37,7 +37,7 @@ fn optional_rights_are_left_out_or_added() {
     assert!(has(&["--operator", "--least"], "scan") && !has(&[], "scan"));
 }
 
-/// A command of each kind that only looks.
+/// One command of each kind that only reads.
 const LOOKS: [&[&str]; 6] = [
     &["ls", "--all"],
     &["show", "orders:7"],
@@ -104,7 +104,7 @@ fn who_only_looks_can_look_at_everything_and_break_nothing() {
         assert!(!said.contains("canary"), "{said}");
     }
     assert_eq!(shop.token("orders:7").to_string(), token);
-    // The looks have asked for nothing that was refused.
+    // Reading has caused no refusals.
     let refused = format!("{:?}", shop.redis.command(&["ACL", "LOG"]));
     assert_eq!(refused.matches("age-seconds").count(), 1, "{refused}");
     assert!(refused.contains("cmd=subscribe"), "{refused}");

@@ -1,4 +1,4 @@
-//! Tests of `tree` and `why`, with real processes that wait for each other.
+//! Tests of `tree` and `why`, with real processes waiting for each other.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ fn the_guide_shows_what_is_drawn() {
             .replace('?', "orders:7");
         [&one, &other]
     };
-    // With the processes, places and times of an imaginary shop.
+    // Uses the processes, places and times of an imaginary shop.
     let places = [
         (
             second,
@@ -183,7 +183,7 @@ fn the_guide_shows_what_is_drawn() {
     assert!(guide.contains(&drawn), "{drawn}");
 }
 
-/// Only the processes are known, so it's no finding, and nobody is told to break a hold.
+/// Only the processes are known, so this is no finding, and nobody is told to break a hold.
 #[test]
 fn guards_by_hand_give_a_possible_cycle() {
     let redis = Redis::start();

@@ -12,7 +12,7 @@ fn ids(document: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The options of a server without any fault.
+/// The options of a server without any problem.
 fn good() -> Options {
     Options::default()
         .persistent()
@@ -55,7 +55,7 @@ fn what_is_wrong_has_an_id_a_meaning_and_a_remedy() {
         said.contains("remedy: ") && said.ends_with("findings.\n"),
         "{said}"
     );
-    // The foreign key, which also has no time to live, does not keep `ls` from listing the other locks.
+    // The foreign key, which also lacks a time to live, does not keep `ls` from listing the other locks.
     let listed = document(&shop.url, &["ls"], 0);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
 }
@@ -95,7 +95,7 @@ fn scripts_that_programs_must_have_loaded_are_missed() {
     let client = client(&shop.url);
     drop(client.mutex("kept").at_least("1h").blocking_lock().unwrap());
     client.blocking_shutdown();
-    // The copied server has the same locks, but no program has loaded the scripts there.
+    // The copy has the same locks, but no program has loaded the scripts there.
     let copied = copy(&shop.redis);
     let found = document(&copied.url(), &["doctor"], 3);
     assert!(ids(&found).contains(&"scripts"), "{found}");

@@ -31,7 +31,7 @@ fn exactly_the_hold_with_the_token_is_broken() {
     assert_eq!(kicked["kicked"], true);
     assert_eq!(kicked["holder"]["token"], right);
     assert_eq!(kicked["next"]["place"], 1);
-    // It stays known who did it.
+    // The store still knows who did it.
     let shown = document(&shop.url, &["show", "orders:7"], 0);
     super::schema::fits("show", &shown);
     let kicked = &shown["kicked"];
@@ -44,7 +44,7 @@ fn exactly_the_hold_with_the_token_is_broken() {
         let said = written(&shop.url, &[command, "orders:7"], 0);
         assert!(said.contains(&told) && said.contains(by), "{said}");
     }
-    // The next waiter holds the lock now, and the same kick again breaks no hold.
+    // The next waiter holds the lock now, and repeating the kick breaks no hold.
     assert!(!is_held_by_the_first(&shop, token));
     let next = shop.token("orders:7");
     document(

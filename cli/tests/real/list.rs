@@ -68,7 +68,7 @@ fn a_list_is_narrowed() {
 #[test]
 fn a_look_costs_what_is_in_use() {
     const IDLE: u64 = 300;
-    // Each run asks some more questions when it connects.
+    // Each run asks a few more questions when it connects.
     let fair = 3..10;
     let shop = Shop::open();
     let free = client(&shop.url);
@@ -96,7 +96,7 @@ fn a_look_costs_what_is_in_use() {
     assert!(calls > IDLE && out.contains("idle:299"), "{calls} {out}");
 }
 
-/// Data that is no state of ours is as long as the state of an idle lock.
+/// This foreign data has the length of an idle lock's state.
 #[test]
 fn foreign_data_is_not_taken_for_idle() {
     let shop = Shop::open();
@@ -143,7 +143,7 @@ fn everything_about_a_lock_is_shown() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    // It is not an error to show an unused name.
+    // Showing an unused name is not an error.
     let shown = document(&shop.url, &["show", "nothing"], 0);
     assert!(shown["kind"].is_null() && shown["holders"].as_array().unwrap().is_empty());
 }
@@ -152,7 +152,7 @@ fn everything_about_a_lock_is_shown() {
 fn a_closed_pipe_ends_it_quietly() {
     let shop = Shop::open();
     let client = client(&shop.url);
-    // The output of so many locks is larger than the buffer of a pipe.
+    // The list of this many locks exceeds the buffer of a pipe.
     let held: Vec<_> = (0..1500)
         .map(|number| {
             client
@@ -228,7 +228,7 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
             "{said}"
         );
     }
-    // The help names the variable that the URL comes from, and does not show its value.
+    // The help shows the variable from which the URL comes, but not its value.
     let help = written("redis://user:canary@h", &["ls", "--help"], 0);
     assert!(
         help.contains("AUTO_MUTEX_URL") && !help.contains("canary"),
@@ -239,7 +239,7 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
 #[test]
 fn a_hundred_thousand_names_are_listed_with_little_memory() {
     let shop = Shop::open();
-    // Writes idle names in the format of the library. Using so many locks through the library would take minutes.
+    // Writes idle names in the library's format. Using so many locks through the library would take minutes.
     let fill = "for number = 1, 100000 do redis.call('SET', 'auto_mutex:{many:' .. number .. '}', '1 i ' .. struct.pack('<d', number), 'EX', 600) end";
     shop.redis.command(&["EVAL", fill, "0"]);
     let mut child = command(&shop.url, &["ls", "--all", "many:*", "-o", "jsonl"])
@@ -248,7 +248,7 @@ fn a_hundred_thousand_names_are_listed_with_little_memory() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let before_end = lines.by_ref().take(99_000).map(Result::unwrap).count();
-    // The rest of the output is larger than the buffer of a pipe, so the process still runs.
+    // The remaining output exceeds the buffer of a pipe, so the process is still running.
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
     let peak = status.ok().and_then(|status| {
         let line = status

@@ -1,4 +1,4 @@
-//! Tests of the command against real servers. A test takes locks through the library, runs `auto-mutex`, and reads its
+//! Tests of the command with real servers. A test takes locks through the library, runs `auto-mutex`, and reads its
 //! output.
 
 mod acl;

@@ -40,7 +40,7 @@ fn completions_and_pages_are_written() {
 
 #[test]
 fn the_sites_of_a_program_are_listed() {
-    // The function is in the list of sites even if it is not called. This line only prevents a warning about unused code.
+    // Prevents a warning about unused code. The function is in the list of sites even if it is not called.
     let _ = close;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sites.json");

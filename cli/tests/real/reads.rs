@@ -1,10 +1,10 @@
-//! Tests that commands which only read change nothing on the server.
+//! Commands that only read change nothing on the server.
 
 use auto_mutex_tests::redis::Redis;
 
 use super::rig::{Shop, copy, document, output};
 
-/// For every key, a digest of its value, and whether the key has a time to live.
+/// For each key, a digest of its value, and whether it has a time to live.
 fn dump(redis: &Redis) -> Vec<String> {
     const DUMP: &str = "local all = {} \
                         for _, key in ipairs(redis.call('KEYS', '*')) do \
@@ -30,8 +30,7 @@ const READS: [&[&str]; 11] = [
 
 #[test]
 fn no_key_is_changed_by_looking() {
-    // Holders and waiters renew, which is a write. So the commands read a copy of the keys, on a server that has no
-    // clients.
+    // Holders and waiters renew, which is a write, so the commands read a copy of the keys on a server without clients.
     let shop = Shop::open();
     let copy = copy(&shop.redis);
     let copied = copy.url();

@@ -9,7 +9,7 @@ use auto_mutex_tests::events::{LONG, eventually};
 use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
-/// The command with this store. Variables of the test's environment that could change the output are removed.
+/// The command for this store, without environment variables that could change its output.
 pub(crate) fn command(url: &str, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_auto-mutex"));
     command
@@ -27,7 +27,7 @@ pub(crate) fn output(url: &str, args: &[&str]) -> Output {
     output.expect("auto-mutex runs")
 }
 
-/// Runs the command, checks that its exit code is `code`, and returns its standard output.
+/// Runs the command, checks its exit code, and returns its standard output.
 #[track_caller]
 pub(crate) fn written(url: &str, args: &[&str], code: i32) -> String {
     let output = output(url, args);
@@ -87,8 +87,8 @@ pub(crate) fn is_held(url: &str, name: &str) {
     });
 }
 
-/// Another process. It holds one lock, and waits for further locks on request, until the value is dropped. The process
-/// runs this test program again: see [`other_process`].
+/// Another process, which holds one lock and waits for further ones on request until this value is dropped. It runs
+/// this test program again: see [`other_process`].
 pub(crate) struct Other(Child);
 
 impl Other {
@@ -104,7 +104,7 @@ impl Other {
         Self::spawn(url, held, pod, "yes")
     }
 
-    /// Like [`start`](Self::start), but with guards of which nobody knows which task has them.
+    /// Like [`start`](Self::start), but with guards that belong to no known task.
     #[track_caller]
     pub(crate) fn by_hand(url: &str, held: &str) -> Self {
         Self::spawn(url, held, "", "no")
@@ -150,7 +150,7 @@ impl Drop for Other {
     }
 }
 
-/// Not a test, but the program of the other process.
+/// Not a test, but the main function of the other process.
 #[test]
 #[ignore = "started by tests, as another process"]
 fn other_process() {
@@ -205,7 +205,7 @@ impl Shop {
             clients.push(other.clone());
             waiting.push(std::thread::spawn(move || {
                 // Waits for the lock, or until the client is shut down. A granted guard is never dropped, so the hold
-                // remains.
+                // stays.
                 std::mem::forget(other.mutex("orders:7").blocking_lock());
             }));
             are_waiting(&url, "orders:7", count);

@@ -182,7 +182,7 @@ fn signals_are_passed_on_and_the_lock_is_released() {
             .code(),
         Some(0)
     );
-    // While `run` waits for the lock, a signal ends it at once.
+    // While `run` waits for the lock, a signal ends it immediately.
     let client = client(&url);
     let _guard = client.mutex("cron").blocking_lock().unwrap();
     let mut waiting: std::process::Child = Command::new(env!("CARGO_BIN_EXE_auto-mutex"))
@@ -212,7 +212,7 @@ fn a_namespace_is_that_of_programs() {
     for (namespace, code) in [("prod", 75), ("staging", 0), ("", 0)] {
         assert_eq!(in_namespace(namespace, &run).0, code, "{namespace}");
     }
-    // The option counts, not the variable.
+    // The option overrides the variable.
     let option = [
         "run",
         "nightly",

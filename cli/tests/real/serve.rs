@@ -203,7 +203,7 @@ fn without_a_token_nothing_is_broken_and_with_it_exactly_one_hold() {
         by.starts_with("127.0.0.1:") && by.ends_with(" with auto-mutex serve"),
         "{by}"
     );
-    // Each attempt is in the log, with who made it.
+    // Each attempt is logged with its author.
     let kick = format!("kick orders:7 --token {token}: ");
     for part in [
         " 127.0.0.1:",
@@ -262,7 +262,7 @@ fn it_asks_only_while_somebody_watches() {
     let looks = || shop.redis.calls("scan");
     assert_eq!(page.ask("GET /").0, 200);
     assert_eq!(looks(), 0);
-    // The first answer is not empty: it comes after a look.
+    // The first answer is not empty, because it comes after a read.
     let listed = parsed(&page.ask("GET /api/ls").2);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
     assert_eq!(looks(), 1);
@@ -298,7 +298,7 @@ fn what_is_not_known_is_not_said() {
     eventually("it has one again", || page.ask("GET /api/ls").0 == 200);
 }
 
-/// Checks the document that a browser makes from the page.
+/// Checks what a browser makes of the page.
 #[test]
 #[ignore = "needs Chromium: cargo test -p auto-mutex-cli --test real -- --ignored in_a_browser"]
 fn the_table_and_the_tree_are_drawn_in_a_browser() {

@@ -1,4 +1,4 @@
-//! Tests of the commands on a cluster, a quorum and the primary of sentinels.
+//! The commands on a cluster, a quorum, and the primary of sentinels.
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::cluster::{Cluster, Shape};
@@ -85,7 +85,7 @@ fn a_quorum_and_one_without_a_server() {
     );
 }
 
-/// It came back without its data, or missed the grant.
+/// The server came back without its data, or missed the grant.
 #[test]
 fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
     let servers = Redis::several(3, &Options::default());
@@ -106,7 +106,7 @@ fn the_primary_of_sentinels() {
     works_on(&service.url());
 }
 
-/// A server that was just started grants nothing to a client that wants the restart guard. Each command says so.
+/// A restarted server grants nothing to a client with the restart guard, and each command says so.
 fn tells_of_the_closed_store(url: &str, servers: usize) {
     let config = Config::new(url).unwrap().connect_timeout("60s");
     let client = Client::connect(config.restart_guard(true)).unwrap();
@@ -131,7 +131,7 @@ fn tells_of_the_closed_store(url: &str, servers: usize) {
         said.starts_with("auto-mutex: waiting: the lock store grants nothing"),
         "{said}"
     );
-    // A look notes nothing, so a server without clients is never closed for it.
+    // Reading leaves no note, so a server without clients is never closed for it.
     client.blocking_shutdown();
 }
 

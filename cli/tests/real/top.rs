@@ -1,4 +1,4 @@
-//! Tests of `top` in a real terminal, which is that of tmux. Without tmux, the test of the table is skipped.
+//! Tests of `top` in a real terminal, that of tmux. Without tmux, the table is not tested.
 
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use auto_mutex_tests::events::eventually;
 
 use super::rig::{Shop, output, text};
 
-/// A tmux server with one terminal of 80 columns. The field is the name of the server's socket.
+/// A tmux server with one terminal of 80 columns. The field is its socket's name.
 struct Terminal(String);
 
 impl Terminal {
@@ -49,7 +49,7 @@ fn it_shows_locks_and_obeys_keys() {
     }
     let shop = Shop::open();
     let program = env!("CARGO_BIN_EXE_auto-mutex");
-    // The terminal remains after the end of `top`, so that the test can see its content then.
+    // The terminal outlives `top`, so that the test can see its content then.
     let command = format!(
         "AUTO_MUTEX_URL={} {program} top --every 100ms; echo it has ended; cat",
         shop.url

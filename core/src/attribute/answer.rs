@@ -5,14 +5,15 @@ use std::future::{Future, Ready, ready};
 
 use crate::base::error::LockError;
 
-/// Marks a type that is the requested type itself, not a future of it; or a function that takes only the error.
+/// Marks a type that is the requested one, not a future of it; or a function that only takes the error.
 #[derive(Debug)]
 pub struct AtOnce(pub(super) ());
-/// Marks a type that contains the requested type: a future, a `Result`, a reference; or a function that also takes `self`.
+/// Marks a type that contains the requested one (a future, `Result` or reference); or a function that also takes
+/// `self`.
 #[derive(Debug)]
 pub struct Inside(());
 
-/// Names the return type of a function's type: `!` has no name of its own yet.
+/// Gives access to the return type of a function type, because `!` cannot be named yet.
 pub trait Returns {
     type Output;
 }
@@ -25,7 +26,7 @@ impl<T> Returns for fn() -> T {
 #[diagnostic::on_unimplemented(
     message = "the handler returns `{Self}`, but the function returns `{R}`",
     label = "must return `{R}`, or a future of it",
-    note = "a handler returns what the function it answers for returns; it may be sync or async"
+    note = "a handler must return the annotated function's type; it may be sync or async"
 )]
 pub trait Answer<M, R> {
     type Future: Future<Output = R>;
@@ -58,12 +59,12 @@ impl<R> Answer<(), R> for <fn() -> ! as Returns>::Output {
     }
 }
 
-/// Takes the place of `self` if the function has no `self`, or if the body may have consumed `self`.
+/// Stands in for `self` if the function has none, or if the body may have consumed it.
 #[derive(Debug)]
 pub struct NoSelf;
 
-/// A handler of `on_error` that is an associated function, such as `Self::failed`. `S` is the `self` of the annotated
-/// method. `M` distinguishes the ways to call the handler: without `self`, with it, and with `&self` where the method has
+/// A handler of `on_error` that is an associated function, such as `Self::failed`. `S` is the annotated method's
+/// `self`. `M` tells apart the ways to call the handler: without `self`, with it, and with `&self` where the method has
 /// `&mut self`.
 #[diagnostic::on_unimplemented(
     message = "this function does not take what `on_error` gives",
@@ -117,16 +118,16 @@ pub fn on_error<M, S, F: OnError<M, S>>(handler: F, this: S, error: LockError) -
 pub trait IsOwn<F> {}
 
 impl<F> IsOwn<F> for F {}
-/// Because of this second implementation, the compiler cannot infer `F` from the handler. So its error message does not
-/// show the handler's type.
+/// This second implementation keeps the compiler from inferring `F` from the handler, and the handler's type out of its
+/// error message.
 impl<F> IsOwn<Option<F>> for F {}
 
-/// Returns `handler`. Compiles only if `handler` is the function in the block, not another function of the same name.
+/// Returns `handler`. Compiles only if `handler` is the function in the block, and not another one of that name.
 pub fn own<H: IsOwn<F>, F>(handler: H, _own: F) -> H {
     handler
 }
 
-/// Not an `async fn`, which would store the answer twice.
+/// An `async fn` would store the answer twice.
 pub fn answer<M, R, A: Answer<M, R>>((answer,): (A,)) -> A::Future {
     answer.answer()
 }

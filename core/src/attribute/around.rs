@@ -11,19 +11,19 @@ use crate::caller::{self, Around, Loss};
 use crate::locks::handle::Guard;
 use crate::queue::Holds;
 
-/// Until the result is dropped, calls of the same lock on this thread re-enter, and the span of the body is entered.
+/// Until the result is dropped, calls of the same lock on this thread re-enter, inside the body's span.
 pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
     caller::enter_body(guard.holds())
 }
 
-/// The lock of a call, which a body runs under. The expansion declares it before the body, so Rust drops the body first:
-/// the body's own values are dropped before the lock is released.
+/// The lock of a call, under which a body runs. The expansion declares it before the body, so that Rust drops the body,
+/// with all its values, before the lock is released.
 #[must_use = "the lock is taken by `under`"]
 pub struct Locking<A, G> {
-    // It ends before the lock is released.
+    // Ends before the lock is released.
     around: Around,
     stage: Stage<A, G>,
-    // The call was polled before: a granted lock may be lost already, so the body checks for a loss.
+    // Whether the call was polled before. Then the granted lock may already be lost, and the body checks for that.
     waited: bool,
 }
 
@@ -33,7 +33,7 @@ enum Stage<A, G> {
     Failed,
 }
 
-/// The request is sent at the first poll, not here.
+/// Sends no request; the first poll does.
 pub fn locking<L: Lock>(request: Request<L>) -> Locking<L::Acquire, L> {
     Locking {
         around: Around::default(),
@@ -61,7 +61,7 @@ impl Guard for &Holds {
 }
 
 impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
-    /// Completes when the lock is held. `true`: it was granted during this poll.
+    /// Completes when the lock is held, with `true` if it was granted during this poll.
     #[inline]
     fn poll_held(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, LockError>> {
         let acquire = match &mut self.stage {
@@ -85,7 +85,7 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
 }
 
 impl<A, G: Guard> Locking<A, G> {
-    /// `None` unless the lock is held.
+    /// Returns `None` unless the lock is held.
     #[inline]
     fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
         match &self.stage {
@@ -95,8 +95,8 @@ impl<A, G: Guard> Locking<A, G> {
     }
 }
 
-/// Takes the lock, then runs `body` under it. If the lock is lost, the future ends, and the expansion drops `body`.
-/// `body` is pinned in place: in a debug build, moving a future into another one copies all of its data.
+/// Takes the lock, then runs `body` under it. If the lock is lost, the future ends and the expansion drops `body`,
+/// which is pinned in place: in debug builds, moving a future into another one copies all of it.
 pub fn under<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
@@ -135,8 +135,8 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // A lock that was granted during this poll needs no check for a loss. The check reads the clock, which would
-        // be a good part of the call's time.
+        // A lock granted during this poll can't have been lost. The check reads the clock, a good part of the time of a
+        // call.
         let fresh = ready!(this.lock.poll_held(cx))?;
         let Some((holds, around)) = this.lock.parts() else {
             return Poll::Pending;
@@ -163,7 +163,7 @@ impl<A, G: Guard, F> Drop for Under<'_, A, G, F> {
     }
 }
 
-/// The output of a body that ran under [`under_finishing`] and a lock that was [`held`] before.
+/// The output of a body that ran under [`under_finishing`] with a lock that was [`held`] before.
 pub fn finish<T>(output: Result<T, LockError>) -> T {
     output.unwrap_or_else(|error| unreachable!("a loss does not end the body: {error}"))
 }

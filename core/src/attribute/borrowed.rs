@@ -1,4 +1,4 @@
-//! Prevents the body of an annotated function from releasing its guard.
+//! Keeps the body of an annotated function from releasing its guard.
 
 use std::future::{Ready, ready};
 
@@ -9,14 +9,14 @@ use crate::locks::handle::Guard;
 #[diagnostic::on_unimplemented(
     message = "the body has its guard only borrowed: it cannot release the lock",
     label = "the lock is released when the body ends",
-    note = "to release it earlier, move what needs the lock into a function of its own, and annotate that one",
+    note = "to release it earlier, move what needs the lock into a separate function, and annotate that one",
     note = "or take the lock by a handle, whose guard is the caller's: `Mutex::new(name).lock().await?`"
 )]
 pub trait MayRelease {}
 
-/// One method for each that consumes a guard. The trait is in scope in the body, so the compiler finds these methods
+/// One method for each that consumes a guard. With the trait in scope in the body, the compiler finds these methods
 /// before those of the borrowed guard, and a call fails with the message of [`MayRelease`]. For a guard that the body
-/// itself took through a handle, the compiler finds the guard's own methods.
+/// took itself, the compiler finds the guard's own methods.
 pub trait Borrowed: Sized {
     fn unlock(self) -> Ready<Result<bool, LockError>>
     where

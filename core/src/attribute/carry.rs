@@ -1,4 +1,4 @@
-//! The return types that can carry an error that no handler answers.
+//! Return types that can carry an error for which there is no handler.
 
 use super::answer::{AtOnce, Inside};
 use super::value::Nothing;
@@ -6,7 +6,7 @@ use crate::base::error::LockError;
 
 #[diagnostic::on_unimplemented(
     message = "the return type `{Self}` cannot carry a `LockError`",
-    label = "what should a call return that does not get the lock?",
+    label = "what should a call return if it does not get the lock?",
     note = "return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`",
@@ -25,7 +25,7 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "the error type `{Self}` cannot be made from a `LockError`",
     label = "needs `From<auto_mutex::LockError>`",
-    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound); a type of another crate cannot get it, so return an error of your own that wraps both",
+    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound); a type of another crate cannot get it, so return your own error that wraps both",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]
@@ -49,7 +49,7 @@ impl<E: Nothing + From<LockError>> ErrorFromLockError<Inside> for E {
 
 #[diagnostic::on_unimplemented(
     message = "`on_error` does not answer a timeout, and the return type `{Self}` cannot carry one",
-    label = "what should a call return that waited in vain?",
+    label = "what should a call return after a timeout?",
     note = "add `on_timeout = …`: a function, a closure, `skip` or `panic`",
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]
@@ -66,7 +66,7 @@ impl<M, R: FromLockError<M>> FromTimeout<M> for R {
 
 #[diagnostic::on_unimplemented(
     message = "`on_timeout` answers a timeout only, and the return type `{Self}` cannot carry the other errors",
-    label = "what should a call return that lost the lock, or whose store does not answer?",
+    label = "what should a call return if the lock is lost or the store does not answer?",
     note = "add `on_error = …`: a function, a closure, `skip` or `panic`",
     note = "or return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>`"
 )]

@@ -1,23 +1,23 @@
-//! Helpers for the types in expansions.
+//! Helpers for type checks in expansions.
 
 use std::future::Future;
 use std::marker::PhantomData;
 
 use super::answer::AtOnce;
 
-/// Shows whether `R` is a future. For a future, the inherent method exists, and takes precedence over the
-/// method of [`Otherwise`].
+/// Tells whether `R` is a future. For a future, an inherent method exists, and takes precedence over the one of
+/// [`Otherwise`].
 #[derive(Debug)]
-pub struct Probe<R>(PhantomData<fn() -> R>);
+pub struct ReturnType<R>(PhantomData<fn() -> R>);
 
-impl<R> Probe<R> {
+impl<R> ReturnType<R> {
     pub const NEW: Self = Self(PhantomData);
 }
 
 #[derive(Debug)]
 pub struct IsFuture(());
 
-impl<R: Future> Probe<R> {
+impl<R: Future> ReturnType<R> {
     pub fn __auto_mutex_kind(&self) -> IsFuture {
         IsFuture(())
     }
@@ -26,9 +26,9 @@ impl<R: Future> Probe<R> {
 macro_rules! containers {
     ($($container:ty $(where $other:ident)?;)*) => {
         $(
-            impl<R, $($other)?> Probe<$container> {
-                pub fn __auto_mutex_inner(&self) -> Probe<R> {
-                    Probe::NEW
+            impl<R, $($other)?> ReturnType<$container> {
+                pub fn __auto_mutex_inner(&self) -> ReturnType<R> {
+                    ReturnType::NEW
                 }
             }
         )*
@@ -48,15 +48,15 @@ pub trait Otherwise {
         AtOnce(())
     }
 
-    fn __auto_mutex_inner(&self) -> Probe<()> {
-        Probe::NEW
+    fn __auto_mutex_inner(&self) -> ReturnType<()> {
+        ReturnType::NEW
     }
 }
 
-impl<R> Otherwise for Probe<R> {}
+impl<R> Otherwise for ReturnType<R> {}
 
 #[diagnostic::on_unimplemented(
-    message = "this function returns a future, so the lock would only protect its making",
+    message = "this function returns a future, so the lock would only protect its creation",
     label = "a future under another name",
     note = "make it an `async fn`, or spell the type `impl Future<Output = …>`, `Pin<Box<dyn Future<Output = …>>>` or `BoxFuture`"
 )]
@@ -64,7 +64,7 @@ pub trait Value {}
 
 impl Value for AtOnce {}
 
-/// Compiles only if a [`Probe`] returned [`AtOnce`], so the expansion rejects a function that returns a future.
+/// Compiles only if a [`ReturnType`] returned [`AtOnce`]. This rejects functions that return a future.
 pub fn require_value<K: Value>(_: K) {}
 
 #[diagnostic::on_unimplemented(
@@ -76,15 +76,15 @@ pub trait Done {}
 
 impl Done for AtOnce {}
 
-/// Like [`require_value`], for an async function, and for a type inside the return type.
+/// Like [`require_value`], for async functions and for types inside the return type.
 pub fn require_done<K: Done>(_: K) {}
 
-/// Calls `make`. If the expansion called the closure itself, clippy would report a redundant closure.
+/// Calls `make`. In the expansion, clippy would report a redundant closure.
 pub fn make<T>(make: impl FnOnce() -> T) -> T {
     make()
 }
 
-/// The value for a `return` that never runs. Such a `return` only shows the compiler the type of the body.
+/// The value of a `return` that never runs, and only tells the compiler the type of the body.
 pub fn never<R>() -> R {
     unreachable!("this only tells the compiler a type")
 }

@@ -25,12 +25,12 @@ pub trait Lock: Guard + Sized + Unpin {
 }
 
 trait Single: Guard + From<Holding> + Unpin {
-    /// `None`: a permit, of as many as the request says.
+    /// `None` for permits, whose number is in the request.
     const SHARE: Option<Share>;
 }
 
-/// A call for one lock. It begins at the first poll, unless the task has used up its budget. While it waits, it no longer
-/// stores the request. It must not be polled again after it has ended.
+/// A call for one lock. It begins at the first poll, unless the task has used up its budget. It drops the request once
+/// it waits, and must not be polled again after it has ended.
 pub struct Call<L>(State<L>);
 
 enum State<L> {
@@ -93,7 +93,7 @@ impl Single for RwLockWriteGuard {
 }
 
 impl Lock for MultiGuard {
-    /// Boxed: it has many more steps than a call for one lock, and would make each future larger by all of them.
+    /// Boxed, because it has many more states than a call for one lock, which would enlarge every future.
     type Acquire = Pin<Box<dyn Future<Output = Result<Self, LockError>> + Send>>;
 
     fn acquire(request: Request<Self>) -> Self::Acquire {

@@ -1,5 +1,5 @@
-//! The functions that expansions of the attributes call, re-exported as `auto_mutex::__private`. Semantic versioning
-//! does not apply to them, because each version of the macro crate requires exactly this version.
+//! The functions that expanded attributes call, re-exported as `auto_mutex::__private`. They are exempt from semantic
+//! versioning, because each version of the macro crate requires exactly this version.
 #![doc(hidden)]
 
 mod answer;
@@ -27,7 +27,9 @@ pub use answer::{
 pub use around::{Locking, Under, enter, finish, held, locking, under, under_finishing};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
-pub use kind::{Done, IsFuture, Otherwise, Probe, Value, make, never, require_done, require_value};
+pub use kind::{
+    Done, IsFuture, Otherwise, ReturnType, Value, make, never, require_done, require_value,
+};
 pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};

@@ -17,7 +17,7 @@ use crate::locks::semaphore::{self, Permit};
 use crate::site::{OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 
-/// Borrows nothing, so it may be kept across an await.
+/// Borrows nothing, so that it can be kept across an await.
 #[derive(Debug)]
 pub struct Request<L> {
     site: &'static Site,
@@ -25,9 +25,9 @@ pub struct Request<L> {
     client: Option<Client>,
     /// The parts of each key; empty if there is no key.
     keys: Vec<Vec<String>>,
-    /// `keys = …` was given, even with an empty list.
+    /// Whether `keys = …` was given, even with an empty list.
     several: bool,
-    /// The `Display` of a part of a key failed.
+    /// Whether `Display` failed for a part of a key.
     key_failed: bool,
     permits: u32,
     /// Boxed, because few calls need more than the site's options, and each call copies its request several times.
@@ -39,9 +39,9 @@ pub struct Request<L> {
 struct Given {
     options: Options,
     owner: Option<Owner>,
-    /// Whether the name of the option `was` is in the namespace, and its fixed beginning.
+    /// Whether the name in the option `was` is inside the namespace, and how it begins.
     was: Option<(bool, &'static str)>,
-    /// If there are none, the parts of the key complete the name of `was`.
+    /// If empty, the parts of the key complete the name of `was`.
     was_parts: Vec<String>,
 }
 
@@ -202,7 +202,7 @@ impl<L> Request<L> {
         }
     }
 
-    /// The site's cache for `client`, if the site was first called with this client.
+    /// The site's cache, if it is for `client`: it is for the first client that the site used.
     #[inline]
     fn known(&self, client: &Client) -> Option<&'static OfClient> {
         self.site.of_client(client.id(), || {
@@ -217,12 +217,12 @@ impl<L> Request<L> {
         })
     }
 
-    /// Identifies the caller: see [`meta`](crate::store::meta).
+    /// Describes the caller: see [`meta`](crate::store::meta).
     #[inline]
     fn meta(&self, known: Option<&'static OfClient>, client: &Client) -> SharedStr {
         match known {
             Some(known) => SharedStr::Fixed(&known.meta),
-            None => client.core().meta(&self.site.place()),
+            None => client.core().meta(&self.site.location()),
         }
     }
 
@@ -240,7 +240,7 @@ impl Request<MutexGuard> {
     pub fn owner<M, N: KeyPart<M> + ?Sized>(&mut self, owner: &N) {
         let mut name = String::new();
         if !owner.write(&mut name) {
-            // Refused like an empty one.
+            // Refused as an empty name is.
             name.clear();
         }
         self.given().owner = Some(Owner::Here(name.into()));
@@ -320,7 +320,7 @@ impl Request<Permit> {
 mod tests {
     use super::*;
 
-    /// An async call copies its request several times. The limit is for a 64-bit machine.
+    /// Async calls copy their request several times. The limit is for 64-bit machines.
     #[test]
     fn a_request_stays_small() {
         assert!(size_of::<Request<MutexGuard>>() <= 72);

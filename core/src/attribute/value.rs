@@ -1,4 +1,4 @@
-//! The types that options accept: a trait for each option, so that the compiler can explain what is wrong with others.
+//! The types that options accept: a trait per option, so that the compiler can explain what is wrong with other types.
 
 use std::fmt::{Display, Write as _};
 use std::ops::Deref;
@@ -7,8 +7,8 @@ use super::answer::{AtOnce, Inside};
 use crate::base::duration::ToDuration;
 use crate::locks::client::Client;
 
-/// No type implements this trait. A trait with a marker `M` has an implementation for `Nothing`, because of a single
-/// implementation the compiler would report the missing bounds, and propose traits of this module.
+/// No type implements this trait. It allows a second implementation of traits with a marker `M`. With a single one, the
+/// compiler would report its unmet bounds and propose traits of this module.
 pub trait Nothing {}
 
 #[diagnostic::on_unimplemented(
@@ -17,7 +17,7 @@ pub trait Nothing {}
     note = "use a field or a method that can be displayed (`key = order.id`, `owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]
 pub trait KeyPart<M> {
-    /// Returns `false` if the `Display` failed; then `text` is incomplete.
+    /// Returns `false` if `Display` failed, and leaves `text` incomplete.
     fn write(&self, text: &mut String) -> bool;
 }
 
@@ -41,7 +41,7 @@ impl<T: Nothing + ?Sized> KeyPart<Inside> for T {
     note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)"
 )]
 pub trait KeyList<M> {
-    /// Has no bound, so that the compiler can say whether the list or its keys are wrong.
+    /// Has no bound, so that the compiler can tell whether the list or its keys are wrong.
     type Key;
 
     fn list(self) -> impl Iterator<Item = Self::Key>;
@@ -65,13 +65,13 @@ impl<T: Nothing> KeyList<Inside> for T {
     }
 }
 
-/// The types that `keys` accepts if its value is a place expression: the place is borrowed, not moved. `M` distinguishes
-/// values from references.
+/// The types that `keys` accepts if its value is a place expression, which is borrowed, not moved. `M` tells apart
+/// values and references.
 #[diagnostic::on_unimplemented(
     message = "`keys` cannot iterate over `{Self}`",
     label = "not a list",
     note = "write a list (`keys = [from, to]`), or what yields the keys (`keys = ids`, `keys = orders.iter().map(|order| order.id)`)",
-    note = "what the function is given is only borrowed: an iterator among its parameters has to be cloned (`keys = ids.clone()`)"
+    note = "parameters are only borrowed: clone one that is an iterator (`keys = ids.clone()`)"
 )]
 pub trait KeyPlace<'p, M> {
     type Key;
@@ -125,7 +125,7 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
     }
 }
 
-/// A `Client`, or a type that dereferences to one in any number of steps: `M` counts the steps.
+/// A `Client`, or a type that dereferences to one in any number of steps, which `M` counts.
 #[diagnostic::on_unimplemented(
     message = "`client` takes a `Client`, not `{Self}`",
     label = "not a `Client`",
@@ -156,8 +156,8 @@ impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
 }
 
 #[diagnostic::on_unimplemented(
-    message = "a length of time is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
-    label = "not a length of time",
+    message = "a duration is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
+    label = "not a duration",
     note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
 )]
 pub trait IsDuration: ToDuration {}

@@ -1,5 +1,5 @@
-//! The background thread: one per client, with a runtime of its own. So locks work under any executor or none,
-//! and while the program's runtime shuts down. No code of users runs on this thread (`wait/aside`).
+//! The background thread: one per client, with its own runtime. Locks thus work under any executor or none, and while
+//! the program's runtime shuts down. User code does not run on this thread (`wait/aside`).
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +19,9 @@ use crate::config::Settings;
 use crate::queue::{ClientCore, NAP};
 use crate::store::{self, MemberId, Store};
 
-/// For the answers to the last releases of a process that ends. Its thread waits for a little longer.
+/// How long to wait for answers to the last releases of an ending process. The ending thread waits a little longer.
 const ANSWERS: Duration = Duration::from_millis(400);
-/// Then, for subscribers to receive the last events.
+/// How long to wait after that for subscribers to receive the last events.
 const WORDS: Duration = Duration::from_millis(50);
 const SOON: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 50;
@@ -64,7 +64,7 @@ async fn tick(core: &ClientCore) {
 }
 
 async fn end(core: &ClientCore) {
-    core.start_closing();
+    core.begin_shutdown();
     let flushed = || {
         core.tick();
         core.is_flushed() || core.is_closed()
@@ -76,12 +76,12 @@ async fn end(core: &ClientCore) {
             );
         });
     }
-    // But subscribers must not delay the end of the process.
+    // Subscribers must not delay the end of the process.
     look_for(WORDS, wait::has_told).await;
     core.close();
 }
 
-/// Whether `done` returned `true` in time.
+/// Returns whether `done` returned `true` in time.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     let ends = Instant::now().after(limit);
     for look in 0.. {
@@ -96,7 +96,7 @@ async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Dropped even by a panic. Then all callers that still wait fail.
+/// Dropped even after a panic, so that all waiting callers fail.
 struct Ending(Arc<ClientCore>);
 
 impl Drop for Ending {
@@ -105,11 +105,11 @@ impl Drop for Ending {
     }
 }
 
-/// If it's dropped before the end of [`wait`](Self::wait), the background thread gives up.
+/// Dropped before the end of [`wait`](Self::wait), it makes the background thread give up.
 #[must_use = "dropped, it gives up"]
 pub(crate) struct Starting {
     result: Arc<Promise<Started>>,
-    /// Its drop tells the background thread.
+    /// Dropping it notifies the background thread.
     _given_up: oneshot::Sender<()>,
 }
 
@@ -135,7 +135,7 @@ impl Drop for Starting {
     }
 }
 
-/// `false` if the caller no longer waits.
+/// Returns `false` if the caller no longer waits.
 fn send(to: &Promise<Started>, result: Started) -> bool {
     let mut wakes = DeferredWakes::default();
     let sent = to.complete(result, &mut wakes).is_ok();
@@ -187,7 +187,7 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
                 .map_err(SetupError::background_thread)?;
             let aside = wait::enter(&runtime);
             let served = serve(&runtime, settings, &to, given_up);
-            // The runtime goes first: its end may log events or wake tasks. It waits for no name that is still looked up.
+            // First end the runtime, which may log events or wake tasks. It does not wait for name look-ups.
             runtime.shutdown_background();
             drop(aside);
             served
@@ -195,7 +195,7 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         let ended = catch_unwind(AssertUnwindSafe(run)).unwrap_or(Ok(()));
         let error = ended.err();
         let error = error.unwrap_or_else(|| SetupError::background_thread("it ended at once"));
-        // Has no effect if the caller has a client.
+        // Has no effect if the caller already has a client.
         send(&to, Err(error));
     };
     wait::spawn("auto-mutex", body).map_err(SetupError::background_thread)?;

@@ -1,4 +1,4 @@
-//! What everything else stands on: names, errors, time, threads, waiting. Nothing here knows how a lock works.
+//! The basis of everything else: names, errors, time, threads, waiting. Nothing here knows how a lock works.
 
 pub(crate) mod address;
 pub(crate) mod clock;

@@ -4,10 +4,10 @@ use tracing::Span;
 use tracing::span::{Entered, EnteredSpan};
 
 use crate::base::name::NameList;
-use crate::observe::{CallerPlace, HOLD, spans_are_on};
+use crate::observe::{CallerLocation, HOLD, spans_are_on};
 use crate::queue::Holds;
 
-/// Entered for each poll of an async body, never across an await. Empty if no subscriber wants the span.
+/// Entered during each poll of an async body, never across an await. Empty if no subscriber wants the span.
 #[derive(Debug, Default)]
 pub(crate) struct BodySpan(Option<Box<Span>>);
 
@@ -18,7 +18,7 @@ fn span(holds: &Holds) -> Option<Span> {
         target: HOLD,
         "lock.held",
         name = %NameList(holds.all().iter().map(|hold| hold.name())),
-        site = %CallerPlace(&first.want().meta),
+        site = %CallerLocation(&first.want().meta),
         kind = %first.labels().kind(),
         token = holds.token(),
         waited_ms = u64::try_from(first.waited().as_millis()).unwrap_or(u64::MAX),
@@ -46,7 +46,7 @@ impl BodySpan {
         self.0 = None;
     }
 
-    /// Enters the span until [`exit`](Self::exit), because the body is dropped now.
+    /// Enters the span until [`exit`](Self::exit), for the drop of the body.
     pub(crate) fn enter_to_end(&self) {
         if let Some(span) = &self.0 {
             span.with_subscriber(|(id, subscriber)| subscriber.enter(id));
@@ -65,7 +65,7 @@ impl BodySpan {
     }
 }
 
-/// Enters the span of a sync body that begins now. Dropping the result ends the span.
+/// Enters the span of a sync body that begins now. Dropping the result leaves it.
 #[inline]
 pub(crate) fn enter_span(holds: &Holds) -> Option<EnteredSpan> {
     let span = spans_are_on().then(|| span(holds)).flatten();

@@ -1,5 +1,5 @@
-//! The stack of a thread: a frame for each body that runs here, and for each scope of a client, only while it is polled
-//! (or runs, if it is sync). So a task may move to another thread and may use any runtime.
+//! The stack of a thread: a frame for each body and each client scope that is running here. Async ones have a frame
+//! only while they are polled, so a task may move to another thread and use any runtime.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use crate::queue::{Holds, OpenClient};
 
 struct Frame {
     id: u64,
-    /// A sync body or scope may drive a runtime on this thread, whose other tasks must not find the frame.
+    /// A sync body or scope may drive a runtime on this thread. Other tasks of that runtime must not find the frame.
     task: Option<tokio::task::Id>,
     content: Content,
 }
@@ -23,15 +23,15 @@ enum Content {
 }
 
 thread_local! {
-    /// Ids grow from the bottom to the top.
+    /// Ids increase from bottom to top.
     static STACK: RefCell<Vec<Frame>> = const { RefCell::new(Vec::new()) };
-    /// For a thread that is ending, whose `STACK` is gone: destructors of thread-locals may make calls. It has no
-    /// destructor itself, so an empty one owns no memory.
+    /// For an ending thread whose `STACK` is gone, because destructors of thread-locals may make calls. It needs no
+    /// destructor: while empty, it owns no memory.
     static LATE: ManuallyDrop<RefCell<Vec<Frame>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// `run` must run no code of users.
+/// `run` must not run user code.
 #[inline]
 fn with_stack<T>(run: impl FnOnce(&mut Vec<Frame>) -> T) -> T {
     if STACK.try_with(|_| ()).is_ok() {
@@ -47,7 +47,7 @@ fn with_stack<T>(run: impl FnOnce(&mut Vec<Frame>) -> T) -> T {
     })
 }
 
-/// Removes the frame when dropped; not `Send`, because that must happen on this thread.
+/// Removes the frame when dropped. Not `Send`, because that must happen on this thread.
 #[must_use]
 pub(crate) struct Entered(u64, PhantomData<*const ()>);
 
@@ -67,13 +67,13 @@ pub(super) fn enter_scope(client: Arc<OpenClient>) -> Entered {
     Entered(push(Content::Scope(client)), PhantomData)
 }
 
-/// The span ends first, so that the subscriber gets its end before the lock is released.
+/// The span ends first, so that the subscriber sees its end before the lock is released.
 #[inline]
 pub(crate) fn enter_body(holds: &Holds) -> impl Sized + use<> {
     (enter_span(holds), enter(holds))
 }
 
-/// Until [`leave`] is called on this thread with the result.
+/// The frame stays until [`leave`] is called on this thread with the result.
 #[inline]
 pub(super) fn push_locks(holds: &Holds) -> u64 {
     push(Content::Locks(holds.clone()))
@@ -91,7 +91,7 @@ fn push(content: Content) -> u64 {
 
 #[inline]
 pub(super) fn leave(id: u64) {
-    // By its id, because sync bodies may end in any order.
+    // Found by its id, because sync bodies may end in any order.
     let frame = with_stack(|stack| {
         if stack.last()?.id == id {
             return stack.pop();
@@ -99,11 +99,11 @@ pub(super) fn leave(id: u64) {
         let index = stack.iter().rposition(|frame| frame.id == id)?;
         Some(stack.remove(index))
     });
-    // After the borrow of the stack: dropping a hold or the last clone of a client may run other code.
+    // Dropped after the borrow of the stack, because dropping a hold or a client's last clone may run other code.
     drop(frame);
 }
 
-/// The outermost locks first.
+/// Visits the outermost locks first.
 #[inline]
 pub(super) fn scan(caller: &mut Caller) {
     with_stack(|stack| {

@@ -1,6 +1,6 @@
-//! [`Caller`]: who makes a call: which task or thread runs here, which client is in force, and which locks it holds.
-//! These are the locks of the protected calls around the running code ([`frames`]), and those that the task took by
-//! hand through a reentrant handle ([`Stay`](crate::queue::Stay)).
+//! [`Caller`]: the task or thread that makes a call, with the client in force and the locks it holds. These are the
+//! locks of the protected calls around the running code ([`frames`]), and those that the task took by hand through a
+//! reentrant handle ([`Stay`](crate::queue::Stay)).
 
 mod body;
 mod frames;
@@ -18,10 +18,10 @@ pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
 
 #[derive(Default)]
 pub(crate) struct Caller {
-    /// The call blocks its thread while it waits.
+    /// Whether the call blocks its thread while it waits.
     pub(crate) blocking: bool,
     pub(crate) scope: Option<Arc<OpenClient>>,
-    /// Most callers have no locks, and most others have those of one body: then nothing is allocated.
+    /// Most callers have no locks, and most others only those of one body. In both cases nothing is allocated.
     outermost: Option<Holds>,
     inner: Vec<Holds>,
 }
@@ -51,13 +51,14 @@ impl Caller {
         self.outermost.iter().chain(&self.inner)
     }
 
-    /// The outermost first. They may belong to any client.
+    /// Outermost first. They may belong to any client.
     pub(crate) fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> + Clone {
         let holds = self.bodies().flat_map(Holds::all);
         holds.filter(|hold| !hold.is_released())
     }
 
-    /// The innermost hold of `name` that `suits`, with the bounds of its body; preferably one that is also `best`.
+    /// The innermost hold of `name` for which `suits` holds, with its body's bounds. Prefers one for which `best`
+    /// holds, too.
     #[inline]
     pub(crate) fn find(
         &self,
@@ -89,7 +90,7 @@ impl Caller {
         }
     }
 
-    /// For a request that enters a queue of `client`. `more` are locks that the call itself has taken before.
+    /// Completes a request that enters a queue of `client`. `more` are locks that the call itself has already taken.
     pub(crate) fn sign(&self, want: &mut Want, client: u64, more: &[Arc<Hold>]) {
         let is_of_client = |hold: &Arc<Hold>| hold.client_id() == client;
         want.by.task = TaskId::current(self.blocking);
@@ -106,7 +107,7 @@ impl Caller {
                 holds.push(hold.clone());
             }
         }
-        // Nearly every call is by a task that holds no lock.
+        // Nearly every call comes from a task that holds no lock.
         if holds.is_empty() {
             return;
         }

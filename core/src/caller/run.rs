@@ -1,5 +1,4 @@
-//! Runs a future under holds, which nested calls can re-enter during each poll, and also as a cancelled future is
-//! dropped.
+//! Runs a future under holds that nested calls can re-enter, during each poll and while a cancelled future is dropped.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -62,11 +61,11 @@ impl<F: Future> Future for Run<F> {
     }
 }
 
-/// What a loss of the lock does to a body in the present poll.
+/// What the loss of the lock means for a body in the current poll.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Loss {
     Ends,
-    /// Granted during this same poll, so not checked before the body is polled.
+    /// The lock was granted during this poll, so it was not checked before the body was polled.
     EndsLater,
     Nothing,
 }
@@ -85,19 +84,19 @@ fn poll_body<F: Future>(
     if let Poll::Ready(output) = body.poll(cx) {
         return Poll::Ready(Ok(output));
     }
-    // Only now, because most bodies end in their first poll and need no waker.
+    // Not earlier, because most bodies end in their first poll and need no waker.
     match loss {
         Loss::Nothing => Poll::Pending,
         Loss::Ends | Loss::EndsLater => holds.poll_lost(cx).map(Err),
     }
 }
 
-/// Runs a future that another value owns, and that is dropped before this value.
+/// Runs a future that is owned by another value, and dropped before this one.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub(crate) struct Around {
     span: BodySpan,
-    /// While a cancelled future is dropped.
+    /// Set while a cancelled future is dropped.
     leaving: Option<u64>,
 }
 
@@ -126,7 +125,8 @@ impl Around {
         self.span.begin(holds);
     }
 
-    /// The body is cancelled: until this value is dropped, as soon as the body is dropped, and on this thread.
+    /// The body is cancelled. Until this value is dropped (right after the body, on this thread), nested calls can
+    /// re-enter.
     pub(crate) fn cancel(&mut self, holds: &Holds) {
         self.span.enter_to_end();
         self.leaving = Some(push_locks(holds));
@@ -147,7 +147,7 @@ pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Scoped<F> {
         client: Arc<OpenClient>,
-        // `None` only during the drop.
+        // `None` only during drop.
         #[pin]
         future: Option<F>,
     }

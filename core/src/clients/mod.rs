@@ -1,5 +1,5 @@
-//! What concerns all clients of the process: `exit` knows them, and releases their locks at the end of the process;
-//! `order` keeps the order in which tasks take locks.
+//! What concerns all clients of the process: `exit` releases their locks at the end of the process, and `order` records
+//! the order in which tasks take locks.
 
 pub(crate) mod exit;
 pub(crate) mod order;

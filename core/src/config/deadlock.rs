@@ -1,16 +1,15 @@
 //! [`Deadlock`]: what a client does about deadlocks.
 
-/// The reaction of a client to deadlocks: see [`Config::deadlock`](crate::Config::deadlock).
+/// How a client reacts to deadlocks: see [`Config::deadlock`](crate::Config::deadlock).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Deadlock {
-    /// Do nothing. If a call of this client takes part in a deadlock, the other clients do not find that deadlock
-    /// either.
+    /// Do nothing. Other clients do not find a deadlock with a call of this client either.
     Off,
-    /// Log one warning per deadlock, which names every lock, process and line.
+    /// Log one warning per deadlock, with every lock, process and line.
     #[default]
     Report,
-    /// Also let one call of the deadlock fail with [`LockError::Deadlock`](crate::LockError::Deadlock), so that the
-    /// other calls continue.
+    /// Also make one call of the deadlock fail with [`LockError::Deadlock`](crate::LockError::Deadlock), so that the
+    /// others continue.
     Fail,
 }

@@ -8,8 +8,7 @@ use crate::base::error::SetupError;
 const URL: &str = "AUTO_MUTEX_URL";
 const NAMESPACE: &str = "AUTO_MUTEX_NAMESPACE";
 
-/// `lookup` is `std::env::var_os`. Tests use another function, because setting a variable is not safe in a process with
-/// threads.
+/// `lookup` is `std::env::var_os`, except in tests, because setting variables is unsafe in a process with threads.
 pub(super) fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Config, SetupError> {
     let Some(url) = variable(URL, &lookup)? else {
         return Err(SetupError::Environment {
@@ -24,7 +23,7 @@ pub(super) fn read(lookup: impl Fn(&str) -> Option<OsString>) -> Result<Config, 
     })
 }
 
-/// An empty variable counts as unset, because many tools unset a variable in this way.
+/// An empty variable counts as unset, because many tools unset variables like this.
 fn variable(
     variable: &'static str,
     lookup: impl Fn(&str) -> Option<OsString>,

@@ -27,7 +27,7 @@ use crate::store::{Engine, engine, of_several};
 
 /// Which store to use, and the default options of its locks.
 ///
-/// A URL alone is enough wherever a `Config` is accepted. A length of time is a `Duration`, or a text like `"250ms"`: see
+/// A URL alone is enough wherever a `Config` is accepted. A duration is a `Duration`, or a text like `"250ms"`: see
 /// [`IntoDuration`]. If a value cannot work, `setup` and `Client::connect` return the error.
 ///
 /// ```no_run
@@ -90,7 +90,7 @@ use crate::store::{Engine, engine, of_several};
 #[must_use = "a Config does nothing until it is given to `setup` or `Client::connect`"]
 pub struct Config {
     settings: Settings,
-    /// Not a part of the endpoint yet: each client asks its provider on a thread of its own.
+    /// Not part of the endpoint yet, because each client asks its provider on another thread.
     credentials: Option<Source>,
     /// The error of the first option with an unusable value.
     unusable: Option<SetupError>,
@@ -107,8 +107,8 @@ impl Config {
         engine::parse(url.as_ref()).map(Self::at)
     }
 
-    /// A quorum of independent servers, each with a URL of its own. Use it if the servers have different credentials,
-    /// databases or sockets; otherwise the URL `redlock://h1,h2,h3` is shorter. Needs the feature `quorum`.
+    /// A quorum of independent servers, each with its own URL, which may differ in credentials, database or socket.
+    /// Otherwise the URL `redlock://h1,h2,h3` is shorter. Needs the feature `quorum`.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -138,15 +138,15 @@ impl Config {
         }
     }
 
-    /// Sets the option at `place`, or keeps the first error for [`validate`](Self::validate).
+    /// Sets the option in `field`, or keeps the first error for [`validate`](Self::validate).
     fn set<T>(
         mut self,
         option: &'static str,
         value: Checked<T>,
-        place: impl FnOnce(&mut Settings) -> &mut T,
+        field: impl FnOnce(&mut Settings) -> &mut T,
     ) -> Self {
         match value {
-            Ok(value) => *place(&mut self.settings) = value,
+            Ok(value) => *field(&mut self.settings) = value,
             Err(reason) => {
                 self.unusable
                     .get_or_insert(SetupError::InvalidOption { option, reason });
@@ -167,7 +167,7 @@ impl Config {
         };
         settings.check().map_err(invalid)?;
         if let Some(source) = self.credentials {
-            // All sources of this client share one thread. Another client gets another thread.
+            // All sources of this client share one thread, which no other client uses.
             let asking = settings.engine.asking(&source.of_client());
             settings.engine = asking.map_err(|reason| invalid(("credentials", reason)))?;
         }
@@ -184,15 +184,15 @@ impl Config {
         environment::read(|variable| std::env::var_os(variable))
     }
 
-    /// Sets the first part of every name. Environments with different namespaces can share a store. After the namespace
-    /// comes the package of an annotated function. So two programs in one namespace share only those locks to which
-    /// both give the same name (`name = "…"`, handles).
+    /// Sets the first part of every name, so that several environments can share a store. In the names of annotated
+    /// functions, the package follows it. Two programs in one namespace therefore share only locks to which both give
+    /// the same name (`name = "…"`, handles).
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         let namespace = settings::namespace(namespace.into()).map(Some);
         self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
-    /// Sets what the holders and waiters of this client show in place of the line that made a handle.
+    /// Sets what this client's holders and waiters show in place of the line that made a handle.
     #[doc(hidden)]
     pub fn site(mut self, site: impl Into<String>) -> Self {
         self.settings.site = Some(site.into());
@@ -206,7 +206,7 @@ impl Config {
         self.set("lease", lease, |it| &mut it.options.lease)
     }
 
-    /// Sets how long a lock may be held at most: 24 hours by default.
+    /// Sets how long a lock may be held: 24 hours by default.
     pub fn expire(self, time: impl IntoDuration) -> Self {
         let expire = at_least(SHORTEST_EXPIRE, time).map(Some);
         self.set("expire", expire, |it| &mut it.expire)
@@ -218,7 +218,7 @@ impl Config {
         self
     }
 
-    /// Sets how long to wait for a lock: without a limit by default. With zero a call does not wait.
+    /// Sets how long to wait for a lock: without a limit by default. Zero means that calls do not wait.
     pub fn block(self, time: impl IntoDuration) -> Self {
         let block = at_least(Duration::ZERO, time).map(Some);
         self.set("block", block, |it| &mut it.block)
@@ -231,9 +231,9 @@ impl Config {
     /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
     /// waits, it also gives the holder and the place in the queue.
     ///
-    /// By default a call waits without a limit, and a body may hold a lock for a day. So only this warning shows that
-    /// a call or a body hangs. (Not for a lock of a handle with `never_expire`: it may be held for as long as its process
-    /// lives.)
+    /// By default, a call waits without a limit, and a body may hold a lock for a day. Only this warning then shows
+    /// that a call or a body hangs. (Locks of handles with `never_expire` are exempt: they may be held for as long as
+    /// the process lives.)
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -259,8 +259,9 @@ impl Config {
         self
     }
 
-    /// Sets after how long a wait the client searches for a deadlock: 1 s by default, and again at each doubling of this
-    /// time. The client searches only around waits of tasks that hold another lock. Shorter waits cause no requests.
+    /// Sets how long a call waits before the client searches for a deadlock: 1 s by default. The search is repeated at
+    /// each doubling of this time. Only tasks that hold another lock cause searches, and shorter waits cause no
+    /// requests.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -327,9 +328,9 @@ impl Config {
     ///   limit was too short.
     /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
     ///   logs. So it must not contain a secret. A panic counts as an error.
-    /// - **Threads**: each call of `dial` runs on a thread of its own, in a tokio runtime (`enable_all`). So it may
-    ///   block, and delays no renewal. The streams of a client share one more thread, which the methods of a stream
-    ///   must not block. A request and its reply each take one more thread switch.
+    /// - **Threads**: each call of `dial` runs on its own thread, in a tokio runtime (`enable_all`). So it may block,
+    ///   and delays no renewal. The streams of a client share one more thread, which the methods of a stream must not
+    ///   block. A request and its reply each take one more thread switch.
     /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
     pub fn dialer<F, R, S>(self, dial: F) -> Self
     where
@@ -342,8 +343,8 @@ impl Config {
         self.set("dialer", dialed, |it| &mut it.engine)
     }
 
-    /// Sets whether `setup` and `Client::connect` return at once, even if the store cannot be reached. So a service can
-    /// start while Redis is down. The default is `false`.
+    /// Sets whether `setup` and `Client::connect` return immediately, even if the store cannot be reached, so that a
+    /// service can start while Redis is down. The default is `false`.
     ///
     /// The client connects in the background, and tries again until it succeeds. It makes all checks of a set-up (on a
     /// cluster, at one of its nodes). Until then:
@@ -531,10 +532,10 @@ impl Config {
         self
     }
 
-    /// Allows calls to ask for a lock of the class `after` while they hold one of the class `before`, whatever other calls
-    /// do. So the client never warns that this order contradicts another one. This function may be called several times.
+    /// Allows calls to ask for a lock labelled `after` while they hold one labelled `before`, whatever other calls do:
+    /// the client never warns that this order contradicts another. May be called several times.
     ///
-    /// A class is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
+    /// A label is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
     /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
     /// `order` does the same. The chapter [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
     ///

@@ -8,8 +8,8 @@ use redis::ConnectionAddr;
 use super::Config;
 use crate::base::error::SetupError;
 
-/// Takes over the server, login and database that the redis crate (version 1, feature `redis-1`) would use. So a
-/// program that has a `ConnectionInfo` or a `Client` needs no URL in addition.
+/// Uses the server, login and database of the redis crate (version 1, feature `redis-1`), so that a program with a
+/// `ConnectionInfo` or a `Client` needs no URL as well.
 ///
 /// The client trusts the certificates of the system's authorities. It uses RESP3, even if the value names RESP2.
 /// The TCP settings and the library's name have no effect, because this library uses its own.
@@ -39,7 +39,7 @@ impl TryFrom<&redis::ConnectionInfo> for Config {
     }
 }
 
-/// Does the same as the conversion from `&ConnectionInfo`.
+/// Like the conversion from `&ConnectionInfo`.
 impl TryFrom<redis::ConnectionInfo> for Config {
     type Error = SetupError;
 
@@ -79,7 +79,7 @@ fn url(info: &redis::ConnectionInfo) -> Result<String, SetupError> {
             let path = path.split(|byte| *byte == b'/').skip(1);
             let mut url = "unix://".to_owned();
             for part in path {
-                // Into a `String`, this cannot fail.
+                // Writing into a `String` cannot fail.
                 let _ = write!(url, "/{}", percent_encode(part, NON_ALPHANUMERIC));
             }
             Ok(format!("{url}?db={db}&user={user}&pass={password}"))

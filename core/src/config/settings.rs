@@ -14,15 +14,15 @@ use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 use crate::store::{Engine, Replicas, StoreOptions};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
-/// The shortest time of most options: the resolution of the store's clock.
+/// The minimum of most options: the resolution of the store's clock.
 pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_NAMESPACE: usize = 256;
-/// The grant itself uses the first of its fencing tokens, and each handoff uses one more.
+/// The grant uses the first of its fencing tokens, and each handoff one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
 
 pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 
-/// Values that depend on other options have a method.
+/// Values that depend on other options are methods.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where the locks are.
@@ -30,16 +30,16 @@ pub struct Settings {
     pub engine: Arc<dyn Engine>,
     pub(crate) namespace: Option<String>,
     pub(crate) site: Option<String>,
-    /// `None`: without a limit.
+    /// `None` for no limit.
     pub(crate) expire: Option<Duration>,
-    /// `None`: without a limit.
+    /// `None` for no limit.
     pub(crate) block: Option<Duration>,
-    /// `None`: no warnings.
+    /// `None` for no warnings.
     pub(crate) slow: Option<Duration>,
     pub(crate) deadlock: Deadlock,
     pub(crate) deadlock_after: Duration,
     pub(super) store_timeout: Option<Duration>,
-    /// Zero times: no handoffs. The time begins with the store's grant.
+    /// How often, and for how long after the store's grant. Zero times turns handoffs off.
     pub(crate) handoff: (u32, Duration),
     /// What the engine needs to know.
     #[doc(hidden)]
@@ -90,7 +90,7 @@ impl Settings {
         self.store_timeout.unwrap_or_else(|| self.lease())
     }
 
-    /// The error of a call for `name` that failed with `source` at this store.
+    /// The error of a call for `name` that failed with `source` in this store.
     pub fn lock_error(&self, name: &Name, source: StoreError) -> LockError {
         match source.kind() {
             StoreErrorKind::Foreign => LockError::ForeignKey {
@@ -110,7 +110,7 @@ impl Settings {
         }
     }
 
-    /// [`LockError::Unavailable`] for a call for `name`: the store did not serve the call, because of `source`.
+    /// [`LockError::Unavailable`] for a call for `name` that the store did not serve because of `source`.
     pub fn unavailable(&self, name: &Name, source: StoreError) -> LockError {
         LockError::Unavailable {
             name: name.to_string(),
@@ -119,8 +119,8 @@ impl Settings {
         }
     }
 
-    /// For a client that never holds a lock: it connects at once, and does not lengthen the time for which servers grant
-    /// nothing after a restart or failover.
+    /// For a client that never holds a lock: it connects immediately, and does not extend the time without grants after
+    /// a restart or failover.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             options: StoreOptions {
@@ -142,7 +142,7 @@ impl Settings {
         }
         let too_slow = |replicas: Replicas| replicas.timeout >= self.lease();
         if self.options.replicas.is_some_and(too_slow) {
-            let reason = "the timeout is not shorter than the lease: no grant would be left";
+            let reason = "the timeout must be shorter than the lease, or no grant would be valid";
             return Err(("replicas", reason));
         }
         self.engine.check(&self.options)
@@ -153,7 +153,7 @@ pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     let lease = at_least(SHORTEST_LEASE, time)?;
     match lease > LONGEST_LEASE {
         true => Err(format!(
-            "{lease:?} is longer than {LONGEST_LEASE:?}; it is renewed in the background, `expire` is what bounds a holder"
+            "{lease:?} is longer than {LONGEST_LEASE:?}; it is renewed in the background, `expire` is what limits a holder"
         )
         .into()),
         false => Ok(lease),

@@ -103,7 +103,7 @@ fn values_that_cannot_work_are_reported_by_validate() {
     }
 }
 
-/// A text is parsed where it is given, and a later value does not hide the error.
+/// A text is parsed where it is given. A later value does not hide the error.
 #[test]
 fn the_first_error_is_kept() {
     let config = memory().lease("soon").expire("0s").lease("2s");

@@ -1,4 +1,4 @@
-//! [`Detector`]: the searches of one client, and when they are due. Sends nothing itself: it returns what is [to
+//! [`Detector`]: the searches of one client, and when they are due. It sends nothing itself, but returns what is [to
 //! do](Todo).
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -16,11 +16,11 @@ use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::wait::lock;
 use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered};
 
-/// After that, the round ends without the missing answers.
+/// After this time, a round ends even without the missing answers.
 const ROUND: Duration = Duration::from_millis(400);
-/// At most one search begins in this time, so that it is for all waits that are due by then.
+/// Searches start at least this far apart, so that one search covers all waits that are due by then.
 const SPACING: Duration = Duration::from_millis(500);
-/// Answers were missing, or another client must end the deadlock.
+/// When to search again if answers were missing, or another client has to end the deadlock.
 const SOON: Duration = Duration::from_millis(250);
 const SOON_TIMES: u32 = 8;
 /// After this many incomplete rounds, a search continues without the missing answers.
@@ -37,25 +37,25 @@ pub(crate) struct Detector {
 
 #[derive(Default)]
 struct State {
-    /// Those that are not in the search.
+    /// The waits that are not in the search, and when each is due.
     due: BTreeSet<(Instant, WaitId)>,
     looks: HashMap<WaitId, Look>,
     /// The search in progress, and the end of its round.
     search: Option<(Instant, Search)>,
-    /// No search begins before.
+    /// No search begins before this time.
     rests: Instant,
-    /// The last questions of other clients, to recognize second copies.
+    /// The latest questions of other clients, to recognize duplicates.
     questions: VecDeque<(MemberId, u64)>,
 }
 
 struct Look {
     wait: Weak<TaskWait>,
     due: Instant,
-    /// After the next search that need not be repeated soon.
+    /// The pause after the next search that need not be repeated soon.
     pause: Duration,
     repeated: u32,
     incomplete: u32,
-    /// Each as the sorted tokens of its holds.
+    /// The deadlocks reported so far, each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
 
@@ -69,7 +69,7 @@ impl Detector {
         }
     }
 
-    /// Returns the time of the first search.
+    /// Returns when the first search is due.
     pub(crate) fn add(&self, wait: &Arc<TaskWait>, now: Instant, after: Duration) -> Instant {
         let due = now.after(after);
         let look = Look {
@@ -107,7 +107,7 @@ impl Detector {
         todos
     }
 
-    /// Another client has found that `wait` must end a deadlock.
+    /// Searches because another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
         let mut state = lock(&self.state);
         if state.is_due(wait) {
@@ -118,7 +118,7 @@ impl Detector {
         self.tick(now)
     }
 
-    /// `waits`: whether a ticket of this client waits for that name.
+    /// `waits` tells whether a ticket of this client waits for that name.
     pub(crate) fn answer(
         &self,
         round: u64,
@@ -141,7 +141,7 @@ impl Detector {
         answer
     }
 
-    /// Each server of a quorum passes on a copy of a question.
+    /// Returns `false` for a duplicate: each server of a quorum passes on a copy of a question.
     pub(crate) fn is_new(&self, from: MemberId, round: u64, name: &Name) -> bool {
         let question = (from, round ^ name.hashed().rotate_left(1));
         let mut state = lock(&self.state);
@@ -188,7 +188,7 @@ impl Detector {
         todos
     }
 
-    /// `first`: what the first round has found out; `None` if this one is the first.
+    /// `first` is what the first round has found; `None` in the first round.
     fn begin_round(&self, roots: Vec<WaitId>, first: Option<Graph>, now: Instant) -> Vec<Todo> {
         let mut search = Search::new(self.rounds.fetch_add(1, Ordering::Relaxed), first);
         for id in roots {
@@ -198,7 +198,7 @@ impl Detector {
             }
             let wait = |state: &State| state.looks.get(&id)?.wait.upgrade();
             let wait = wait(&lock(&self.state));
-            // `holds_at` locks queues, so the detector's state must not be locked.
+            // `holds_at` locks queues, so the detector's mutex must not be locked.
             let holds = wait.map(|wait| wait.holds_at(self.client, &*self.engine));
             match holds.filter(|holds| !holds.is_empty()) {
                 Some(holds) => search.add(id, holds),
@@ -225,8 +225,8 @@ impl Detector {
                 continue;
             };
             look.incomplete = if complete { 0 } else { look.incomplete + 1 };
-            // Otherwise clients could choose different calls to end. After `PATIENT` incomplete rounds, a silent client
-            // counts as gone.
+            // With fewer answers, clients could choose different calls to end. After `PATIENT` incomplete rounds, a
+            // silent client counts as gone.
             let waits = (1..PATIENT).contains(&look.incomplete);
             match cycle.filter(|_| !waits) {
                 None => state.rest(id, complete, now),
@@ -241,7 +241,7 @@ impl Detector {
 }
 
 impl State {
-    /// Nothing while a search is in progress, or began a short time ago.
+    /// Returns none while a search is in progress or has just begun.
     fn take_due(&mut self, now: Instant) -> Vec<WaitId> {
         if self.search.is_some() || now < self.rests {
             return Vec::new();
@@ -263,7 +263,7 @@ impl State {
         let own = chosen.wait.id == id;
         self.rest(id, own, now);
         if !own {
-            // The next search sends this message again, because it may be lost.
+            // This message may be lost, so the next search sends it again.
             let wait = chosen.wait.id;
             return Some(Todo::Send {
                 name: chosen.name.clone(),
@@ -298,13 +298,13 @@ impl State {
         }
     }
 
-    /// Leaves the wait to a search that begins directly after the present one.
+    /// Leaves the wait to a search that begins right after the current one.
     fn postpone(&mut self, id: WaitId, now: Instant) {
         self.plan(id, now);
         self.rests = now;
     }
 
-    /// `settled`: the search need not be repeated soon.
+    /// `settled` means that the search need not be repeated soon.
     fn rest(&mut self, id: WaitId, settled: bool, now: Instant) {
         let Some(look) = self.looks.get_mut(&id) else {
             return;

@@ -1,6 +1,6 @@
-//! [`Graph`]: which waits can never end: a pure calculation. A hold is *blocked* if its task waits, and none of its
-//! waits can ever end, because the blocked holds leave too few units for it, or for a waiter before it. What isn't
-//! known to be blocked counts as ending, so a missing answer may hide a deadlock, but never makes one up.
+//! [`Graph`]: computes which waits can never end. A hold is *blocked* if its task waits and none of the task's waits
+//! can ever end, because blocked holds leave too few units for it or for an earlier waiter. Whatever isn't known to be
+//! blocked counts as ending: a missing answer may hide a deadlock, but never invents one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::store::{MemberId, NameRecord, SharedStr, Ticket, TicketRecord, meta};
 
-/// Unique for ever. (A ticket of the store may serve one waiter after another.)
+/// The id of a wait, never reused. (A ticket of the store may serve several waiters in turn.)
 pub(crate) type WaitId = Ticket;
 
 /// A wait of a task that holds other locks.
@@ -29,18 +29,18 @@ pub(crate) struct Wait {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WaitingHold {
     pub(crate) ticket: Ticket,
-    /// Distinguishes two holders of one ticket.
+    /// Tells apart two holders of one ticket.
     pub(crate) token: u64,
     pub(crate) units: u32,
     pub(crate) held: Duration,
     pub(crate) meta: SharedStr,
-    /// Several, if the task has several branches.
+    /// Several if the task has several branches.
     pub(crate) waits: Vec<Wait>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    /// Without parked holders, which end by themselves, and without the waiters that the store passed over.
+    /// Without parked holders, which end by themselves, and without waiters that the store passed over.
     pub(super) locks: HashMap<Name, NameRecord>,
     pub(super) holds: HashMap<Ticket, WaitingHold>,
     /// Waiting tickets whose members have answered that they still wait.
@@ -57,7 +57,7 @@ pub(crate) struct Step {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cycle {
-    /// Each step holds the lock that the one before waits for; the first has the wait around which the search began.
+    /// Each step holds the lock that the previous one waits for. The first has the wait where the search began.
     pub(crate) steps: Vec<Step>,
     pub(crate) chosen: Step,
 }
@@ -70,7 +70,7 @@ impl Graph {
         self.locks.insert(name.clone(), lock);
     }
 
-    /// The holders of its name, and earlier waiters that ask for more units.
+    /// The holders of its name, and earlier waiters for more units.
     pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
         let Some(lock) = self.locks.get(&wait.name) else {
             return Vec::new();
@@ -78,10 +78,10 @@ impl Graph {
         let before = before(lock, wait).iter();
         let larger = before.filter(|waiter| waiter.units > wait.units);
         let all = lock.holders.iter().chain(larger);
-        all.map(|place| (place.member, place.ticket)).collect()
+        all.map(|record| (record.member, record.ticket)).collect()
     }
 
-    /// What is in both existed all the time in between: tickets, tokens and the ids of waits are never used again.
+    /// What is in both graphs existed all the time between them, because tickets, tokens and wait ids are never reused.
     pub(super) fn and(mut self, earlier: &Self) -> Self {
         self.locks.retain(|name, lock| {
             let before = earlier.locks.get(name);
@@ -107,7 +107,7 @@ impl Graph {
         self
     }
 
-    /// All waits of the tasks that wait as `root`.
+    /// All waits of the task that has the wait `root`.
     pub(super) fn waits_beside(&self, root: WaitId) -> Vec<&Wait> {
         let is_root = |wait: &Wait| wait.id == root;
         let holds = self.holds.values();
@@ -119,10 +119,10 @@ impl Graph {
         self.holds.get(&ticket).map_or(&[], |hold| &hold.waits)
     }
 
-    /// `blocked`: see [`blocked`](Self::blocked).
+    /// `blocked` is the result of [`blocked`](Self::blocked).
     pub(super) fn cycle(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Cycle> {
         let steps = self.steps(root, blocked)?;
-        // Of the whole deadlock: several cycles may go through one semaphore, and all clients must choose the same
+        // Of the whole deadlock: several cycles may run through one semaphore, and all clients must choose the same
         // wait.
         let members = self.entangled(root, blocked);
         let waits = members.into_iter().filter_map(|ticket| {
@@ -143,25 +143,25 @@ impl Graph {
     }
 
     fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
-        let (name, place) = self.locks.iter().find_map(|(name, lock)| {
-            let place = lock.holders.iter().find(|place| place.ticket == ticket)?;
-            Some((name, place))
+        let (name, record) = self.locks.iter().find_map(|(name, lock)| {
+            let record = lock.holders.iter().find(|record| record.ticket == ticket)?;
+            Some((name, record))
         })?;
         Some(Step {
             name: name.clone(),
-            member: place.member,
+            member: record.member,
             hold: self.holds.get(&ticket)?.clone(),
             wait: wait.clone(),
         })
     }
 
-    /// The holds whose tasks wait, and none of whose waits can end. A task with several branches may need only one, as in
-    /// `select!`; if it needs all, the deadlock is found when the others have ended.
+    /// The holds whose tasks wait, and have no wait that can end. A task with several branches may need only one of
+    /// them, as in `select!`. If it needs all, the deadlock is found when the other branches have ended.
     pub(super) fn blocked(&self) -> HashSet<Ticket> {
         self.stuck(true)
     }
 
-    /// Like [`blocked`](Self::blocked), but one wait that cannot end is enough.
+    /// Like [`blocked`](Self::blocked), but a single wait that cannot end suffices.
     pub(super) fn blocked_if_any(&self) -> HashSet<Ticket> {
         self.stuck(false)
     }
@@ -190,9 +190,9 @@ impl Graph {
         let Some(lock) = self.locks.get(&wait.name) else {
             return true;
         };
-        let keeps = |place: &&TicketRecord| blocked.contains(&place.ticket);
+        let keeps = |record: &&TicketRecord| blocked.contains(&record.ticket);
         let kept = lock.holders.iter().filter(keeps);
-        let kept = kept.map(|place| place.units.min(self.holds[&place.ticket].units));
+        let kept = kept.map(|record| record.units.min(self.holds[&record.ticket].units));
         let taken: u64 = kept.map(u64::from).sum();
         let fits = |units: u32| taken + u64::from(units) <= u64::from(lock.capacity.unwrap_or(0));
         let before = before(lock, wait).iter();
@@ -200,15 +200,15 @@ impl Graph {
         fits(wait.units) && before.all(|waiter| fits(waiter.units))
     }
 
-    /// In the order of their tokens.
+    /// Sorted by their tokens.
     pub(super) fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
-        let keeps = |place: &&TicketRecord| {
-            let is_blocked = blocked.contains(&place.ticket);
-            is_blocked && place.units > 0 && self.holds[&place.ticket].units > 0
+        let keeps = |record: &&TicketRecord| {
+            let is_blocked = blocked.contains(&record.ticket);
+            is_blocked && record.units > 0 && self.holds[&record.ticket].units > 0
         };
         let keeping = holders.into_iter().flatten().filter(keeps);
-        let mut found: Vec<Ticket> = keeping.map(|place| place.ticket).collect();
+        let mut found: Vec<Ticket> = keeping.map(|record| record.ticket).collect();
         found.sort_by_key(|ticket| self.age(*ticket));
         found
     }
@@ -230,7 +230,7 @@ impl Graph {
             .filter(|ticket| of_root(*ticket).is_some());
         let first = of_root(own.min_by_key(|ticket| self.age(*ticket))?)?;
         let mut next = VecDeque::from(self.blockers(first, blocked));
-        // The hold before each, and that hold's wait. `None`: it blocks the wait `root` itself.
+        // The previous hold and its wait; `None` for a hold that blocks the wait `root` itself.
         let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> =
             next.iter().map(|ticket| (*ticket, None)).collect();
         while let Some(ticket) = next.pop_front() {
@@ -260,7 +260,7 @@ impl Graph {
                 .flat_map(|wait| self.blockers(wait, blocked))
                 .collect()
         };
-        // The other clients find no holds of this task for which no other task of the deadlock waits.
+        // Other clients never find holds of this task that nothing in the deadlock waits for.
         let is_own = |ticket: &Ticket| self.waits_of(*ticket).iter().any(|wait| wait.id == root);
         let mut own: Vec<Ticket> = blocked.iter().copied().filter(is_own).collect();
         let on = reach(own.iter().flat_map(|own| after(*own)).collect(), after);
@@ -283,26 +283,26 @@ fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> HashSet
     reached
 }
 
-/// With the units that they had all the time.
+/// Keeps those that are in both lists, with the lower number of units.
 fn keep_common(now: &mut Vec<TicketRecord>, then: &[TicketRecord]) {
-    now.retain_mut(|place| {
-        let Some(other) = then.iter().find(|other| other.ticket == place.ticket) else {
+    now.retain_mut(|record| {
+        let Some(other) = then.iter().find(|other| other.ticket == record.ticket) else {
             return false;
         };
-        place.units = place.units.min(other.units);
+        record.units = record.units.min(other.units);
         true
     });
 }
 
-/// Up to the ticket `wait.after`. Empty if its place is not known.
+/// The waiters up to and including the ticket `wait.after`; none if its position is unknown.
 fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
-    let place = |after| {
+    let position = |after| {
         lock.waiters
             .iter()
             .position(|waiter| waiter.ticket == after)
     };
-    match wait.after.and_then(place) {
-        Some(place) => &lock.waiters[..=place],
+    match wait.after.and_then(position) {
+        Some(position) => &lock.waiters[..=position],
         None => &[],
     }
 }

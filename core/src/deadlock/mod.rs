@@ -1,7 +1,7 @@
 //! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
 //! directly or through others. A client whose task has waited for long begins a [`search`]: it asks the clients of
-//! holders what they wait for ([`probe`]), and [`graph`] finds the waits that can never end. The client sends the
-//! messages (`queue/client/deadlocks.rs`). Operators judge [`records`] by the same graph.
+//! holders what they wait for ([`probe`]), and [`graph`] finds the waits that can never end.
+//! `queue/client/deadlocks.rs` sends the messages. For operators, [`records`] feeds the same graph.
 
 mod detector;
 mod graph;

@@ -1,4 +1,4 @@
-//! [`Probe`]: the messages between clients that search for a deadlock, as words. Unknown ones are ignored.
+//! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -22,13 +22,13 @@ pub(crate) enum Probe {
     },
 }
 
-/// Each ticket of the question is in one of the lists.
+/// Each ticket in the question is in one of these lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) round: u64,
     pub(crate) holds: Vec<WaitingHold>,
     pub(crate) waiting: Vec<Ticket>,
-    /// Their tasks wait for nothing, or the tickets no longer exist.
+    /// Tickets whose tasks wait for nothing, or that no longer exist.
     pub(crate) free: Vec<Ticket>,
 }
 

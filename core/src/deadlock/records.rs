@@ -1,5 +1,5 @@
-//! [`Records`]: who waits for whom, as far as the store knows it. For operators, who ask no client: the record of a
-//! waiter names the locks that its task holds, and the same [`Graph`] judges what follows.
+//! [`Records`]: who waits for whom, as far as the store knows. Operators ask no client: a waiter's record names the
+//! locks that its task holds, and the same [`Graph`] works from there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
 /// Who waits for whom, at one moment or at [two](Self::and).
 #[derive(Debug)]
 pub struct Records {
-    /// Only holds whose task is known to wait.
+    /// Only the holds of tasks known to wait.
     certain: Graph,
-    /// Also the holds of clients that wait: another task of the client may be the one that waits.
+    /// Also all holds of waiting clients, although another task of the client may be the one that waits.
     possible: Graph,
 }
 
-/// Tasks that wait for each other: locks, each with a hold and a waiter. The waiter of each holds the next, and the
-/// waiter of the last holds the first.
+/// Tasks that wait for each other, as locks with a hold and a waiter each. The task of a waiter has the next hold; that
+/// of the last waiter has the first hold.
 pub type CycleHops = Vec<(Name, Ticket, Ticket)>;
 
 const MOST_CYCLES: usize = 50;
-/// The clocks of the servers of a quorum differ.
+/// By how much the clocks of a quorum's servers may differ.
 const SLACK_US: u64 = 1_000_000;
-/// Of one client, for one of its holds.
+/// The limit for one client and one of its holds.
 const MOST_POSSIBLE: usize = 20;
 
 impl Records {
-    /// Reads the records of some names. Those without waiters may be left out.
+    /// Reads the records of some names. Names without waiters may be left out.
     pub fn new<'a>(names: impl IntoIterator<Item = (&'a Name, &'a NameRecord)>) -> Self {
         let mut certain = Graph::default();
         for (name, record) in names {
@@ -68,7 +68,7 @@ impl Records {
         Self { certain, possible }
     }
 
-    /// Keeps what was so at an earlier moment too.
+    /// Keeps what was also true at an earlier moment.
     #[must_use]
     pub fn and(self, earlier: &Self) -> Self {
         Self {
@@ -77,8 +77,8 @@ impl Records {
         }
     }
 
-    /// The tasks that wait for each other. With `possible`, those for which the records don't show whether the same
-    /// task holds and waits.
+    /// The tasks that wait for each other. With `possible`, those for which the records don't show whether the holding
+    /// task is the waiting one.
     pub fn cycles(&self, possible: bool) -> Vec<CycleHops> {
         if !possible {
             return cycles(&self.certain, self.certain.blocked());
@@ -91,7 +91,7 @@ impl Records {
             .collect()
     }
 
-    /// The tickets with which the task of this hold waits, or may wait: see [`is_certain`](Self::is_certain).
+    /// The tickets with which the task of this hold waits or may wait: see [`is_certain`](Self::is_certain).
     pub fn waits_of(&self, hold: Ticket) -> impl Iterator<Item = Ticket> {
         self.possible.waits_of(hold).iter().map(|wait| wait.id)
     }
@@ -114,8 +114,7 @@ fn wait(name: &Name, waiter: &TicketRecord) -> Wait {
     }
 }
 
-/// The hold of the waiter's client, if it's the only one. If it began later than the wait, it isn't the one that the
-/// record names.
+/// The hold of the waiter's client, if there is only one. If it began after the wait, it is not the one in the record.
 fn only_hold<'a>(lock: &'a NameRecord, waiter: &TicketRecord) -> Option<&'a TicketRecord> {
     let mut own = lock
         .holders
@@ -144,9 +143,9 @@ impl Graph {
     }
 }
 
-/// One for each set of locks, in the order of their names.
+/// One cycle for each set of locks, in the order of their names.
 fn cycles(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<CycleHops> {
-    // What only waits behind cycles is left out first, because there may be much of it.
+    // First drop what merely waits behind cycles, which may be much.
     loop {
         let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
         let awaited: HashSet<_> = waits

@@ -1,6 +1,6 @@
-//! [`Search`]: looks for deadlocks around the waits of one client, in two rounds that share no answers. The second begins
-//! after the first has ended, so what both have found existed at the moment between them. Each name and each ticket is
-//! asked about once in a round, however many waits need the answer.
+//! [`Search`]: looks for deadlocks around the waits of one client, in two rounds that share no answers. The second
+//! begins after the first has ended, so whatever both have found existed at the moment in between. Each round asks once
+//! about each name and ticket, however many waits need the answer.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use super::waits::TaskWait;
 use crate::base::name::Name;
 use crate::store::{MemberId, NameRecord, Ticket};
 
-/// In one round. Waits for further names count as waits that will end.
+/// The limit for one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
 pub(crate) enum Todo {
-    /// With the waiters, if some of them may ask for more units than `above`: only those may be in the way of a wait.
+    /// Includes the waiters if some of them may ask for more units than `above`: only those can block a wait.
     Inspect {
         round: u64,
         name: Name,
@@ -33,13 +33,13 @@ pub(crate) enum Todo {
 }
 
 pub(super) struct Search {
-    /// So that answers to another round are ignored.
+    /// Answers to other rounds are ignored.
     pub(super) round: u64,
     pub(super) roots: Vec<WaitId>,
-    /// What the first round has found out.
+    /// What the first round has found.
     first: Option<Graph>,
     graph: Graph,
-    /// With the fewest units of all known waits for it.
+    /// For each name, the fewest units that any known wait asks for.
     names: HashMap<Name, u32>,
     asked: HashSet<Ticket>,
     answered: HashSet<Ticket>,
@@ -47,11 +47,11 @@ pub(super) struct Search {
     todos: Vec<Todo>,
 }
 
-/// What a round has found out about one wait, and whether no answer is missing on which the wait depends.
+/// What a round has found out about one wait, and whether it has all the answers on which the wait depends.
 pub(super) type Finding = (WaitId, bool, Option<Cycle>);
 
 impl Search {
-    /// `first`: what the first round has found out; `None` in the first round.
+    /// `first` is what the first round has found; `None` in the first round.
     pub(super) fn new(round: u64, first: Option<Graph>) -> Self {
         Self {
             round,
@@ -66,7 +66,7 @@ impl Search {
         }
     }
 
-    /// Adds a wait to look at. `holds`: of its task.
+    /// Adds a wait to check, with the holds of its task.
     pub(super) fn add(&mut self, root: WaitId, holds: Vec<WaitingHold>) {
         self.roots.push(root);
         for hold in holds {
@@ -75,7 +75,7 @@ impl Search {
         }
     }
 
-    /// Whether the rest of the names should be left to the waits that were added.
+    /// Whether the remaining names should be left to the waits added so far.
     pub(super) fn is_full(&self) -> bool {
         self.names.len() >= MOST_NAMES / 2
     }
@@ -215,7 +215,7 @@ impl Search {
         true
     }
 
-    /// Ends the round. The graph is for the next round: after the first round, a second one must confirm each cycle.
+    /// Ends the round. After the first, returns the graph with which the second must confirm each cycle.
     pub(super) fn end(mut self) -> (Vec<Finding>, Option<Graph>) {
         let roots = std::mem::take(&mut self.roots).into_iter();
         let roots: Vec<_> = roots
@@ -232,7 +232,7 @@ impl Search {
     }
 }
 
-/// Whether a record that was asked for with `above` has all waiters that may be in the way of a wait for `units`.
+/// Whether a record requested with `above` has all waiters that can block a wait for `units`.
 fn has_waiters_for(record: &NameRecord, above: u32, units: u32) -> bool {
     record
         .capacity

@@ -1,4 +1,4 @@
-//! The waits of this process whose tasks hold locks, of all clients.
+//! The waits, of all clients of this process, whose tasks hold locks.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -11,10 +11,10 @@ use crate::store::{Engine, Ticket};
 
 pub(crate) trait HeldLock: Send + Sync {
     fn client(&self) -> u64;
-    /// Other clients of this process may use the same store.
+    /// Needed because other clients of this process may use the same store.
     fn is_at(&self, engine: &dyn Engine) -> bool;
     fn ticket(&self) -> Ticket;
-    /// Without the waits of its task; `None` if it has ended.
+    /// Without the waits of its task; `None` if the hold has ended.
     fn view(&self) -> Option<WaitingHold>;
 }
 
@@ -25,17 +25,17 @@ pub(crate) trait Waiting: Send + Sync {
     fn fail(&self, error: LockError);
 }
 
-/// A wait in the list, until it is dropped.
+/// A wait in the list, which its drop removes.
 pub(crate) struct TaskWait {
     id: WaitId,
     client: u64,
-    /// The reaction of the client to a deadlock.
+    /// What the client does about a deadlock.
     pub(crate) mode: Deadlock,
     waiting: Box<dyn Waiting>,
     holds: Vec<Arc<dyn HeldLock>>,
 }
 
-/// By the client and ticket of a hold of the waiting task.
+/// Keyed by the client and ticket of a hold of the waiting task.
 type Waits = BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>;
 
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
@@ -75,7 +75,7 @@ impl TaskWait {
         self.waiting.fail(error);
     }
 
-    /// Each with the waits of its task in that store.
+    /// The holds of the task, each with the waits of the task in that store.
     pub(super) fn holds_at(&self, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
         let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(engine);
         let holds = self.holds.iter().filter(here);
@@ -89,7 +89,7 @@ impl Drop for TaskWait {
         let mut waits = WAITS.lock();
         for key in self.keys() {
             if let Some(of_hold) = waits.get_mut(&key) {
-                // No reference to this value is left.
+                // This drops the last reference to the value.
                 of_hold.retain(|wait| wait.strong_count() > 0);
                 if of_hold.is_empty() {
                     waits.remove(&key);
@@ -101,13 +101,13 @@ impl Drop for TaskWait {
 
 /// `None` if the task of the hold waits for nothing in the store of `client`.
 pub(super) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
-    // `view` locks a queue, so the list must be unlocked before.
+    // `view` locks a queue, so the list must be unlocked first.
     let found = WAITS.lock().get(&(client, ticket)).cloned()?;
     let mut held: Option<WaitingHold> = None;
     for task in found.iter().filter_map(Weak::upgrade) {
         let is_here = task.client == client || task.waiting.is_at(engine);
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
-        // If the ticket was handed to another waiter of this process, this hold has ended.
+        // This hold has ended if the ticket was handed off to another waiter of this process.
         let hold = task.holds.iter().find(same).and_then(|hold| hold.view());
         if let Some(hold) = hold.filter(|_| is_here)
             && let Some(wait) = task.waiting.view(task.id)

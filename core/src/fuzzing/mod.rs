@@ -1,4 +1,4 @@
-//! The fuzz target of this crate, as those of `auto-mutex-redis`.
+//! The fuzz target of this crate. `auto-mutex-redis` has more, which work alike.
 
 mod names;
 

@@ -1,4 +1,4 @@
-//! Names: whatever their parts contain, different parts make different names, and every name can be sent to a server.
+//! Names: different parts always make different names, and every name can be sent to a server.
 
 use crate::base::name::{Name, NameBuilder, escape, unescape};
 use crate::store::{Owner, Ticket, meta};

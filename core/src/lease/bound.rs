@@ -1,4 +1,4 @@
-//! [`Bounds`]: until when a nested call may use the holds of the call around it.
+//! [`Bounds`]: how long a nested call may use the holds of the call around it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::base::clock::Instant;
 use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Of a bound that a caller has found to be over.
+/// Marks a bound that a caller has found to be over.
 const OVER: u64 = 0;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Bound {
         Instant::from_nanos(self.expires.load(Ordering::Acquire))
     }
 
-    /// Once this is true, it stays true.
+    /// Never changes back to `false`.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.update(|expires| (expires <= now.as_nanos()).then_some(OVER))
     }
@@ -48,14 +48,15 @@ impl Bound {
     }
 }
 
-/// Of a nested call and those around it: it may use the lock until the first one ends. Empty for other calls.
+/// The bounds of a nested call and of those around it. It may use the lock until the first of them ends. Empty for
+/// other calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds(Option<Arc<Limits>>);
 
 #[derive(Debug)]
 pub(crate) struct Limits {
     all: Vec<Arc<Bound>>,
-    /// Whether the background thread was asked to check them.
+    /// Whether the background thread is already watching them.
     watched: AtomicBool,
 }
 
@@ -105,7 +106,7 @@ impl Bounds {
         }
     }
 
-    /// Returns `true` only once.
+    /// Returns `true` only the first time.
     pub(crate) fn start_watching(&self) -> bool {
         let limits = self.0.as_ref();
         limits.is_some_and(|limits| !limits.watched.swap(true, Ordering::AcqRel))

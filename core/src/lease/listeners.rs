@@ -1,4 +1,4 @@
-//! The tasks that wake when a hold ends.
+//! The tasks to wake when a hold ends.
 
 use std::task::{Context, Waker};
 
@@ -8,8 +8,8 @@ use crate::base::wait::{DeferredWakes, lock};
 
 #[derive(Default)]
 pub(crate) struct Listeners {
-    /// A listener sets this before it checks whether the hold has ended; the thread that ends the hold marks the end
-    /// before it reads this. By sequential consistency, at least one of them sees the other's write.
+    /// A listener sets this before it checks whether the hold has ended. The ending thread marks the end before it
+    /// reads this. Both are sequentially consistent, so at least one sees the other's write.
     any: AtomicBool,
     list: Mutex<Vec<(ListenerKey, Waker)>>,
 }
@@ -17,19 +17,20 @@ pub(crate) struct Listeners {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListenerKey {
     Numbered(u64),
-    /// The address of a body, which does not remove its entry; a later body at this address replaces it.
+    /// The address of a body. Its entry is not removed; a later body at this address replaces it.
     Pinned(usize),
 }
 
 impl Listeners {
     pub(crate) fn register(&self, cx: &Context<'_>, key: ListenerKey) {
         let is_pinned = |key| matches!(key, ListenerKey::Pinned(_));
-        // An executor may use a new waker for each poll. Bodies of one task share an entry.
+        // An executor may use a new waker for each poll. The bodies of one task share an entry.
         let serves = |known: &(ListenerKey, Waker)| {
             let shared = is_pinned(known.0) && is_pinned(key) && known.1.will_wake(cx.waker());
             known.0 == key || shared
         };
-        // Before the list is locked, and a replaced one dropped after: it may own the last reference to a task.
+        // Cloned before the list is locked, and a replaced one is dropped after, because it may own a task's last
+        // reference.
         let waker = cx.waker().clone();
         let mut listeners = lock(&self.list);
         let known = listeners.iter().position(serves);

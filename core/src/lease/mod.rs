@@ -11,6 +11,6 @@ pub(crate) use listeners::{ListenerKey, Listeners};
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) expire: Option<Duration>,
-    /// Even if the holder releases the lock earlier.
+    /// The store keeps the lock for this time even if the holder releases it earlier.
     pub(crate) at_least: Duration,
 }

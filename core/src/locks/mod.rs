@@ -1,5 +1,5 @@
-//! The public interface: a folder for each kind of lock, `client` for what they belong to, and `handle` for what all of them
-//! share.
+//! The public API: a folder for each kind of lock, `client` for clients, and `handle` for what all locks have in
+//! common.
 
 pub(crate) mod client;
 pub(crate) mod condvar;

@@ -4,7 +4,7 @@ use crate::base::error::{HoldKind, LockError, LossCause};
 use crate::observer::{CAUSE, KIND, OPERATION, OUTCOME, SITE, VIA};
 use crate::store::{Op, Share};
 
-/// The site of handles without a `metrics_label`.
+/// The label of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";
 
 type Label = (&'static str, &'static str);
@@ -37,7 +37,7 @@ impl LockLabels {
         [site, kind, (CAUSE, cause.word())]
     }
 
-    /// `local`: the grant needed no request to the store.
+    /// With `local`, the grant needed no request to the store.
     pub(crate) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
         let [site, kind] = self.pairs();
         let via = if local { "local" } else { "store" };
@@ -45,7 +45,7 @@ impl LockLabels {
     }
 }
 
-/// The outcome of a call that failed. `waits`: the call could wait.
+/// The outcome of a failed call. `waits` tells whether it could wait.
 pub(crate) fn outcome(error: &LockError, waits: bool) -> &'static str {
     match error {
         error if error.is_timeout() && waits => "timeout",
@@ -108,7 +108,7 @@ mod tests {
                 },
                 "unavailable",
             ),
-            // In every rollout, clients drain and refuse calls. So this outcome is no reason for an alarm.
+            // Clients drain and refuse calls in every rollout, so this outcome should not raise an alarm.
             (LockError::ShutDown, "refused"),
             (
                 LockError::Lost {

@@ -1,5 +1,5 @@
-//! What the library reports about its locks: metrics for an [`Observer`](crate::Observer), and spans for `tracing`. Without
-//! an observer and a subscriber, a call makes two checks for all of this, and allocates nothing.
+//! What the library reports about its locks: metrics for an [`Observer`](crate::Observer), and spans for `tracing`.
+//! Without an observer and a subscriber, this costs a call two checks and no allocation.
 
 mod labels;
 
@@ -19,7 +19,7 @@ pub(crate) const HOLD: &str = "auto_mutex::hold";
 pub(crate) const STORE: &str = "auto_mutex::store";
 pub(crate) const ORDER: &str = "auto_mutex::order";
 
-/// Changes each counter by zero, so that its series exists.
+/// Changes each counter by zero, which creates its time series.
 pub(crate) fn begin(observer: &SharedObserver) {
     let counters = Metric::ALL.iter().copied();
     let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);
@@ -38,16 +38,16 @@ pub(crate) fn begin(observer: &SharedObserver) {
     observer.add(Metric::StoreConnected, &[], 0);
 }
 
-/// Whether any subscriber may want our spans. If not, a call needs no further check.
+/// Whether any subscriber may want our spans. If not, a call makes no further checks.
 #[inline]
 pub(crate) fn spans_are_on() -> bool {
     LevelFilter::current() >= LevelFilter::DEBUG
 }
 
-/// Shows the caller that `meta` identifies: place in the code, process and machine. The text is made only if it is needed.
-pub(crate) struct CallerPlace<'a>(pub(crate) &'a str);
+/// Displays the caller in `meta`: location in the code, process and machine. The text is made only when needed.
+pub(crate) struct CallerLocation<'a>(pub(crate) &'a str);
 
-impl fmt::Display for CallerPlace<'_> {
+impl fmt::Display for CallerLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match meta::caller(self.0) {
             Some(caller) => caller.fmt(f),

@@ -8,7 +8,7 @@ pub(crate) const VIA: &str = "via";
 pub(crate) const CAUSE: &str = "cause";
 pub(crate) const OPERATION: &str = "operation";
 
-/// A metric that an [`Observer`](crate::Observer) gets. Names, units and labels follow the rules of OpenTelemetry.
+/// A metric for an [`Observer`](crate::Observer). Names, units and labels follow OpenTelemetry's conventions.
 ///
 /// | name | kind | labels |
 /// |---|---|---|
@@ -33,26 +33,26 @@ pub(crate) const OPERATION: &str = "operation";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Metric {
-    /// How long a call for a lock took, with any outcome. A nested call that shares the lock of an outer call is not
-    /// counted. A call for several locks is counted once.
+    /// How long a call for a lock took, whatever its outcome. Nested calls that share the outer call's lock are not
+    /// counted. A call for several locks counts once.
     AcquireDuration,
     /// How long a lock was held, until its release or its loss.
     HoldDuration,
-    /// The locks that are held now. A call for several locks holds several.
+    /// The locks held now. A call for several locks counts each of them.
     Active,
-    /// The calls that wait now.
+    /// The calls waiting now.
     Waiting,
     /// Locks that were lost while they were held.
     Lost,
-    /// Renewals of leases that failed. Each is tried again until the lease is over.
+    /// Failed renewals of leases. Each is retried until the end of the lease.
     RenewalFailures,
-    /// Releases that handed the lock to the next waiter of the same process, without the store.
+    /// Releases that passed the lock to the next waiter of the same process, without the store.
     Handoff,
-    /// How long the store took to answer a request. A store in this process answers at once, and is not measured. Nor
-    /// are the requests of searches for deadlocks.
+    /// How long the store took to answer a request. Neither stores in this process, which answer immediately, nor the
+    /// requests of searches for deadlocks are measured.
     StoreOperationDuration,
-    /// The number of servers that the clients of this process are connected to. For a cluster, each primary counts. A
-    /// quorum counts as one server while a majority can be reached. A store in this process counts as one, too.
+    /// The number of servers to which this process's clients are connected. A cluster counts each primary. A quorum
+    /// counts as one while a majority is reachable, and a store in this process as one.
     StoreConnected,
 }
 
@@ -60,11 +60,11 @@ pub enum Metric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MetricKind {
-    /// Gets durations, by [`Observer::record`](crate::Observer::record).
+    /// Receives durations, through [`Observer::record`](crate::Observer::record).
     Histogram,
-    /// Only grows, by [`Observer::add`](crate::Observer::add).
+    /// Only grows, through [`Observer::add`](crate::Observer::add).
     Counter,
-    /// Grows and shrinks, by [`Observer::add`](crate::Observer::add).
+    /// Grows and shrinks, through [`Observer::add`](crate::Observer::add).
     UpDownCounter,
 }
 
@@ -84,7 +84,7 @@ impl Metric {
         Self::StoreConnected,
     ];
 
-    /// Recommended boundaries for the buckets of the histograms, in seconds: 0.1 ms to 60 s.
+    /// Recommended histogram buckets, in seconds: 0.1 ms to 60 s.
     pub const BUCKETS: &'static [f64] = &[
         0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
         5.0, 10.0, 30.0, 60.0,
@@ -118,7 +118,7 @@ impl Metric {
         }
     }
 
-    /// The unit: `s` for a histogram; for a counter, what it counts, in braces.
+    /// The unit: `s` for a histogram, and for a counter, what it counts, in braces.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! [`Observer`]: where a program gets the metrics of a client's locks. `observe` reports to it.
+//! [`Observer`]: receives the metrics of a client's locks. `observe` reports to it.
 
 mod metric;
 #[cfg(feature = "metrics")]
@@ -19,16 +19,16 @@ pub use self::to_metrics::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use self::to_otel::OtelObserver;
 
-/// Gets the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
+/// Receives the metrics of a client's locks: see [`Config::observer`](crate::Config::observer).
 ///
-/// The features `metrics` and `otel` add observers for the crates `metrics` and `opentelemetry`. For any other
-/// destination, implement the two methods; [`Metric`] has the names, units and descriptions.
+/// The features `metrics` and `otel` add observers for the crates `metrics` and `opentelemetry`. For other
+/// destinations, implement the two methods; [`Metric`] has the names, units and descriptions.
 ///
-/// A label is a pair of texts. All texts are constants of the program, so there are few of them: no key, host, token or
+/// A label is a pair of texts. All of them are constants of the program, so there are few: no key, host, token or
 /// complete name is ever a label.
 ///
-/// The library calls the methods outside of all its mutexes, on the caller's thread, or on a thread of the client that
-/// does nothing else. The methods should neither block nor panic, and must not take locks of this library.
+/// The library calls the methods with none of its mutexes locked, on the caller's thread or on a dedicated thread of
+/// the client. They should neither block nor panic, and must not take locks of this library.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -60,11 +60,11 @@ pub use self::to_otel::OtelObserver;
 /// # Ok(()) }
 /// ```
 pub trait Observer: Send + Sync + 'static {
-    /// A counter or an up-down counter changes. A change of zero only creates the series: when a client is made, such
-    /// changes are reported for every annotated function.
+    /// Changes a counter or an up-down counter. A change of zero only creates the time series; a new client reports
+    /// such changes for every annotated function.
     fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64);
 
-    /// A histogram gets a value.
+    /// Adds a value to a histogram.
     fn record(&self, metric: Metric, labels: &[(&'static str, &'static str)], value: Duration);
 }
 
@@ -81,7 +81,7 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 #[derive(Clone)]
 pub(crate) struct SharedObserver(Arc<dyn Observer>);
 
-// The library keeps no state in an observer, so a panic cannot break any.
+// The library keeps no state in an observer that a panic could break.
 impl UnwindSafe for SharedObserver {}
 impl RefUnwindSafe for SharedObserver {}
 

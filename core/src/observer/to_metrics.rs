@@ -8,8 +8,8 @@ use super::{Metric, MetricKind, Observer};
 
 /// Passes all metrics to the recorder of the crate [`metrics`](https://docs.rs/metrics). Needs the feature `metrics`.
 ///
-/// Install the recorder before set-up. Values that are reported before that are lost, including the zeros of the
-/// annotated functions.
+/// Install the recorder before set-up. Values reported earlier are lost, including the zeros of the annotated
+/// functions.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

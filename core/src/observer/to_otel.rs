@@ -11,7 +11,7 @@ use super::{Metric, MetricKind, Observer};
 /// Passes all metrics to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs the
 /// feature `otel`.
 ///
-/// Set the provider before you make the observer, because the observer keeps the provider that is set when it is made.
+/// Set the provider before making the observer, which keeps the one it finds.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,7 +30,7 @@ pub struct OtelObserver {
 type Instrument = Box<dyn Fn(f64, &[KeyValue]) + Send + Sync>;
 
 impl OtelObserver {
-    /// Makes the instruments with the global meter provider.
+    /// Makes the instruments with the current global meter provider.
     #[must_use]
     pub fn new() -> Self {
         let meter = global::meter("auto_mutex");

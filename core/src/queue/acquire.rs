@@ -1,4 +1,4 @@
-//! [`Acquire`]: waits for a lock, as a future that leaves the queue when dropped, or on a blocked thread.
+//! [`Acquire`] waits for a lock: as a future that leaves the queue when dropped, or by blocking its thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,21 +20,21 @@ use crate::queue::{Watch, warn_of_timeout};
 
 const MISSES: u32 = 5;
 
-/// Dropped before the caller has the lock, it leaves the queue, or releases the grant. A grant may end before the task
-/// of the call is polled or its thread wakes: then the call has missed it, and waits for the rest of its `block`.
+/// If it is dropped early, it leaves the queue, or releases a grant that has already come. A grant can end before the
+/// task is polled or the thread wakes. The call has then missed it, and waits for the rest of its `block`.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
     pub(super) misses: u32,
-    /// `None` for a part of another call, or if neither a subscriber nor an observer wants reports.
+    /// `None` if this is a part of another call, or if neither a subscriber nor an observer wants reports.
     watch: Option<Box<Watch>>,
-    /// Not a part of another call. Only the timeouts of such calls are logged.
+    /// `false` for a part of another call. Only timeouts of whole calls are logged.
     is_call: bool,
     blocked: Option<BlockedWorker>,
 }
 
 pub(super) enum Stage {
-    /// With the wait that searches for deadlocks know, if any.
+    /// The last field is set if the search for deadlocks knows about this wait.
     Waiting(Arc<LockQueue>, Arc<Waiter>, Option<Arc<TaskWait>>),
     Obtained(Arc<Hold>),
     Over,
@@ -52,8 +52,8 @@ impl Acquire {
         }
     }
 
-    /// While the client drains, only a nested call may wait. Whether a caller has taken another lock by hand is looked
-    /// up only if the queue refuses the call, because this look-up visits each name.
+    /// While the client drains, only a nested call may wait. Looking for locks taken by hand visits every name, which
+    /// is why it happens only after the queue has refused the call.
     pub(crate) fn enter(
         core: &Arc<ClientCore>,
         name: &Name,
@@ -72,7 +72,7 @@ impl Acquire {
         Ok(call)
     }
 
-    /// Marks `entered` as a call of the program.
+    /// Marks `entered` as a whole call, which is logged and reported.
     #[inline]
     pub(crate) fn call(
         entered: Result<Self, LockError>,
@@ -91,7 +91,7 @@ impl Acquire {
         Ok(call)
     }
 
-    /// Takes a grant that came while the caller entered the queue, so the caller cannot miss it.
+    /// Takes a grant that arrived while the caller entered the queue. The caller cannot miss such a grant.
     pub(super) fn look(mut self) -> Self {
         if let Stage::Waiting(queue, waiter, nested) = &mut self.stage {
             if !waiter.want.relies
@@ -105,14 +105,14 @@ impl Acquire {
         self
     }
 
-    /// The store has queued the waiter, or the waiter no longer needs a place.
+    /// Resolves when the store has queued the waiter, or when the waiter no longer needs a place.
     pub(crate) async fn registered(&self) {
         if let Stage::Waiting(_, waiter, _) = &self.stage {
             waiter.registered.wait().await;
         }
     }
 
-    /// Like a drop. The promise completes when the store has released the ticket, if there is one to release.
+    /// Leaves the queue, as a drop does. The promise completes when the store has released the ticket, if there is one.
     pub(crate) fn give_back(mut self) -> Option<Confirmed> {
         self.end(true)
     }
@@ -130,7 +130,7 @@ impl Acquire {
         let Some(mut watch) = self.watch.take() else {
             return block_on(self);
         };
-        // The span stays entered while the thread sleeps.
+        // Keeps the span entered while the thread sleeps.
         let result = {
             let _entered = watch.enter();
             block_on(self)
@@ -139,7 +139,7 @@ impl Acquire {
         result
     }
 
-    /// A missed grant starts a new wait.
+    /// Starts a new wait after a missed grant.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<Arc<Hold>, LockError>> {
         loop {
             let Stage::Waiting(_, waiter, _) = &self.stage else {
@@ -177,7 +177,7 @@ impl Acquire {
         let lost = hold.lost_error();
         hold.give_back(false);
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
-        // The grant counts the attempts of the requests before, too.
+        // The grant's count includes attempts of earlier requests.
         let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
         let mut want = waiter.again(attempts, Instant::now());
         let mut next = Self::enter(&queue.core, &queue.name, &mut want)?;

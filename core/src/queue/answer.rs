@@ -1,4 +1,4 @@
-//! The store answers a request of a ticket, or sends a message about one.
+//! Handles replies to a ticket's requests, and messages about tickets.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Transition<'_> {
         }
         let ticket = &mut self.state.tickets[index];
         let unanswered = matches!(&result, Err(error) if error.is_disconnected());
-        // After an acquire without an answer, a copy of it may still reach the store.
+        // A copy of an unanswered acquire may still reach the store.
         ticket.log.late |= unanswered && acquires.is_some();
         let tries = acquires == Some(Mode::Try);
         match &ticket.state {
@@ -46,11 +46,11 @@ impl Transition<'_> {
                 Ok(reply) => self.answer_waiting(index, lease, reply),
                 Err(error) => self.request_failed(index, error),
             },
-            // Messages may overtake replies: an answer to a request from before the grant does not concern the hold.
+            // Messages may overtake replies. An answer to a request from before the grant says nothing about the hold.
             TicketState::Held(held) if !tries && lease.counter > held.granted => {
                 self.answer_held(index, lease, result);
             }
-            // Withdrawn, and its release is in flight; or the answer is old.
+            // Either the answer is old, or the ticket was withdrawn and its release is in flight.
             _ => {}
         }
     }
@@ -65,7 +65,7 @@ impl Transition<'_> {
         settings.unavailable(&self.queue.name, source)
     }
 
-    /// The error of a request for `share` that the store did not grant.
+    /// The error of a request for `share` that the store refused.
     pub(super) fn refused(&self, share: &Share, reply: &Reply) -> LockError {
         match *reply {
             Reply::Mismatch { capacity, takes } => {
@@ -108,8 +108,8 @@ impl Transition<'_> {
                     waiting.place = Some(position);
                 }
             }
-            // The store has lost the ticket, so the waiter continues with a new one. No correct store gives these
-            // answers to the first request of a ticket.
+            // The store has lost the ticket, so the waiter continues with a new one. A correct store never answers the
+            // first request of a ticket like this.
             Reply::Gone | Reply::Refused if ticket.log.count() > 1 => {
                 self.misplaced(index);
                 self.forget(index);
@@ -127,14 +127,14 @@ impl Transition<'_> {
         }
     }
 
-    /// A ticket that waits or is being attempted.
+    /// Handles an error for a ticket that waits or is being attempted.
     fn request_failed(&mut self, index: usize, error: StoreError) {
         let ticket = &mut self.state.tickets[index];
         let is_waiting = ticket.waiting().is_some();
         match error.kind() {
-            // Sent again after the reconnect. `due` ends the wait when the store timeout is over.
+            // The request is resent after the reconnect. `due` ends the wait after the store timeout.
             StoreErrorKind::Disconnected => {}
-            // If the ticket has a place in the queue, its waiter need not fail.
+            // A waiter with a place in the queue can wait for a later answer.
             kind if kind == StoreErrorKind::Busy
                 || kind == StoreErrorKind::Refused && ticket.is_queued() =>
             {
@@ -146,7 +146,7 @@ impl Transition<'_> {
                 self.withdraw(index);
                 self.fail(&self.lock_error(error), |_| true);
             }
-            // Other tickets may have places, or may reach a server that has memory again.
+            // Other tickets may have a place, or may be on a server with enough memory.
             _ => self.fail_ticket(index, self.lock_error(error)),
         }
     }
@@ -156,7 +156,7 @@ impl Transition<'_> {
         self.withdraw(index);
     }
 
-    /// A waiter that relies on its place fails, because it may have missed a signal.
+    /// Fails a waiter that relies on its place, because it may have missed a signal.
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let own = self.waiter_of(ticket).filter(|_| ticket.is_queued());
@@ -179,7 +179,7 @@ impl Transition<'_> {
             return;
         };
         match result {
-            // If the token differs, the store passed the lock on, and granted this ticket again later.
+            // With another token, the store had passed the lock on, and has granted it to this ticket again.
             Ok(Reply::Granted { token, .. })
                 if token == held.hold.grant.token / TOKENS_OF_A_GRANT =>
             {
@@ -192,14 +192,14 @@ impl Transition<'_> {
                     let is_done = |asked: &Pending| asked.counter <= lease.counter;
                     ticket.answer(is_done, || Ok(None), self.wakes);
                 } else {
-                    // The hold has already marked itself as lost, with the true cause.
+                    // The hold has already recorded the true cause of the loss.
                     self.lose(index, LossCause::NotRenewed, Duration::ZERO);
                 }
             }
             Ok(_) => self.lose_unknown(index),
             Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose_unknown(index),
             Err(error) => {
-                // The hold is valid until its deadline. After a reconnect every ticket is touched anyway.
+                // The hold stays valid until its deadline, and a reconnect touches every ticket anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
                 let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
@@ -240,7 +240,7 @@ impl Transition<'_> {
                 let soon = self.now.after(Duration::from_millis(NEAR_MS));
                 ticket.again = ticket.again.min(soon);
             }
-            // The message may be outdated, so the answer to a renewal decides.
+            // The message may be outdated. Let the answer to a renewal decide.
             (TicketState::Held(held), Message::Lost { .. }) => {
                 held.forced = true;
                 self.send(index);
@@ -253,7 +253,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Waiting tickets keep the order of their waiters.
+    /// Submits the requests of waiting tickets in the order of their waiters.
     pub(super) fn reconnected(&mut self) {
         let mut order: Vec<_> = (0..self.state.tickets.len()).collect();
         order.sort_by_key(|&index| self.state.tickets[index].rank());

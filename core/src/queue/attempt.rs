@@ -1,4 +1,4 @@
-//! An attempt takes the lock only if it is free, or takes over a hold; it never waits in the store.
+//! Attempts: requests that take a lock only if it is free, or adopt a hold. They never wait in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,8 +26,8 @@ impl Transition<'_> {
                 let granted = ticket.granted(lease.counter, lease.hold, token, signal);
                 self.granted(index, &granted);
             }
-            // To an adoption, only while the store grants nothing. By then the old lease will have ended, so the next
-            // attempt adopts nothing.
+            // An adoption gets this answer only while the store grants nothing. By the time it grants, the old lease
+            // will have ended, so a retry would find nothing to adopt.
             Reply::Busy { holder } => self.attempt_failed(index, attempt, holder.as_ref()),
             // The store refuses a valid attempt only if its request was sent more than once.
             Reply::Refused | Reply::Gone if attempt.adopts.is_none() && ticket.log.count() > 1 => {
@@ -49,7 +49,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Another ticket holds the name, or the store grants nothing.
+    /// Ends the attempt: another ticket holds the name, or the store grants nothing.
     fn attempt_failed(
         &mut self,
         index: usize,
@@ -78,7 +78,7 @@ impl Transition<'_> {
                 return;
             }
         }
-        let error = if is_over && (holder.is_some() || self.closing().is_none()) {
+        let error = if is_over && (holder.is_some() || self.closed().is_none()) {
             LockError::TooManyAttempts {
                 name: self.queue.name.to_string(),
                 attempts: waiter.want.attempts.saturating_add(number),
@@ -100,7 +100,7 @@ impl Transition<'_> {
         self.begin(lease, TicketState::Attempting(attempt));
     }
 
-    /// When the attempt fails for want of an answer.
+    /// When the attempt fails because no answer came.
     pub(super) fn attempt_ends(&self, ticket: &Ticket) -> Option<Instant> {
         let attempt = ticket.attempting().filter(|_| !ticket.is_resting())?;
         let store_timeout = self.queue.store_timeout();

@@ -9,19 +9,19 @@ use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
-use crate::store::{GrantBlock, HolderRecord, meta};
+use crate::store::{Closed, HolderRecord, meta};
 
-/// For a call that does not wait, and the extra time of every call after this process was suspended.
+/// How long a call that does not wait gets for an answer, and the extra time of every call after a suspend.
 pub(super) const BRIEF: Duration = Duration::from_secs(1);
-/// For a waiter whose `block` is over while an answer of the store is missing.
+/// How soon to check again a waiter whose `block` is over while an answer of the store is missing.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// If the background thread runs this late, the process was suspended.
+/// If the background thread is this late, the process was suspended.
 pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// Two suspensions in a row give extra time only once.
+/// Two suspends in a row give extra time only once.
 const NOT_AGAIN: Duration = Duration::from_secs(2);
 
 impl Transition<'_> {
-    /// Never later than the next renewal, because a later timer is often obsolete when it fires.
+    /// The next time to run the queue. Later timers wait for the next renewal, because most are obsolete by then.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
         let mut due = self.queue.next_renewal_after(self.now);
@@ -48,7 +48,7 @@ impl Transition<'_> {
         let times = [state.first_deadline, state.look_at_workers, warning];
         times.into_iter().flatten().for_each(&mut at);
         if let Some(since) = self.silent_since()
-            // Later waiters usually started later and tolerate the outage for longer, so the next run checks them.
+            // Later waiters usually started later and can wait longer, so the next run checks them.
             && let Some(first) = state.waiters.front()
         {
             let store_timeout = self.queue.store_timeout();
@@ -82,7 +82,7 @@ impl Transition<'_> {
     fn due_ticket(&mut self, index: usize) {
         let (ticket, now) = (&self.state.tickets[index], self.now);
         if ticket.held().is_some_and(|held| held.hold.is_lost()) {
-            // The hold has already marked itself as lost, with the true cause.
+            // The hold has already recorded the true cause of the loss.
             self.lose(index, LossCause::NotRenewed, Duration::ZERO);
         } else if self.attempt_ends(ticket).is_some_and(|ends| ends <= now) {
             let error = self.unavailable(self.silence(ticket.trouble.as_ref()));
@@ -95,7 +95,7 @@ impl Transition<'_> {
         }
     }
 
-    /// Whoever waits for an answer to a renewal or a release, or for the end of a bound.
+    /// Checks the callers that wait for a renewal's or a release's answer, and the bounds that may be over.
     fn answer_late(&mut self, index: usize) {
         let (now, spared) = (self.now, self.state.spared);
         let ticket = &mut self.state.tickets[index];
@@ -123,8 +123,8 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.store_timeout();
-        // A waiter whose `block` is over fails no earlier than `BRIEF` after its request, so that the store can answer.
-        // `START`: the store is unreachable.
+        // A waiter whose `block` is over gets at least `BRIEF` from its request on, so that the store can answer.
+        // `START` if the store is unreachable.
         let asked = match (self.unreachable(), self.unanswered()) {
             (None, Some((ticket, _))) => ticket.log.since,
             _ => Instant::START,
@@ -132,8 +132,8 @@ impl Transition<'_> {
         let mut first_deadline: Option<Instant> = None;
         for waiter in std::mem::take(&mut self.state.waiters) {
             let ends = match &outage {
-                // Not a timeout, because no answer has named a holder. Even with a short `block`, the store gets a
-                // moment to answer.
+                // Not a timeout, because no answer has named a holder. Even a short `block` leaves the store a moment
+                // to answer.
                 Some((since, _)) => {
                     let brief = waiter.started.max(asked).after(BRIEF);
                     let brief = waiter.deadline.max(brief);
@@ -150,7 +150,7 @@ impl Transition<'_> {
                 waiter.fail(error, self.wakes);
                 continue;
             }
-            // The outage may end before the waiter fails. Then only `block` counts.
+            // The outage may end before the waiter fails. From then on only `block` counts.
             let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
             first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
             self.state.waiters.push_back(waiter);
@@ -158,7 +158,7 @@ impl Transition<'_> {
         self.state.first_deadline = first_deadline;
     }
 
-    /// If the store did not serve the last request, the error is no timeout: the holder of an earlier answer may be
+    /// If the store did not serve the last request, the error is no timeout: the holder from an earlier answer may be
     /// gone.
     fn waited_long(&self, waiter: &Waiter) -> LockError {
         let mut waiting = self.waiting();
@@ -175,8 +175,8 @@ impl Transition<'_> {
 
     /// If the store grants nothing and no holder is known, the error is `Unavailable`.
     pub(super) fn gave_up(&self, waiter: &Waiter, holder: Option<&HolderRecord>) -> LockError {
-        match self.closing().filter(|_| holder.is_none()) {
-            Some(closing) => self.unavailable(closing.error(self.now)),
+        match self.closed().filter(|_| holder.is_none()) {
+            Some(closed) => self.unavailable(closed.error(self.now)),
             None => LockError::Timeout {
                 name: self.queue.name.to_string(),
                 waited: waiter.waited(self.now),
@@ -185,8 +185,8 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn closing(&self) -> Option<GrantBlock> {
-        self.queue.core.closing(&self.queue.name)
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.queue.core.closed(&self.queue.name)
     }
 
     fn unreachable(&self) -> Option<(Instant, StoreError)> {
@@ -216,7 +216,7 @@ impl Transition<'_> {
         Some((since, self.silence(trouble)))
     }
 
-    /// `trouble`: the store's earlier error for the same request.
+    /// `trouble` is the store's earlier error for the same request.
     pub(super) fn silence(&self, trouble: Option<&StoreError>) -> StoreError {
         match (self.unreachable(), trouble) {
             (Some((_, outage)), _) => outage,

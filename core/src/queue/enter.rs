@@ -1,4 +1,4 @@
-//! A waiter enters or leaves the queue. Searches for deadlocks know the waits and holds of tasks that hold other locks.
+//! Waiters enter and leave the queue, and the search for deadlocks learns of waits and holds of nested calls.
 
 use std::sync::{Arc, Weak};
 
@@ -15,14 +15,14 @@ use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
 use crate::store::{Engine, Owner, Ticket as TicketId};
 
 impl LockQueue {
-    /// `None` if the name was retired.
+    /// Returns `None` if the name was retired.
     pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
         let entered = self.step(|step| {
-            // Again, under the mutex. A shutdown first makes this check fail, and then locks this mutex. So either the
-            // check fails now, or the shutdown finds the new waiter.
+            // Checked again under the mutex. A shutdown makes this check fail before it locks the mutex, so it either
+            // stops this call here or finds its waiter.
             self.core.check()?;
             if let Some(owner) = &want.owner
-                && let Some(hold) = step.held_by(owner).find(|hold| hold.share())
+                && let Some(hold) = step.held_by(owner).find(|hold| hold.add_guard())
             {
                 return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }
@@ -56,13 +56,13 @@ impl LockQueue {
             let waiter = Waiter::new(want, step.now);
             step.attempt(waiter.clone(), Some(old), 1);
             let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter, None));
-            // The hold is gone: it cannot be adopted again.
+            // The hold is gone, and cannot be adopted again.
             call.misses = 0;
             call
         })
     }
 
-    /// If the call is to be `confirmed`, and anything must be released, returns a promise of the store's answer.
+    /// Returns a promise of the store's answer if the call is to be `confirmed` and there is anything to release.
     pub(super) fn give_up(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -79,7 +79,7 @@ impl LockQueue {
             (granted, withdrawn)
         });
         let Some((granted, withdrawn)) = left else {
-            // A hold in the promise of its own waiter would keep both for ever. In a forked child they stay.
+            // A hold stored in the promise of its own waiter would keep both alive. In a forked child they stay.
             if !self.core.is_forked() {
                 drop(waiter.promise.take_if(|_| true));
             }
@@ -132,7 +132,8 @@ impl Transition<'_> {
         let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
         let waiting = waiting.map(|waiter| u64::from(waiter.want.share.units));
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
-        // A waiter without a deadline may need units that this thread holds: the caller would wait behind it for ever.
+        // The waiter has no deadline and may need units that this thread holds, so the caller behind it would never be
+        // served.
         let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
         let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
         let taken = held + waiting.sum::<u64>();
@@ -198,7 +199,7 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
             id,
             name: queue.name.clone(),
             units: waiter.want.share.units,
-            // Waiting tickets are in the order of their waiters.
+            // Waiting tickets have the same order as their waiters.
             after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
             waited: waiter.waited(Instant::now()),
             meta: waiter.want.meta.clone(),

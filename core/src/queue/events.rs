@@ -1,4 +1,4 @@
-//! The client's calls to the queue of a name.
+//! What the client calls on the queue of a name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::base::wait::Promise;
 use crate::observe::operation;
 use crate::store::{Op, Reply, RequestId, Ticket as TicketId};
 
-/// The store remembers for 30 s that it has executed a signal.
+/// Shorter than the 30 s for which the store remembers an executed signal.
 const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
 
 impl LockQueue {
-    /// The time `armed` has come. Returns `false` if the queue is idle, so that it may be retired.
+    /// Runs the timers at the time `armed`. Returns `false` if the queue is idle and may be retired.
     pub(super) fn due(self: &Arc<Self>, armed: Instant) -> bool {
         self.step(|step| {
             if step.state.armed.is_none_or(|current| current != armed) {
@@ -43,7 +43,7 @@ impl LockQueue {
         state.retired
     }
 
-    /// Whether the name has no holds, no waiters and no pending releases but those whose leases had ended at `now`.
+    /// Whether the name has no holds, no waiters, and no pending release of a lease that was still running at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         self.lock().is_over(now)
     }
@@ -60,7 +60,7 @@ impl LockQueue {
         }
     }
 
-    /// `None` if the ticket is not known.
+    /// Whether the ticket waits; `None` if it is unknown.
     pub(super) fn waits_with(&self, ticket: TicketId) -> Option<bool> {
         let state = self.lock();
         let index = state.find(ticket)?;
@@ -78,7 +78,7 @@ impl LockQueue {
         named.collect()
     }
 
-    /// All waiters fail, except those of running bodies. `holders` are the tasks that hold locks taken by hand.
+    /// Fails all waiters except those of running bodies. `holders` are the tasks that hold locks taken by hand.
     pub(super) fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
@@ -100,7 +100,7 @@ impl LockQueue {
         });
     }
 
-    /// The background thread has ended: fails everything that waits for an answer.
+    /// Fails everything that waits for an answer, because the background thread has ended.
     pub(super) fn abandon(self: &Arc<Self>) {
         self.close();
         self.step(|step| {
@@ -114,7 +114,7 @@ impl LockQueue {
         });
     }
 
-    /// `None` if the name was retired.
+    /// Returns `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
             let promise = Arc::new(Promise::new());
@@ -166,7 +166,7 @@ impl Transition<'_> {
         self.send_again(|query| is_harmless_twice(&query.op));
     }
 
-    /// Not those that may not be sent again: the next timer fails them.
+    /// Skips queries that must not be sent twice; the next timer fails them.
     fn send_again(&mut self, which: impl Fn(&Query) -> bool) {
         let (mut again, now) = (Vec::new(), self.now);
         let queries = self.state.queries.iter_mut();
@@ -198,8 +198,8 @@ impl Transition<'_> {
     }
 }
 
-/// A second `Force` could break the lock of the next holder, a second `Delete` drop signals that were added since, and
-/// a second `Kick` would report that it broke none.
+/// A second `Force` could break the lock of the next holder, and a second `Delete` could drop signals added since. A
+/// second `Kick` would report that it broke nothing.
 fn is_harmless_twice(op: &Op) -> bool {
     !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
 }

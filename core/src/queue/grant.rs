@@ -1,6 +1,5 @@
-//! A grant arrives and is delivered to its waiter. Later its lease may be passed to the next waiter of this process
-//! without a request to the store: the local handoff. A budget limits the handoffs, so that the store can serve other
-//! processes.
+//! Delivers grants to their waiters. A lease can later pass to the next waiter of this process without a request to the
+//! store: the local handoff. A budget limits handoffs, so that other processes get their turn.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,15 +15,15 @@ use crate::observer::Metric;
 use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
 use crate::store::{SharedStr, Ticket as TicketId};
 
-/// The delay before a grant that came as a message is claimed. Most bodies end sooner, and then only the release is
-/// sent.
+/// How long to wait before claiming a grant that came as a message. Most bodies end sooner, and then their release
+/// suffices.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// A waiter fails after so many answers with a grant that had already ended.
+/// A waiter fails after this many grants that had ended before they arrived.
 const STALE: u32 = 5;
 
 #[derive(Debug)]
@@ -33,28 +32,29 @@ pub(crate) struct Grant {
     /// The store's time in microseconds × `TOKENS_OF_A_GRANT`, plus the number of the local handoff.
     pub(crate) token: u64,
     pub(crate) valid: Instant,
-    /// The lease lasts until the end of `expire`, so it needs no renewal.
+    /// The lease lasts until the end of `expire`, so it is never renewed.
     pub(crate) whole: bool,
     pub(crate) attempts: u32,
     pub(crate) local: bool,
     pub(crate) signal: Option<Arc<str>>,
-    /// The holder that the caller waited for, encoded like `meta`; `None` if it isn't known here, or spans are off.
+    /// The holder that the caller waited for, encoded like `meta`; `None` if unknown, or if spans are off.
     pub(crate) behind: Option<SharedStr>,
 }
 
 impl Transition<'_> {
-    /// A grant has arrived: in a reply, or in a message during another client's operation. Delivers it to the ticket's
-    /// waiter, or to the first other one that the ticket may serve.
+    /// Handles a grant, which arrives as a reply, or as a message during another client's operation. Delivers it to the
+    /// ticket's waiter, or to the first other waiter that the ticket may serve.
     pub(super) fn granted(&mut self, index: usize, granted: &Granted) {
-        let closing = self.closing();
-        let closed = closing.is_some_and(|closing| self.now < closing.until);
+        let closed = self.closed();
+        let closed = closed.is_some_and(|closed| self.now < closed.until);
         let ticket = &mut self.state.tickets[index];
         let attempt = ticket.attempting().map(|attempt| attempt.number);
         let waiting = ticket.waiting();
         let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
         let too_late = self.now >= granted.valid;
         if granted.provisional && (too_late || closed || !plausible) {
-            // Too late to be proved valid, or a correct store would not send it now. So a touch asks the store.
+            // Either it cannot be proved valid any more, or a correct store would not send it now. A touch will find
+            // out.
             ticket.again = Instant::NEVER;
             let op = ticket.touch_waiting(self.now, self.queue.lease());
             return self.submit(op);
@@ -79,7 +79,7 @@ impl Transition<'_> {
         }
     }
 
-    /// A claim, or the renewal of a short lease, cannot wait for the common renewal.
+    /// When to claim a grant, or renew a short lease: before the client's common renewal.
     fn claim_at(&self, valid: Instant) -> Instant {
         self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
     }
@@ -112,7 +112,7 @@ impl Transition<'_> {
         };
         let claim = self.claim_at(granted.valid);
         let ticket = &mut self.state.tickets[index];
-        // The ticket may have been requested for an earlier waiter, with a shorter lease.
+        // The ticket may have been requested for an earlier waiter with a shorter lease.
         let cut = ticket.lease < self.queue.lease_of(want.terms);
         ticket.again = match granted.provisional || cut {
             true => claim,
@@ -124,7 +124,7 @@ impl Transition<'_> {
             since: self.now,
             leased: self.now.after(ticket.lease),
             handed: 0,
-            // An adopted hold may have an owner in the store.
+            // An adopted hold may have an owner that only the store knows.
             owned: !want.share.owner.is_empty() || adopts.is_some(),
             forced: false,
             bounds: Vec::new(),
@@ -132,17 +132,17 @@ impl Transition<'_> {
         true
     }
 
-    /// With the index of the ticket, which may have changed. `None` if the waiter has left.
+    /// Also returns the index of the ticket, which may have changed. `None` if the waiter has left.
     #[inline(always)]
     fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<(Arc<Hold>, usize)> {
         let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
         self.share_with_owner(&hold);
-        let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.unshare();
+        let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.remove_guard();
         let index = self.state.find(hold.grant.ticket)?;
         (!has_left).then_some((hold, index))
     }
 
-    /// An attempt fails at once.
+    /// Fails an attempt at once. Other waiters may get another grant.
     fn granted_too_late(&mut self, index: usize) {
         if let Some(waiting) = self.state.tickets[index].waiting_mut() {
             waiting.queued = true;
@@ -154,8 +154,7 @@ impl Transition<'_> {
         self.fail_ticket(index, self.too_slow());
     }
 
-    /// The caller must have a guard of its own. Otherwise the last guard could be dropped before all waiters are
-    /// served.
+    /// The caller must have its own guard. Otherwise the last guard could be dropped before all waiters are served.
     fn share_with_owner(&mut self, hold: &Arc<Hold>) {
         let Some(owner) = &hold.want().owner else {
             return;
@@ -164,19 +163,19 @@ impl Transition<'_> {
         let waiters = std::mem::take(&mut self.state.waiters).into_iter();
         let (mut others, rest) = waiters.partition::<VecDeque<_>, _>(|waiter| same(waiter));
         self.state.waiters = rest;
-        // The attempt whose grant is `hold` stays.
+        // Keep the attempt whose grant is `hold`.
         let attempts = self
             .withdraw_attempts(|ticket, waiter| ticket.log.id != hold.grant.ticket && same(waiter));
         others.extend(attempts);
         for waiter in others {
-            if hold.share() && !waiter.obtain(hold.clone(), self.wakes) {
-                hold.unshare();
+            if hold.add_guard() && !waiter.obtain(hold.clone(), self.wakes) {
+                hold.remove_guard();
             }
         }
     }
 
-    /// Hands the ticket, whose hold `before` has just ended, to the first waiter. Returns `false` if the budget or the
-    /// waiter's request doesn't allow that.
+    /// Passes the ticket, whose hold `before` has just ended, to the first waiter. Returns `false` if the budget or the
+    /// waiter's request rules that out.
     pub(super) fn local_handoff(&mut self, index: usize, before: &Arc<Hold>) -> bool {
         let ticket = &self.state.tickets[index];
         let Some(held) = ticket.held() else {
@@ -202,7 +201,7 @@ impl Transition<'_> {
                 continue;
             };
             self.count(Metric::Handoff, hold.labels());
-            // The previous holder's `expire` may have made the lease shorter than this waiter needs.
+            // The previous holder's `expire` may have cut the lease shorter than this waiter needs.
             let lease_of = |terms| self.queue.lease_of(terms);
             let cut = lease_of(before.want().terms) < lease_of(waiter.want.terms);
             let claim = self.claim_at(before.valid());
@@ -230,8 +229,8 @@ impl Transition<'_> {
             && !held.owned
     }
 
-    /// If `before` had only some of the units, the store could meanwhile have granted others, or a signal, with a
-    /// greater token. A waiter that requests another kind of lock must ask the store, which refuses it.
+    /// If `before` had only some of the units, the store may have granted other units, or a signal, with a greater
+    /// token. A waiter for another kind of lock must ask the store, which refuses it.
     fn take_next_of(&mut self, before: &Hold) -> Option<Arc<Waiter>> {
         let (had, waiters) = (&before.want().share, &mut self.state.waiters);
         let share = &waiters.front()?.want.share;
@@ -239,9 +238,9 @@ impl Transition<'_> {
         (same && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
-    /// A spare ticket has no waiter: it keeps this process's place in the store's queue while handoffs serve the
-    /// waiters here. Only if this process holds all units (the ticket could block a waiter for which enough are free),
-    /// for no signal (it would reach its receiver late), for no request that can be granted beside others, and while
+    /// A spare ticket has no waiter: it keeps this process's place in the store's queue while handoffs serve the local
+    /// waiters. It is kept only if this process holds all units (else it could block a waiter that could be served),
+    /// for no signal (which would reach its receiver late), for no request that can be granted beside others, and while
     /// new waiters may come.
     pub(super) fn keeps_spare(&self) -> bool {
         let is_whole = |hold: &Arc<Hold>| hold.weight() == hold.want().share.capacity;
@@ -253,7 +252,7 @@ impl Transition<'_> {
             && self.queue.core.is_open()
     }
 
-    /// Called before the last release is sent; otherwise the store would grant the spare ticket.
+    /// Call this before the last release is sent. Otherwise the store would grant the spare ticket.
     pub(super) fn withdraw_spare(&mut self) {
         if !self.state.waiters.is_empty() || self.holds().next().is_some() {
             return;
@@ -269,7 +268,7 @@ impl Transition<'_> {
 fn is_plausible(waiting: &Waiting, granted: &Granted) -> bool {
     let token = granted.token;
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
-    // If the owner of the ticket already holds the name, the grant has the token of that hold.
+    // If the ticket's owner already holds the name, the grant has the token of that hold.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
     granted.lease <= CLAIM && later && token < TOKENS_END
 }

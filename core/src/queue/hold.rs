@@ -16,28 +16,28 @@ use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
 use crate::clients::order::Taken;
 use crate::lease::Listeners;
-use crate::observe::{CallerPlace, HOLD, LockLabels};
+use crate::observe::{CallerLocation, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
-/// `LOST + n` means: lost, for the cause with number `n`.
+/// `LOST + n` is a hold lost for the cause with number `n`.
 const LOST: u8 = 2;
 
 const UNSEEN: u8 = 0;
 const ACTIVE: u8 = 1;
 const OVER: u8 = 2;
 
-/// One grant of a name to this process. The guards share it with the queue of its name, which renews its lease.
+/// One grant of a name to this process, shared by the guards and the queue of the name, which renews its lease.
 pub(crate) struct Hold {
     pub(crate) queue: Arc<LockQueue>,
-    /// Whose request was granted. Its promise no longer has this hold when the caller has it.
+    /// The waiter whose request was granted. Once the caller has the hold, the waiter's promise no longer contains it.
     waiter: Arc<Waiter>,
     pub(crate) grant: Grant,
     pub(crate) since: Instant,
     pub(super) warned: Warned,
     valid: AtomicU64,
-    /// Of the holder, with `expire`.
+    /// When the holder's `expire` ends.
     expires: AtomicU64,
     /// Until when the store keeps the ticket, even after a release.
     kept: AtomicU64,
@@ -50,7 +50,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    // Inlined, so that the compiler makes `grant` in its final place instead of copying it there.
+    // Inlined to build `grant` in its final place without a copy.
     #[inline(always)]
     pub(crate) fn new(
         queue: Arc<LockQueue>,
@@ -89,7 +89,7 @@ impl Hold {
         self.queue.core.observer()
     }
 
-    /// A caller has the hold now: it counts as active. Call this and [`finish`](Self::finish) while no mutex is locked.
+    /// Counts the hold as active once a caller has it. Call this and [`finish`](Self::finish) while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
         if let Some(observer) = self.observer()
@@ -108,7 +108,7 @@ impl Hold {
 
     #[inline]
     fn finish_later(&self, wakes: &mut DeferredWakes) {
-        // A hold that ended before a caller had it was never active.
+        // A hold that ended before any caller had it was never active.
         if let Some(observer) = self.observer()
             && self.state() != HELD
             && self.seen.swap(OVER, Ordering::AcqRel) == ACTIVE
@@ -125,7 +125,7 @@ impl Hold {
         }
     }
 
-    /// The hold, as the lock order sees it.
+    /// What the lock order records of the hold.
     #[inline]
     pub(crate) fn in_order(&self) -> Taken<'_> {
         let want = self.want();
@@ -147,7 +147,7 @@ impl Hold {
         }
     }
 
-    /// Its guard may be with another task by now.
+    /// The task that took the lock by hand. Its guard may be with another task by now.
     pub(crate) fn taken(&self) -> Option<TaskId> {
         self.taken.get().copied()
     }
@@ -177,7 +177,7 @@ impl Hold {
         Some(self.units()).filter(|units| *units < self.want().share.units)
     }
 
-    /// Of the capacity: none if a signal was granted.
+    /// The units that the hold takes from the capacity: none if a signal was granted.
     pub(crate) fn weight(&self) -> u32 {
         match self.grant.signal {
             Some(_) => 0,
@@ -211,7 +211,7 @@ impl Hold {
         self.expires.store(expires.as_nanos(), Ordering::Release);
     }
 
-    /// A hold that is lost stays lost.
+    /// Extends the lease. A lost hold stays lost.
     pub(crate) fn renewed(&self, valid: Instant) {
         self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
     }
@@ -220,13 +220,13 @@ impl Hold {
         now.until(Instant::from_nanos(self.kept.load(Ordering::Acquire)))
     }
 
-    /// Whether another client may hold the lock by now. Once this is true, it stays true.
+    /// Whether another client may hold the lock by now. This never changes back to `false`.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost_at(Instant::now())
     }
 
     fn is_lost_at(&self, now: Instant) -> bool {
-        // The child of a fork has only a copy: the parent keeps the hold.
+        // A forked child only has a copy; the parent keeps the hold.
         if self.queue.core.is_forked() {
             return true;
         }
@@ -241,8 +241,7 @@ impl Hold {
         self.state.load(Ordering::SeqCst)
     }
 
-    /// A lease that was requested only up to `expire` ends a little before, because the allowance for drift shortens
-    /// it.
+    /// A lease that was requested up to `expire` ends a little earlier, because of the allowance for clock drift.
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
         let granted = self
@@ -261,20 +260,20 @@ impl Hold {
         self.state() == RELEASED
     }
 
-    /// By the local clock: neither lost nor released.
+    /// Whether it is neither lost nor released, by the local clock.
     pub(crate) fn is_valid(&self) -> bool {
         !self.is_lost() && self.state() == HELD
     }
 
     pub(crate) fn lose(&self, cause: LossCause, wakes: &mut DeferredWakes) {
-        // Marked before the listeners are taken, so a listener that registers between these two steps sees the mark.
+        // Marked before the listeners are taken, so that a listener registering in between sees the mark.
         let lost = self.mark_lost(cause);
         self.listeners.wake(wakes);
         if lost {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
             let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
-                let holder = CallerPlace(&meta);
+                let holder = CallerLocation(&meta);
                 tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
             });
         }
@@ -297,7 +296,8 @@ impl Hold {
         }
     }
 
-    /// Marks the hold as released; `false` if it was already lost or released. Guards that still exist see the mark.
+    /// Marks the hold as released; guards that still exist see the mark. Returns `false` if it was already lost or
+    /// released.
     #[inline]
     pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
         let ended = !self.is_lost_at(now) && change(&self.state, HELD, RELEASED);
@@ -321,7 +321,8 @@ impl Hold {
         }
     }
 
-    /// When the store answers that the lock was lost before the release. The hold may already be marked as released.
+    /// The error if the store answers that the lock was lost before the release. The hold may already be marked as
+    /// released.
     pub(crate) fn unlock_error(&self) -> LockError {
         self.lost_by(match self.cause() {
             // The lease may have ended while the release was in flight.
@@ -331,8 +332,8 @@ impl Hold {
         })
     }
 
-    /// `false` if the last guard was already dropped, because that releases the hold.
-    pub(crate) fn share(&self) -> bool {
+    /// Returns `false` if the last guard was already dropped, because that releases the hold.
+    pub(crate) fn add_guard(&self) -> bool {
         let add = |guards| (guards > 0).then(|| guards + 1);
         let added = self
             .guards
@@ -340,12 +341,12 @@ impl Hold {
         added.is_ok()
     }
 
-    pub(crate) fn is_shared(&self) -> bool {
+    pub(crate) fn has_other_guards(&self) -> bool {
         self.guards.load(Ordering::Acquire) > 1
     }
 
-    /// `true` if it was the last guard.
-    pub(crate) fn unshare(&self) -> bool {
+    /// Returns `true` for the last guard.
+    pub(crate) fn remove_guard(&self) -> bool {
         self.guards.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }

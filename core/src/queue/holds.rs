@@ -1,5 +1,5 @@
-//! [`Holds`]: the holds of one guard. [`Stay`]: a guard of a reentrant handle, which stays with the task that took it.
-//! Any other guard that was taken by hand counts for no task, because nothing notices if it is passed to another one.
+//! [`Holds`]: the holds of one guard. [`Stay`]: ties the guard of a reentrant handle to the task that took it. Other
+//! guards taken by hand belong to no task, because they can move to another task unnoticed.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -61,7 +61,7 @@ impl Holds {
         self
     }
 
-    /// A released hold is not lost.
+    /// The error of the first lost hold. Released holds are not lost.
     pub(crate) fn lost(&self) -> Option<LockError> {
         let lost = self.all().iter().find(|hold| hold.is_lost());
         lost.map(|hold| hold.lost_error()).or_else(|| self.over())
@@ -80,7 +80,7 @@ impl Holds {
         Ok(())
     }
 
-    /// A bound has ended while the lock is still held.
+    /// The error if a bound has ended while the lock is still held.
     fn over(&self) -> Option<LockError> {
         let bound = self.bounds.over()?;
         let hold = self.first();
@@ -99,7 +99,8 @@ impl Holds {
         }
     }
 
-    /// A released hold is never lost. `self` belongs to the pinned future that runs the body.
+    /// Like [`lost`](Self::lost), and registers the task's waker. `self` belongs to the pinned future that runs the
+    /// body.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
         let by = ListenerKey::Pinned(std::ptr::from_ref(self).addr());
         self.poll_until(cx, by, Hold::is_lost)
@@ -133,8 +134,8 @@ impl Holds {
         self.over().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Makes the background thread wake the tasks when a bound ends. Call this after their wakers are registered, and
-    /// check the bounds afterwards, so that no end is missed.
+    /// Makes the background thread wake the tasks when a bound ends. To miss no end, register their wakers before this
+    /// call, and check the bounds after it.
     fn watch(&self) {
         if self.bounds.start_watching() {
             let hold = self.first();
@@ -143,7 +144,7 @@ impl Holds {
     }
 }
 
-/// Removes its wakers when dropped, because a hold may last for days and have many listeners.
+/// Removes its wakers when dropped, because a hold can last for days and have many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     holds: &'a Holds,
@@ -186,9 +187,9 @@ pub(crate) struct Stay {
     hold: Weak<Hold>,
 }
 
-/// A hold is listed once for each guard.
+/// A hold is listed once per guard.
 static STAYS: PerProcess<Mutex<HashMap<TaskId, Vec<Weak<Hold>>>>> = PerProcess::new(Mutex::default);
-/// So that nearly every call need not lock the mutex.
+/// Lets most calls avoid locking the mutex.
 static COUNT: PerProcess<AtomicUsize> = PerProcess::new(AtomicUsize::default);
 
 impl Stay {
@@ -203,7 +204,7 @@ impl Stay {
 impl Drop for Stay {
     fn drop(&mut self) {
         let mut by_task = STAYS.lock();
-        // A forked child has a list of its own.
+        // A forked child has its own list.
         let Some(holds) = by_task.get_mut(&self.task) else {
             return;
         };
@@ -217,7 +218,7 @@ impl Drop for Stay {
     }
 }
 
-/// The valid holds that the running task took through reentrant handles, in that order. `blocking`: see
+/// Visits the valid holds that the running task took through reentrant handles, oldest first. `blocking`: see
 /// [`TaskId::current`].
 #[inline]
 pub(crate) fn held_by_hand(blocking: bool, visit: impl FnMut(Arc<Hold>)) {
@@ -234,7 +235,7 @@ fn taken_by(blocking: bool) -> impl Iterator<Item = Arc<Hold>> {
         let holds = by_task.get(&task)?.iter();
         Some(holds.filter_map(Weak::upgrade).collect::<Vec<_>>())
     });
-    // Unlocked before a hold is dropped: the drop of a last reference may run other code.
+    // Unlock the mutex first: dropping the last reference to a hold may run other code.
     let holds = found.unwrap_or_default().into_iter();
     holds.filter(|hold| hold.is_valid())
 }

@@ -1,4 +1,4 @@
-//! Ends and prolongs holds. A leaving ticket resends its release until the store has answered.
+//! Ends and extends holds. A leaving ticket resends its release until the store has answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use crate::store::{Reply, Ticket as TicketId};
 const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Hold {
-    /// `returns`: the holder did not use its grant, so a granted signal is passed to the next waiter.
+    /// With `returns`, the holder did not use its grant, and a granted signal goes to the next waiter.
     pub(crate) fn release(self: &Arc<Self>, returns: bool) {
         self.leave(returns, None);
     }
 
-    /// Drops a guard that was not used. If the last one's release is to be `confirmed`, the promise completes within a
+    /// Drops an unused guard. If the release of the last one is to be `confirmed`, the promise completes within a
     /// [`moment`](LockQueue::moment).
     pub(crate) fn give_back(self: &Arc<Self>, confirmed: bool) -> Option<Confirmed> {
-        if !self.unshare() {
+        if !self.remove_guard() {
             return None;
         }
         if confirmed {
@@ -37,7 +37,7 @@ impl Hold {
         None
     }
 
-    /// Returns `false` if the hold had been released or lost before, and nobody answers the promise.
+    /// Returns `false` if the hold had been released or lost before; then nothing answers the promise.
     fn leave(self: &Arc<Self>, returns: bool, confirm: Option<(Duration, &Confirmed)>) -> bool {
         let left = self.queue.step(|step| {
             let valid = self.end(step.now, step.wakes);
@@ -52,8 +52,8 @@ impl Hold {
         left == Some(true)
     }
 
-    /// The result is the number of units that are free afterwards. If this process hands the lock on, it is known at
-    /// once.
+    /// The result is the number of units that are free afterwards. If this process hands the lock off, it is known
+    /// immediately.
     pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
         self.leave_confirmed(false, self.queue.store_timeout())
     }
@@ -80,7 +80,7 @@ impl Hold {
         over.flatten() == Some(true)
     }
 
-    /// Asks the store to renew the lease now. `None` if the hold is lost or released, like in the next functions.
+    /// Asks the store to renew the lease now. Like the next functions, returns `None` if the hold is lost or released.
     pub(crate) fn renew(self: &Arc<Self>) -> Option<Confirmed> {
         self.queue.step(|step| {
             let index = step.find_hold(self)?;
@@ -103,22 +103,22 @@ impl Hold {
         self.renew()
     }
 
-    /// The call that has this hold begins now, or waits for more locks.
+    /// The call that has this hold begins now, or waits for further locks.
     pub(crate) fn restart(self: &Arc<Self>, terms: Terms) {
         let now = Instant::now();
         self.expire_after(terms.expire, now);
         self.keep(terms.at_least, now);
         let (expires, renewal) = (self.expires(), self.queue.next_renewal_after(now));
         if self.valid() < renewal.min(expires) {
-            // The lease was requested only up to the old `expire`: the store must extend it before the next renewal.
+            // The lease ended with the old `expire`, so the store must extend it before the next renewal.
             self.renew();
         } else if expires < renewal {
-            // An empty transition makes the background thread run at the end of the hold, to report the loss.
+            // An empty transition schedules the background thread for the end of the hold, to report the loss.
             self.queue.step(|_| {});
         }
     }
 
-    /// Makes the background thread wake the listeners also when one of `bounds` ends.
+    /// Makes the background thread wake the listeners when one of `bounds` ends, too.
     pub(crate) fn watch(self: &Arc<Self>, bounds: &Bounds) {
         self.queue.step(|step| {
             let index = step.find_hold(self)?;
@@ -148,8 +148,8 @@ impl Transition<'_> {
         tickets.position(|ticket| ticket.held().is_some_and(is_of))
     }
 
-    /// `valid`: the hold was not lost before. `returns`: the holder did not use its grant. `false`: there is no such
-    /// hold.
+    /// `valid` means that the hold was not lost before, and `returns` that the holder did not use its grant. Returns
+    /// `false` if there is no such hold.
     fn release(
         &mut self,
         hold: &Arc<Hold>,
@@ -168,7 +168,7 @@ impl Transition<'_> {
         };
         if valid && park_until == self.now && self.local_handoff(index, hold) {
             if let Some(pending) = pending {
-                // No unit is free now, because the next holder has all of them.
+                // No unit is free, because the next holder has all of them.
                 let _ = pending.promise.complete(Ok(Some(0)), self.wakes);
             }
             return true;
@@ -176,7 +176,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return false;
         };
-        // The store may have granted the ticket again since, with another signal, which was not used.
+        // Since then the store may have granted the ticket another signal, which was not used.
         let used = valid && !returns && hold.grant.signal.is_some();
         let leaving = Leaving {
             held: valid,
@@ -191,7 +191,7 @@ impl Transition<'_> {
         true
     }
 
-    /// The store does not have the ticket. But a copy of its acquire may still arrive.
+    /// Forgets a ticket that the store does not have. A copy of its acquire may still arrive.
     pub(super) fn forget(&mut self, index: usize) {
         if self.state.tickets[index].log.late {
             self.withdraw(index);
@@ -200,7 +200,7 @@ impl Transition<'_> {
         }
     }
 
-    /// No caller needs the ticket: removes it, as soon as the store has answered a release if it may know the ticket.
+    /// Removes a ticket that no caller needs. If the store may know the ticket, it first has to answer a release.
     pub(super) fn withdraw(&mut self, index: usize) {
         if self.state.tickets[index].is_resting() {
             self.state.tickets.remove(index);
@@ -209,7 +209,7 @@ impl Transition<'_> {
         }
     }
 
-    /// The caller waits no longer for the promise than it would have waited for the answer to the attempt.
+    /// The promise completes no later than the attempt would have been answered.
     pub(super) fn withdraw_attempt(&mut self, index: usize, confirmed: bool) -> Option<Confirmed> {
         let ticket = &mut self.state.tickets[index];
         let until = ticket.log.since.after(self.queue.moment());
@@ -237,7 +237,7 @@ impl Transition<'_> {
         let Some(held) = self.state.tickets[index].held() else {
             return;
         };
-        // If the hold has also ended by the local clock, this call records that as the cause.
+        // Records the end by the local clock, if it has come, as the cause.
         held.hold.is_lost();
         let cause = match held.forced {
             true => LossCause::Forced,
@@ -246,7 +246,7 @@ impl Transition<'_> {
         self.lose(index, cause, Duration::ZERO);
     }
 
-    /// `park`: how long the store keeps the ticket.
+    /// `park` is how long the store keeps the ticket.
     pub(super) fn lose(&mut self, index: usize, cause: LossCause, park: Duration) {
         let ticket = &mut self.state.tickets[index];
         if let Some(held) = ticket.held() {
@@ -272,7 +272,7 @@ impl Transition<'_> {
         self.note_answer(operation, sent, &result);
         match result {
             Ok(Reply::Released { free }) => self.left(index, Ok(held.then_some(free))),
-            // An earlier copy of the release may have removed the ticket. So the local clock decides whether the lock
+            // An earlier copy of the release may have removed the ticket, so the local clock decides whether the lock
             // was held.
             Ok(Reply::Gone) if unanswered => self.left(index, Ok(held.then_some(0))),
             Ok(_) => self.left(index, Ok(None)),
@@ -292,8 +292,8 @@ impl Transition<'_> {
         };
         match error.kind() {
             StoreErrorKind::Disconnected => leaving.unanswered = true,
-            // The caller gets the error. But the hold may still exist beside the foreign data until its lease ends, so
-            // the release is sent again.
+            // The caller gets the error. The release is sent again, because the hold may exist beside the foreign data
+            // until its lease ends.
             StoreErrorKind::Foreign => {
                 let is_over = self.now >= leaving.over || self.queue.core.check().is_err();
                 ticket.again = self.now.after(FOREIGN);

@@ -1,4 +1,4 @@
-//! [`LockQueue`]: the state of one name in this process, and the frame of every transition.
+//! [`LockQueue`]: the state of one name in this process, and the frame of each transition.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::observe::LockLabels;
 use crate::observer::Metric;
 use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
 
-/// Keeps a client open: it ends when this value and the last guard are dropped.
+/// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
 
 impl Drop for OpenClient {
@@ -29,26 +29,26 @@ impl Drop for OpenClient {
 pub(crate) struct LockQueue {
     pub(crate) name: Name,
     pub(crate) core: Arc<ClientCore>,
-    /// All holds of a client are renewed at multiples of this time, so that the renewals leave in one batch.
+    /// All holds of a client are renewed at multiples of this time, so that their renewals form one batch.
     beat: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 pub(super) struct State {
-    /// A caller that still has a reference must look the name up again.
+    /// A caller with a reference to a retired queue must look the name up again.
     pub(super) retired: bool,
     pub(super) armed: Option<Instant>,
-    /// Before this time, no waiter fails because the store does not answer.
+    /// Until this time, no waiter fails because the store does not answer.
     pub(super) spared: Instant,
-    /// Not later than the earliest deadline of `waiters`.
+    /// At most the earliest deadline of `waiters`.
     pub(super) first_deadline: Option<Instant>,
     pub(super) look_at_workers: Option<Instant>,
     pub(super) warned_of: u64,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
-    /// Some of `waiters` may have an owner that the store knows.
+    /// Whether some of `waiters` may have an owner that the store knows.
     pub(super) owners: bool,
-    /// The waiting tickets are in the order of their waiters.
+    /// Those that wait have the same order as their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
     outbox: VecDeque<Request>,
@@ -60,7 +60,7 @@ impl State {
         self.is_over(Instant::START)
     }
 
-    /// No holds and no waiters, and no pending releases but those whose leases had ended at `now`.
+    /// Whether there are no holds, no waiters, and no pending release of a lease that was still running at `now`.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         let over = |ticket: &Ticket| match &ticket.state {
             TicketState::Leaving(leaving) => ticket.pending.is_empty() && leaving.over <= now,
@@ -81,7 +81,7 @@ pub(super) struct Query {
     pub(super) again: Instant,
     pub(super) sent: Instant,
     pub(super) deadline: Instant,
-    /// A later copy might be executed twice.
+    /// When to send the last copy: a later one might be executed twice.
     pub(super) latest: Instant,
     pub(super) promise: Answered,
 }
@@ -94,8 +94,8 @@ impl Query {
 
 pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
 
-/// One transition. Requests are sent when it ends, before another transition can begin. Tasks are woken after that, when
-/// no mutex is locked.
+/// One transition. Its requests are sent when it ends, before the next one can begin; then tasks are woken, with no
+/// mutex locked.
 pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
@@ -134,12 +134,12 @@ impl LockQueue {
         lock(&self.state)
     }
 
-    /// `None` if the name was retired, or in a forked child, which has only a copy of the queue.
+    /// Returns `None` if the name was retired, and in a forked child, which only has a copy of the queue.
     pub(super) fn step<T>(
         self: &Arc<Self>,
         run: impl FnOnce(&mut Transition<'_>) -> T,
     ) -> Option<T> {
-        // At the fork, another thread of the parent may have locked the mutex.
+        // Another thread of the parent may have held the mutex at the fork.
         if self.core.is_forked() {
             return None;
         }
@@ -233,7 +233,7 @@ impl Transition<'_> {
     ) {
         let took = sent.until(self.now);
         let is_lost = matches!(result, Err(error) if error.is_disconnected());
-        // An answer that took no time came from a store in this process, or from one that is not connected yet.
+        // An immediate answer came from a store in this process, or from one that is not connected yet.
         if !is_lost
             && !took.is_zero()
             && let Some(observer) = self.queue.core.observer().cloned()

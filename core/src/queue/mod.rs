@@ -1,6 +1,6 @@
-//! The waiters and holds of one process for one name. One ticket at a time waits in the store, for the first waiter (or
-//! one for each of those that could hold together); when it is granted, its waiter gets a [`Hold`]. Everything happens
-//! in short [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
+//! The waiters and holds of one process for one name. One ticket waits in the store for the first waiter, or several
+//! for waiters that could hold together. When it is granted, its waiter gets a [`Hold`]. All changes are short
+//! [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
 
 mod acquire;
 mod answer;

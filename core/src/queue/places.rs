@@ -1,5 +1,5 @@
-//! How many tickets wait in the store, and which local waiter each of them serves: one for the waiter that is first at
-//! the time of the grant; or, for waiters that could hold together (readers), one each.
+//! How many tickets wait in the store, and which local waiter each of them serves: one ticket for the waiter that is
+//! first when the grant comes, or one for each waiter that could hold together with it (readers).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
 
-/// Waiters for signals have no maximum, because `notify_all` must reach every waiter.
+/// Does not apply to waiters for signals, because `notify_all` must reach all of them.
 const TOGETHER: usize = 64;
 
 impl Transition<'_> {
@@ -70,7 +70,7 @@ impl Transition<'_> {
         let mut spare: Vec<_> = tickets.map(Some).collect();
         let (mut kept, mut missing) = (Vec::new(), Vec::new());
         let mut next = 0;
-        // Usually only one of many equal waiters came or left, so the other tickets are still in order.
+        // Usually one of many equal waiters came or left, and the other tickets are still in order.
         for waiter in first {
             let mut order = (next..spare.len()).chain(0..next);
             let found = order.find_map(|index| {
@@ -111,7 +111,7 @@ impl Transition<'_> {
         }
     }
 
-    /// How many of the first waiters should have a ticket; at least one, if there is a waiter.
+    /// How many of the first waiters should have a ticket. At least one, if there are waiters.
     fn wanted(&self) -> usize {
         let Some(first) = self.state.waiters.front() else {
             return 0;
@@ -125,12 +125,13 @@ impl Transition<'_> {
             share.capacity == capacity && (capacity == 0 || left.is_some())
         };
         let limit = if capacity == 0 { usize::MAX } else { TOGETHER };
-        // A request for more than the capacity gets a ticket too, so that the store answers it.
+        // A request for more than the capacity gets a ticket, so that the store refuses it.
         let together = self.state.waiters.iter().take_while(fits).take(limit);
         together.count().max(1)
     }
 
-    /// One waiter of each owner that may hold in another process: the store grants its request regardless of its place.
+    /// One waiter for each owner that may hold in another process. The store grants its request regardless of its
+    /// place.
     fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
         if !self.state.owners {
             return Vec::new();
@@ -146,7 +147,7 @@ impl Transition<'_> {
         behind
     }
 
-    /// If the ticket's own waiter has left, the first waiter that it may serve.
+    /// The ticket's own waiter or, if that one has left, the first waiter that the ticket may serve.
     pub(super) fn waiter_of(&self, ticket: &Ticket) -> Option<usize> {
         let own = ticket.waiting()?.waiter.as_ref();
         let own = own.filter(|own| ticket.may_serve(own));
@@ -180,7 +181,7 @@ impl Transition<'_> {
 }
 
 impl State {
-    /// Waiters are mostly in order of arrival, so the search is short.
+    /// Waiters are mostly in order of arrival, which keeps the search short.
     pub(super) fn find_waiter(&self, waiter: &Arc<Waiter>) -> Option<usize> {
         let waiters = &self.waiters;
         let from = waiters.partition_point(|other| other.started < waiter.started);
@@ -203,7 +204,7 @@ impl Waiting {
     }
 }
 
-/// If `spare` has a place in the store's queue, swaps it with a kept ticket that has none.
+/// If `spare` has a place in the store's queue, swaps it with a kept ticket that has no place.
 fn keep_the_better_place(spare: &mut Ticket, kept: &mut [(Ticket, Arc<Waiter>)]) {
     let lesser =
         |(kept, waiter): &&mut (Ticket, Arc<Waiter>)| !kept.is_queued() && spare.may_serve(waiter);

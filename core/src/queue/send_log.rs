@@ -1,4 +1,4 @@
-//! [`SendLog`]: when each request of a ticket was sent, so that an answer counts from the request that it answers.
+//! [`SendLog`]: when each request of a ticket was sent, so that a lease counts from the request that got it.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::store::{Lease, Ticket as TicketId};
 pub(super) struct SendLog {
     pub(super) id: TicketId,
     pub(super) since: Instant,
-    /// Counter and time. Usually only one request can still be answered; `more` has the others.
+    /// The request's counter and when it was sent. Usually only one can still be answered; `more` has the others.
     one: Option<(u64, Instant)>,
     more: Vec<(u64, Instant)>,
     last: u64,
-    /// An acquire got no answer: a copy of it may still reach the store.
+    /// Whether an acquire went unanswered, so that a copy of it may still reach the store.
     pub(super) late: bool,
 }
 
@@ -52,25 +52,25 @@ impl SendLog {
         self.one.iter().chain(&self.more)
     }
 
-    /// `None` if no such request can still be answered.
+    /// Returns `None` if the request can no longer be answered.
     pub(super) fn at(&self, counter: u64) -> Option<Instant> {
         let found = self.sent().find(|sent| sent.0 == counter);
         found.map(|sent| sent.1)
     }
 
-    /// In the past if no such request can be answered.
+    /// In the past if the request can no longer be answered.
     pub(super) fn validity(&self, counter: u64, lease: Duration) -> Instant {
         let sent = self.at(counter);
         sent.map_or(Instant::START, |sent| sent.validity(lease))
     }
 
-    /// The store has executed request `counter`: late answers to earlier ones no longer extend a lease.
+    /// The store has executed request `counter`: late answers to earlier requests extend no lease any more.
     pub(super) fn executed(&mut self, counter: u64) {
         self.one.take_if(|sent| sent.0 < counter);
         self.more.retain(|sent| sent.0 >= counter);
     }
 
-    /// For a ticket that holds. The request with the lowest counter counts as answered: the store has executed it.
+    /// For a holding ticket. The request with the lowest counter counts as answered, because the store has executed it.
     pub(super) fn unanswered(&self) -> Option<Instant> {
         let answered = self.sent().map(|sent| sent.0).min()?;
         let later = self.sent().filter(|sent| sent.0 > answered);

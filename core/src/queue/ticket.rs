@@ -1,5 +1,5 @@
 //! [`Ticket`]: one ticket of this process. Its methods change its state and return the request to send; they neither
-//! send requests nor wake tasks.
+//! send it nor wake tasks.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -26,13 +26,13 @@ pub(super) struct Ticket {
 /// A call that waits for the store's answer to a renewal or a release.
 #[derive(Debug)]
 pub(super) struct Pending {
-    /// Of a renewal: the answer to this request or a later one confirms the hold.
+    /// For a renewal: the answer to this request or a later one confirms the hold.
     pub(super) counter: u64,
     pub(super) deadline: Instant,
     pub(super) promise: Confirmed,
 }
 
-/// After a release: the number of units that are free, or `None` if the lock was lost before it.
+/// For a release: the number of units that are free, or `None` if the lock was lost before.
 pub(crate) type Confirmed = Arc<Promise<Result<Option<u64>, LockError>>>;
 
 #[derive(Debug)]
@@ -46,23 +46,23 @@ pub(super) enum TicketState {
 
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// A spare ticket has none: it only keeps the place of this process in the store's queue.
+    /// `None` for a spare ticket, which only keeps the place of this process in the store's queue.
     pub(super) waiter: Option<Arc<Waiter>>,
     pub(super) share: Share,
-    /// Of this ticket, or of the one that it replaces. Irrelevant once the ticket is `queued`.
+    /// When this ticket, or the one that it replaces, was first asked for. Irrelevant once the ticket is `queued`.
     pub(super) unanswered_since: Instant,
     pub(super) queued: bool,
-    /// As of the last answer, like `place`.
+    /// From the last answer, like `place`.
     pub(super) holder: Option<HolderRecord>,
     pub(super) place: Option<u64>,
-    /// Answers with a grant that had already ended when the answer arrived.
+    /// How many grants had already ended when they arrived.
     pub(super) stale: u32,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Attempting {
     pub(super) waiter: Arc<Waiter>,
-    /// The other client's ticket whose hold is taken over.
+    /// The other client's ticket whose hold is to be taken over.
     pub(super) adopts: Option<TicketId>,
     pub(super) number: u32,
 }
@@ -70,18 +70,19 @@ pub(super) struct Attempting {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) hold: Arc<Hold>,
-    /// The last request that the store had executed when it granted. Answers to earlier ones are older than the grant.
+    /// The last request that the store had executed when it granted. Answers to earlier requests are older than the
+    /// grant.
     pub(super) granted: u64,
     pub(super) since: Instant,
-    /// The latest end of all leases that were asked for. No later request asks for an earlier end, because answers in
-    /// flight and the next holder in this process rely on this one.
+    /// The latest end of all leases asked for. No later request asks for an earlier end, because answers in flight and
+    /// the next local holder rely on this one.
     pub(super) leased: Instant,
     /// The number of local handoffs.
     pub(super) handed: u32,
     pub(super) owned: bool,
-    /// The store reported that `force_unlock` took the lock away. The answer to the next renewal decides.
+    /// The store reported that `force_unlock` took the lock away; the answer to the next renewal decides.
     pub(super) forced: bool,
-    /// The bounds of nested calls whose end a listener waits for.
+    /// Bounds of nested calls whose end a listener waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
 }
 
@@ -90,9 +91,9 @@ pub(super) struct Leaving {
     pub(super) park_until: Instant,
     pub(super) used: Option<u64>,
     pub(super) held: bool,
-    /// The store may have executed a release that it didn't answer.
+    /// Whether the store may have executed a release that it didn't answer.
     pub(super) unanswered: bool,
-    /// When the store drops the ticket even if no release arrives.
+    /// When the store drops the ticket even without a release.
     pub(super) over: Instant,
     pub(super) sent: Instant,
 }
@@ -102,7 +103,7 @@ pub(super) struct Granted {
     pub(super) token: u64,
     /// The last request that the store had executed when it granted.
     pub(super) counter: u64,
-    /// Until when the grant can be proved valid.
+    /// Until when the grant is provably valid.
     pub(super) valid: Instant,
     /// The grant came as a message and must be claimed.
     pub(super) provisional: bool,
@@ -178,8 +179,8 @@ impl Ticket {
         }
     }
 
-    /// The store may already have granted the ticket, and other tickets after it with greater tokens. So a waiter that
-    /// came after the ticket was made must not get the smaller token.
+    /// The store may already have granted this ticket, and then other tickets with greater tokens. A waiter that came
+    /// after this ticket was made must not get the smaller token.
     pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
         let share = &waiter.want.share;
         let is_same = |waiting: &Waiting| waiting.share == *share;
@@ -187,14 +188,12 @@ impl Ticket {
             && (share.excludes_all() || waiter.started <= self.log.since)
     }
 
-    /// Whether no request was sent yet: the store cannot know the ticket. Only an attempt rests, until the time
-    /// `again`.
+    /// Whether no request was sent yet, so that the store cannot know the ticket. Only attempts rest, until `again`.
     pub(super) fn is_resting(&self) -> bool {
         self.log.count() == 0
     }
 
-    /// The order in which requests are sent again on a new connection: waiting tickets first, in the order of their
-    /// waiters.
+    /// The order of resending after a reconnect: waiting tickets first, in the order of their waiters.
     pub(super) fn rank(&self) -> u8 {
         match self.state {
             TicketState::Waiting(_) => 0,
@@ -204,7 +203,7 @@ impl Ticket {
         }
     }
 
-    /// A second copy of any request is harmless. `place` is the client's lease.
+    /// The request to send now. It may be executed twice without harm. `place` is the client's lease.
     pub(super) fn request(&mut self, now: Instant, place: Duration) -> Op {
         match &mut self.state {
             TicketState::Waiting(Waiting {

@@ -13,7 +13,7 @@ use crate::store::{Owner, Share, SharedStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     Queue(Option<Duration>),
-    /// Do not wait. `silence` is how long the call tolerates an unresponsive store; `None`: as long as any other call.
+    /// Do not wait. `silence` is how long to tolerate an unresponsive store; `None` for the usual time.
     Once {
         silence: Option<Duration>,
     },
@@ -34,7 +34,7 @@ impl Patience {
         !matches!(self, Self::Once { .. })
     }
 
-    /// A call that polls does not: between two attempts it asks for nothing.
+    /// `false` for a call that polls: it requests nothing between two attempts.
     pub(crate) fn queues(self) -> bool {
         matches!(self, Self::Queue(_))
     }
@@ -62,10 +62,10 @@ pub(crate) struct Want {
     pub(crate) patience: Patience,
     pub(crate) meta: SharedStr,
     pub(crate) label: &'static str,
-    /// After its registration the waiter must never leave the store's queue, because a notification reaches only the
-    /// waiters that are queued when it is sent.
+    /// Once registered, the waiter must never leave the store's queue, because a notification reaches only waiters that
+    /// are queued when it is sent.
     pub(crate) relies: bool,
-    /// Of the requests that this one continues, like `attempts`.
+    /// The time waited by the requests that this one continues. `attempts` counts theirs, too.
     pub(crate) waited: Duration,
     pub(crate) attempts: u32,
     pub(crate) by: Requester,
@@ -75,16 +75,16 @@ pub(crate) struct Want {
 pub(crate) struct Requester {
     pub(crate) blocking: bool,
     pub(crate) home: Option<Home>,
-    /// The runtime with a worker that the call blocks. This and the fields below are noted when a call enters a queue.
+    /// The runtime whose worker the call blocks. This field and those below are set when a call enters a queue.
     pub(crate) blocks: Option<tokio::runtime::Id>,
     pub(crate) task: Option<TaskId>,
-    /// The caller holds another lock of the client, so it may continue while the client drains.
+    /// The caller holds another lock of the client, so it may go on while the client drains.
     pub(crate) inside: bool,
     pub(crate) holds: Option<Arc<Vec<Arc<Hold>>>>,
 }
 
 impl Requester {
-    /// `has_taken`: whether a task holds a lock that it took by hand.
+    /// `has_taken` tells whether a task holds a lock that it took by hand.
     pub(crate) fn is_nested(&self, has_taken: impl FnOnce(TaskId) -> bool) -> bool {
         self.inside || self.task.is_some_and(has_taken)
     }
@@ -96,7 +96,7 @@ pub(crate) struct Waiter {
     pub(super) started: Instant,
     pub(super) deadline: Instant,
     pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
-    /// For a waiter that relies on its place: the store has queued it, or it no longer needs a place.
+    /// Only for a waiter that relies on its place: done when the store has queued it, or when it needs no place.
     pub(super) registered: Promise<()>,
     pub(super) warned: Warned,
 }
@@ -121,8 +121,8 @@ impl Waiter {
         self.want.waited + self.started.until(now)
     }
 
-    /// The request with which the caller continues after `attempts` attempts. If no time or no retry is left, it takes
-    /// the lock only if it is free.
+    /// The request that continues this one after `attempts` attempts. With no time or retry left, it takes the lock
+    /// only if it is free.
     pub(super) fn again(&self, attempts: u32, now: Instant) -> Want {
         let left = now.until(self.deadline);
         let patience = match self.want.patience {
@@ -147,7 +147,7 @@ impl Waiter {
         }
     }
 
-    /// `false` if the waiter has left.
+    /// Returns `false` if the waiter has left.
     pub(super) fn obtain(&self, hold: Arc<Hold>, wakes: &mut DeferredWakes) -> bool {
         self.note_registered(wakes);
         self.promise.complete(Ok(hold), wakes).is_ok()

@@ -1,5 +1,5 @@
-//! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, so that it
-//! can't release its lock. The background thread checks whenever it runs a queue, so an uncontended call pays nothing.
+//! Warnings about long waits and holds, and about waiters that block all workers of their holder's runtime, which then
+//! cannot release its lock. The background thread checks when it runs a queue, so uncontended calls pay nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +14,20 @@ use crate::base::clock::Instant;
 use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
-use crate::observe::{ACQUIRE, CallerPlace, HOLD};
+use crate::observe::{ACQUIRE, CallerLocation, HOLD};
 use crate::store::meta;
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
 impl Transition<'_> {
-    /// `None`: a lock that never expires may be held for as long as a process lives, as by a leader.
+    /// `None` for a lock that never expires: a leader may hold it for the life of the process.
     fn slow(&self, want: &Want) -> Option<Duration> {
         let settings = self.queue.core.settings();
         let is_permanent = want.terms.expire.is_none() && settings.expire.is_some();
         settings.slow.filter(|_| !is_permanent)
     }
 
-    /// The other waiters are checked whenever the queue runs.
+    /// When the first waiter gets slow. The others are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
         let first = self.state.waiters.front()?;
         let slow = self.slow(&first.want)?;
@@ -58,7 +58,7 @@ impl Transition<'_> {
             let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
-                let holder = CallerPlace(&meta);
+                let holder = CallerLocation(&meta);
                 let expires_in = (left < Duration::MAX).then_some(debug(left));
                 tracing::warn!(target: HOLD, %name, held = ?long, %holder, token, waiters, expires_in, "a lock has been held for a long time");
             });
@@ -66,12 +66,12 @@ impl Transition<'_> {
     }
 
     fn warn_of_waiters(&mut self, slow: Duration) {
-        // Waiters from the same place in the source share one warning: the first of them, its place in the store's
-        // queue, and their number.
+        // Waiters from the same line of code share one warning, with the first waiter, its place in the store's queue,
+        // and their number.
         let mut found: Vec<(Arc<Waiter>, Option<u64>, u64)> = Vec::new();
         let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
             let waited = waiter.waited(self.now);
-            // A wait for a signal may take any time, so it is never slow.
+            // A wait for a signal is never slow: it may take any time.
             let may_be_slow = waiter.want.share.capacity > 0 && self.slow(&waiter.want).is_some();
             if !may_be_slow || !waiter.warned.is_due(waited, slow) {
                 return;
@@ -81,11 +81,10 @@ impl Transition<'_> {
                 None => found.push((waiter.clone(), place, 1)),
             }
         };
-        // In order of arrival. Only a waiter that missed a grant may have waited longer than those before it.
+        // In order of arrival. Only a waiter that missed a grant can have waited longer than those before it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
         let queued = self.state.waiters.iter().take_while(is_old);
-        // Waiters without a ticket come after the last ticket of this process, so their places are counted on from
-        // there.
+        // Waiters without a ticket come after this process's last ticket, and their places are counted on from there.
         let mut known = self.waiting();
         let mut last = None;
         for waiter in queued {
@@ -107,7 +106,7 @@ impl Transition<'_> {
             .find_map(|(_, waiting)| waiting.holder.as_ref());
         let holder = holder.and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        let closed = self.closing().map(|closing| closing.error(self.now));
+        let closed = self.closed().map(|closed| closed.error(self.now));
         let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
@@ -115,7 +114,7 @@ impl Transition<'_> {
             let own = self.has_taken(&waiter).then(|| OWN.to_owned());
             let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
-                let site = CallerPlace(&meta);
+                let site = CallerLocation(&meta);
                 tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
@@ -163,12 +162,12 @@ impl Transition<'_> {
         let Some((waiter, hold, workers)) = stuck else {
             return;
         };
-        // Warns once for each hold.
+        // Only one warning per hold.
         let token = hold.grant.token;
         if std::mem::replace(&mut self.state.warned_of, token) != token {
             let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
-                let (holder, site) = (CallerPlace(&hold.want().meta), CallerPlace(&meta));
+                let (holder, site) = (CallerLocation(&hold.want().meta), CallerLocation(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
             });
         }
@@ -176,10 +175,10 @@ impl Transition<'_> {
 }
 
 fn site(waiter: &Waiter) -> &str {
-    meta::place(&waiter.want.meta)
+    meta::location(&waiter.want.meta)
 }
 
-/// How often `Config::slow` was doubled for the next warning.
+/// How often `Config::slow` was doubled to get the time of the next warning.
 #[derive(Debug, Default)]
 pub(super) struct Warned(AtomicU32);
 
@@ -189,7 +188,7 @@ impl Warned {
         slow.saturating_mul(1_u32.checked_shl(doublings).unwrap_or(u32::MAX))
     }
 
-    /// If so, the next warning is at the first doubling that is longer than `long`.
+    /// If it is due, sets the time of the next warning to the first doubling longer than `long`.
     pub(super) fn is_due(&self, long: Duration, slow: Duration) -> bool {
         let due = long >= self.next(slow);
         while long >= self.next(slow) && self.0.load(Ordering::Relaxed) < u32::BITS {

@@ -10,10 +10,10 @@ use tracing::{Span, span};
 use super::{ClientCore, Hold};
 use crate::base::clock::Instant;
 use crate::base::error::{Holder, LockError};
-use crate::observe::{ACQUIRE, CallerPlace, LockLabels, outcome, spans_are_on};
+use crate::observe::{ACQUIRE, CallerLocation, LockLabels, outcome, spans_are_on};
 use crate::observer::{Metric, SharedObserver};
 
-/// If this value is dropped before the end, the call counts as cancelled.
+/// Dropped before its end, it reports the call as cancelled.
 #[derive(Debug)]
 pub(crate) struct Watch {
     span: Span,
@@ -26,7 +26,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
+    /// Returns `None` if neither a subscriber nor an observer wants reports. `meta` identifies the caller.
     pub(crate) fn begin(
         core: &ClientCore,
         labels: LockLabels,
@@ -42,7 +42,7 @@ impl Watch {
             target: ACQUIRE,
             "lock.acquire",
             name = %name,
-            site = %CallerPlace(meta),
+            site = %CallerLocation(meta),
             kind = %labels.kind(),
             token = Empty,
             waited_ms = Empty,
@@ -93,7 +93,7 @@ impl Watch {
             self.span
                 .record("token", grants().map(|grant| grant.token).max());
             if let Some(behind) = grants().find_map(|grant| grant.behind.as_ref()) {
-                self.span.record("holder", display(CallerPlace(behind)));
+                self.span.record("holder", display(CallerLocation(behind)));
             }
         }
         let local = grants().all(|grant| grant.local);
@@ -131,7 +131,7 @@ impl Drop for Watch {
     }
 }
 
-/// Logs at most one such warning a second for each client. `meta` identifies the caller.
+/// Logs at most one such warning per second and client. `meta` identifies the caller.
 #[cold]
 pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) {
     let (name, waited) = match error {
@@ -144,6 +144,6 @@ pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) 
     };
     let holder = error.holder().map(Holder::to_string);
     let holder = holder.unwrap_or_else(|| "unknown".to_owned());
-    let site = CallerPlace(meta);
+    let site = CallerLocation(meta);
     tracing::warn!(target: ACQUIRE, %name, waited = waited.map(debug), %holder, %site, others, "a call gave up waiting for a lock");
 }

@@ -1,6 +1,6 @@
-//! Warns of sites that derive the same name by accident, and so exclude each other: their types have the same bare name,
-//! or they are functions with the same name in several impls of one type. A name that depends on the type of `Self` is
-//! compared at the first call with that type, all others when a client is made.
+//! Warns about sites that have the same name by accident and thus exclude each other: their types have the same bare
+//! name, or they are functions of the same name in several impls of one type. Names that depend on the type of `Self`
+//! are compared at the first call with that type, all others when a client is made.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
@@ -33,7 +33,7 @@ pub(crate) fn find_duplicates(namespace: Option<&str>) {
 }
 
 pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &NameBuilder) {
-    if site.class_of(self_type).compared.set(()).is_ok() {
+    if site.site_label(self_type).compared.set(()).is_ok() {
         let found = lock(KNOWN.get()).add(site, scope);
         found.iter().for_each(warn);
     }
@@ -49,14 +49,14 @@ impl Known {
             return Vec::new();
         }
         let known = sites.filter(|site| matches!(site.data.owner, Owner::Module | Owner::Type(_)));
-        // The last entry of each name has all of its sites.
+        // The last entry for each name has all of its sites.
         let found: BTreeMap<_, _> = known
             .filter_map(|site| self.add(site, &site.scope(namespace, None)))
             .collect();
         found.into_iter().collect()
     }
 
-    /// Adds `site` to the sites of its name. Returns all of them if `site` is a new duplicate.
+    /// Adds `site` to the sites with its name. If `site` is a new duplicate, returns all of them.
     fn add(&mut self, site: &'static Site, scope: &NameBuilder) -> Option<Duplicates> {
         let name = with_key(scope, site.data.key);
         let sites = self.by_name.entry(name.clone()).or_default();
@@ -71,7 +71,7 @@ impl Known {
     }
 }
 
-/// Parts of the key that vary from call to call count as equal, because they may be equal.
+/// Variable parts of keys count as equal, because their values may be.
 fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
     let mut name = scope.clone();
     for part in key {
@@ -81,12 +81,12 @@ fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
 }
 
 fn warn((name, sites): &Duplicates) {
-    let places: Vec<String> = sites.iter().map(|site| site.place()).collect();
+    let locations: Vec<String> = sites.iter().map(|site| site.location()).collect();
     tracing::warn!(
         name = %name,
-        functions = %places.join(", "),
+        functions = %locations.join(", "),
         "annotated functions derive the same name, so they exclude each other: give one of them another name, \
-         or, if that is meant, both the same: `name = \"…\"`"
+         or, if that is intended, both the same: `name = \"…\"`"
     );
 }
 

@@ -2,15 +2,15 @@
 
 use super::Site;
 
-// Each expansion submits one.
+// Each expansion submits one site.
 inventory::collect!(&'static Site);
 
-/// All annotated functions of this program, sorted by the names of their locks. The list includes functions that are
-/// never called, generic functions, and those of linked libraries.
+/// All annotated functions of this program, sorted by the names of their locks, including functions that are never
+/// called, generic functions, and those of linked libraries.
 ///
-/// During a deploy, two versions of a program run side by side and must use the same names. But renaming a function,
-/// its type or its module renames its lock. A test that compares the list with a file in the repository shows such a
-/// rename in review; the options `name` and `was` then keep the old name.
+/// During a deploy, two versions of a program run side by side and must use the same names, but renaming a function,
+/// its type or its module renames its lock. A test that compares this list with a file in the repository reveals such a
+/// rename in review; the options `name` and `was` can then keep the old name.
 ///
 /// ```standalone_crate
 /// use auto_mutex::{LockError, auto_mutex};
@@ -41,8 +41,8 @@ inventory::collect!(&'static Site);
 /// # let _ = Ledger.close(5);
 /// ```
 ///
-/// The linker leaves out unused libraries. So in an integration test, name the library under test
-/// (`use my_library as _;`).
+/// The linker drops unused libraries, so in an integration test, refer to the library under test (`use my_library as
+/// _;`).
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();

@@ -1,7 +1,7 @@
-//! [`Site`]: the description of an annotated function, which the compiler makes, and the names that derive from it.
+//! [`Site`]: the compile-time description of an annotated function, and the names derived from it.
 
-mod class;
 mod duplicates;
+mod label;
 mod list;
 mod name;
 mod type_name;
@@ -13,25 +13,25 @@ use std::time::Duration;
 use crate::base::error::HoldKind;
 use crate::base::name::{Name, NameBuilder};
 
-use class::Class;
 pub(crate) use duplicates::find_duplicates;
+use label::SiteLabel;
 pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].
 #[non_exhaustive]
 pub struct Site {
     pub(crate) data: SiteData,
-    /// The values that are the same in all calls with the first client.
+    /// Values that are the same for all calls with the first client.
     of_client: OnceLock<OfClient>,
-    /// Those of the types that the site was called with, if its names depend on the type of `Self`.
-    classes: OnceLock<Box<Class>>,
+    /// The labels for the types that the site was called with, if its names depend on the type of `Self`.
+    labels: OnceLock<Box<SiteLabel>>,
 }
 
 #[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct SiteData {
-    /// The annotated crate's package. Its name is part of every derived name, so that two programs of one namespace never
-    /// share a lock by accident.
+    /// The package of the annotated crate. It is part of every derived name, so that two programs in one namespace
+    /// never share a lock by accident.
     pub package: Option<&'static str>,
     pub module: &'static str,
     pub file: &'static str,
@@ -45,21 +45,21 @@ pub struct SiteData {
     pub options: &'static str,
     pub order: Option<&'static str>,
     pub reentrant: Option<bool>,
-    /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and if so, its seconds
-    /// and nanoseconds. A literal in this array compiles faster than a call that sets it.
+    /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and its seconds and
+    /// nanoseconds. This compiles faster than a call that sets the literal.
     pub lengths: [(bool, u64, u32); 4],
 }
 
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Owner {
-    /// For a free function: its module path without the crate.
+    /// A free function's module path, without the crate.
     Module,
     /// The type, as the header of the block spells it.
     Type(&'static str),
-    /// The type `Self`, if the macro does not see its name.
+    /// The type `Self`, where the macro does not see its name.
     SelfType,
-    /// `name = "…"`: the name after the namespace, instead of package, type and function.
+    /// `name = "…"`: replaces package, type and function in the name.
     Named(&'static str),
 }
 
@@ -67,7 +67,7 @@ pub enum Owner {
 pub(crate) struct OfClient {
     pub(crate) id: u64,
     pub(crate) meta: String,
-    /// The name without a key; `None` if it is invalid, or depends on the type of `Self`.
+    /// The name without a key; `None` if invalid, or dependent on the type of `Self`.
     pub(crate) name: Option<Name>,
     /// The same name before a key is added; `None` if it depends on the type of `Self`.
     pub(crate) scope: Option<NameBuilder>,
@@ -79,7 +79,7 @@ impl Site {
         Self {
             data,
             of_client: OnceLock::new(),
-            classes: OnceLock::new(),
+            labels: OnceLock::new(),
         }
     }
 
@@ -99,7 +99,7 @@ impl Site {
         matches!(self.data.kind, HoldKind::Reader | HoldKind::Writer)
     }
 
-    /// The options as the code has them: first those of the function, then those of its block.
+    /// The options as written in the code: first those of the function, then those of its block.
     #[must_use]
     pub fn options(&self) -> &'static str {
         self.data.options
@@ -117,20 +117,19 @@ impl Site {
         self.data.module
     }
 
-    /// The path of the function's file, as it was given to the compiler.
+    /// The path of the function's file, as given to the compiler.
     #[must_use]
     pub fn file(&self) -> &'static str {
         self.data.file
     }
 
-    /// The line that has the function's name.
+    /// The line with the function's name.
     #[must_use]
     pub fn line(&self) -> u32 {
         self.data.line
     }
 
-    /// The cached values for the client `id`, if the function was first called with it. Most programs have only one
-    /// client.
+    /// The cached values for the client `id`, if that was the function's first client. Most programs have only one.
     #[inline]
     pub(crate) fn of_client(&self, id: u64, make: impl FnOnce() -> OfClient) -> Option<&OfClient> {
         let first = self.of_client.get_or_init(make);
@@ -155,13 +154,14 @@ impl Site {
         !matches!(self.data.owner, Owner::SelfType)
     }
 
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn location(&self) -> String {
         let (data, line) = (&self.data, self.data.line);
         format!("{}::{} at {}:{line}", data.module, data.function, data.file)
     }
 }
 
-/// Shows name, attribute and function, but not the place. So moving a function within its file changes no list of sites.
+/// Shows name, attribute and function, but not file and line. Moving a function within its file thus changes no list of
+/// sites.
 impl fmt::Display for Site {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} #[{}", self.name(), self.attribute())?;
@@ -220,7 +220,7 @@ mod tests {
             "my-package:Ledger:close:{month} #[auto_mutex(expire = 100, key = month)] fn close"
         );
         assert_eq!(
-            with_options.place(),
+            with_options.location(),
             "my_package::billing::ledger::close at src/ledger.rs:7"
         );
     }

@@ -4,7 +4,8 @@ use super::{Owner, Site, duplicates, type_name};
 use crate::base::name::NameBuilder;
 
 impl Site {
-    /// Like [`scope`](Self::scope), for a call: warns if another site derives the same name from the type of `Self`.
+    /// Like [`scope`](Self::scope), but for a call: warns if another site derives the same name from the type of
+    /// `Self`.
     pub(crate) fn called(
         &'static self,
         client: Option<&str>,
@@ -25,10 +26,10 @@ impl Site {
         self.before_key(scope, key.len()).parts(key)
     }
 
-    /// The name of this site's locks as a template: `package:Type:function`, or the value of the option `name`. If
-    /// the option `ns` is given, its value comes first. Without `ns`, the client's namespace, if any, is added when the
-    /// program runs. `{Self}` stands for the type if only the method is annotated. Other braces stand for values that
-    /// vary from call to call. For `keys`, the last part is a list in brackets.
+    /// The name of this site's locks as a template: `package:Type:function`, or the value of the option `name`. The
+    /// value of the option `ns` comes first. Without that option, the client's namespace, if any, is added at run time.
+    /// `{Self}` stands for the type if only the method is annotated. Other braces stand for values that vary from call
+    /// to call. For `keys`, the last part is a list in brackets.
     ///
     /// Example: `billing:Ledger:close:{month}` in the package `billing`.
     #[must_use]
@@ -45,7 +46,7 @@ impl Site {
         template.into_text()
     }
 
-    /// The name without a key. `self_type` is used only with [`Owner::SelfType`]; `None`: any type.
+    /// The name without a key. `self_type` is used only with [`Owner::SelfType`]; `None` stands for any type.
     pub(super) fn scope(&self, client: Option<&str>, self_type: Option<&str>) -> NameBuilder {
         let namespace = self.namespace_for(client);
         if let Owner::Named(text) = self.data.owner {
@@ -71,8 +72,8 @@ impl Site {
         name
     }
 
-    /// If the functions of a type share a lock, the name gets an empty part in place of the function before a key, so that
-    /// the key is never taken for a function.
+    /// If the functions of a type share a lock, the name has an empty part between type and key, so that the key can't
+    /// look like a function.
     fn before_key(&self, mut scope: NameBuilder, parts: usize) -> NameBuilder {
         let has_function = matches!(self.data.owner, Owner::Named(_)) || !self.is_per_type();
         if parts > 0 && !has_function {
@@ -81,7 +82,7 @@ impl Site {
         scope
     }
 
-    /// The module path without the crate, as `billing.ledger`; `crate` for the root module.
+    /// The module path without the crate, such as `billing.ledger`; `crate` for the root module.
     fn module_below(&self) -> String {
         match self.data.module.split_once("::") {
             Some((_, below)) => below.replace("::", "."),
@@ -139,7 +140,7 @@ mod tests {
                 name(&site(Owner::Module), None),
                 "my-package:billing.ledger"
             );
-            // A mutex of the function `close` has another name: `my-package:Ledger:close`.
+            // A mutex of the function `close` has a different name: `my-package:Ledger:close`.
             let keyed = ledger.keyed(ledger.scope(None, None), &["close".to_owned()]);
             assert_eq!(keyed.into_text(), "my-package:Ledger::close");
             assert_eq!(ledger.name(), "my-package:Ledger::{n}");

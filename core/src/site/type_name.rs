@@ -1,5 +1,5 @@
-//! The bare name of a type, from `std::any::type_name`. Paths, generics, lifetimes and spaces differ between versions of
-//! the compiler, so all of them are removed.
+//! The bare name of a type, from `std::any::type_name`. Removes paths, generics, lifetimes and spaces, which differ
+//! between compiler versions.
 
 /// Input:  `&mut alloc::vec::Vec<(u8, my::Item<'_>)>`
 /// Output: `Vec`

@@ -1,4 +1,4 @@
-//! [`Backoff`]: the pauses between attempts at something that fails, and how long each attempt waits for an answer.
+//! [`Backoff`]: pauses between failing attempts, and how long each attempt waits for an answer.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use super::random_number;
 
 /// The longest pause if the server cannot be reached.
 const LONGEST: Duration = Duration::from_secs(1);
-/// The longest pause if the server has no time. Each attempt costs the server time, and thousands of clients may retry.
+/// The longest pause if the server is overloaded. Each attempt costs it time, and thousands of clients may retry.
 const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
-/// The longest pause if a person must correct something. Some servers lock users out after many failures.
+/// The longest pause if a person has to fix something. Some servers lock users out after many failures.
 const LONGEST_IF_REFUSED: Duration = Duration::from_secs(10);
-/// How long a silent server may be silent at most, as a multiple of the usual time.
+/// The longest wait for a silent server, as a multiple of the usual time.
 const MOST_SILENCE: u32 = 4;
 
 /// What a failure means for the next attempt.
@@ -18,17 +18,17 @@ const MOST_SILENCE: u32 = 4;
 pub enum Trouble {
     /// The server cannot be reached.
     Unreachable,
-    /// The server, or what stands in front of it, is slow or temporarily unusable.
+    /// The server, or a proxy before it, is slow or temporarily unusable.
     Busy,
-    /// The server did not answer in time. In the next attempt it may be silent for twice as long, because a slow server
-    /// must then repeat all of its work.
+    /// The server did not answer in time. The next attempt waits twice as long, because a slow server has to start
+    /// over.
     Silent,
-    /// A person must correct something, such as a wrong password.
+    /// A person has to fix something, such as a wrong password.
     Refused,
 }
 
-/// The pauses double up to a limit, which depends on the last failure. Jitter shortens each pause by up to half, so that
-/// the clients of a restarted server do not all connect at once.
+/// Pauses double up to a limit that depends on the last failure. Jitter shortens each pause by up to half, so that the
+/// clients of a restarted server do not all connect together.
 #[derive(Debug)]
 pub struct Backoff {
     first: Duration,
@@ -39,7 +39,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// `first`: the shortest pause. `usual_silence`: how long a server may be silent in the first attempt.
+    /// `first` is the shortest pause, `usual_silence` how long the first attempt waits for an answer.
     pub fn new(first: Duration, usual_silence: Duration) -> Self {
         Self {
             first,
@@ -57,7 +57,7 @@ impl Backoff {
         jittered(whole)
     }
 
-    /// How long the server may be silent in the next attempt.
+    /// How long the next attempt waits for an answer.
     pub fn silence(&self) -> Duration {
         self.silence
     }
@@ -75,7 +75,7 @@ impl Backoff {
         };
     }
 
-    /// Begins with the shortest pause again, because there is no problem any more.
+    /// Starts over with the shortest pause, after a success.
     pub fn reset(&mut self) {
         *self = Self::new(self.first, self.usual_silence);
     }
@@ -88,8 +88,8 @@ pub fn jittered(whole: Duration) -> Duration {
 
 /// A random duration between these two.
 pub fn between(from: Duration, to: Duration) -> Duration {
-    let share = f64::from(random_number()) / f64::from(u32::MAX);
-    from + to.saturating_sub(from).mul_f64(share)
+    let fraction = f64::from(random_number()) / f64::from(u32::MAX);
+    from + to.saturating_sub(from).mul_f64(fraction)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::base::error::{SetupError, StoreError, TlsError};
 /// Why an attempt to connect failed. [`at`](Self::at) makes it an error for the program.
 #[derive(Debug)]
 pub enum ConnectError {
-    /// It can't be used now: out of reach, silent, or busy.
+    /// The server can't be used now: unreachable, silent, or busy.
     Unreachable(Trouble, StoreError),
     /// No TLS connection.
     Tls(TlsError),
@@ -22,11 +22,11 @@ pub enum ConnectError {
     Permission(StoreError),
     /// The server is too old. Contains its version.
     Version(String),
-    /// The server cannot serve locks, whatever the rights of the user. Contains the remedy.
+    /// The server cannot serve locks, regardless of the user's rights. Contains the remedy.
     Unsuitable(Cow<'static, str>, StoreError),
-    /// The server is not a primary, but this.
+    /// The server has this role instead of being a primary.
     Role(String),
-    /// The URL's scheme doesn't fit: a node of a cluster needs `redis-cluster`, no other server does. Contains the remedy.
+    /// The URL's scheme doesn't fit: nodes of a cluster need `redis-cluster`, and only they do. Contains the remedy.
     Scheme(&'static str, &'static str),
     /// No sentinel answers.
     NoSentinel(Trouble, StoreError),
@@ -34,7 +34,7 @@ pub enum ConnectError {
     UnknownService(String),
     /// This service has no primary.
     NoPrimary(String, StoreError),
-    /// The error of another server than the one that was asked for.
+    /// The error of a server other than the one that was asked for.
     At(String, Box<Self>),
 }
 
@@ -53,7 +53,7 @@ impl ConnectError {
         }
     }
 
-    /// Whether a person must correct something: the server's settings, the program's credentials or its provider.
+    /// Whether a person has to fix something: server settings, the program's credentials or its provider.
     pub fn needs_a_person(&self) -> bool {
         self.trouble() == Trouble::Refused || self.of_provider().is_some()
     }
@@ -72,9 +72,9 @@ impl ConnectError {
         }
     }
 
-    /// The error for the program. `place`: the server that was asked for.
-    pub fn at(self, place: &str) -> SetupError {
-        let address = place.to_owned();
+    /// The error for the program. `address` is the server that was asked for.
+    pub fn at(self, address: &str) -> SetupError {
+        let address = address.to_owned();
         match self {
             Self::At(place, error) => error.at(&place),
             Self::NoSentinel(_, source) => SetupError::NoSentinel { address, source },

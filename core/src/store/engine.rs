@@ -1,7 +1,7 @@
-//! [`Engine`]: a kind of store, at the address that a URL names. [`parse`]: finds the engine of a URL by its scheme.
+//! [`Engine`]: a kind of store at the address in a URL. [`parse`] finds the engine by the URL's scheme.
 //!
-//! Each engine registers its schemes with [`Scheme`]. Nothing here knows an engine, except the scheme of a quorum, to name
-//! the feature that a program lacks.
+//! Engines register their schemes with [`Scheme`]. The only scheme known here is that of a quorum, to name the feature
+//! that a program lacks.
 
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -22,9 +22,9 @@ use crate::store::credentials::Source;
 /// How the servers of a store divide the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// There are none: the store is in this process.
+    /// The store is in this process.
     InProcess,
-    /// There is one.
+    /// There is one server.
     OneServer,
     /// One server works, and others may take its place.
     Failover,
@@ -34,12 +34,12 @@ pub enum Layout {
     Quorum,
 }
 
-/// The name of an option that an engine does not support, and the reason.
+/// The error is an option that the engine does not support, and why.
 pub type Checked = Result<(), (&'static str, &'static str)>;
 
-/// A kind of store, at an address.
+/// A kind of store at an address.
 pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
-    /// The scheme that names this kind of store in errors.
+    /// The scheme by which errors name this kind of store.
     fn scheme(&self) -> &'static str;
 
     /// How the servers divide the work.
@@ -48,31 +48,31 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     /// The servers, as in the URL, without credentials.
     fn servers(&self) -> String;
 
-    /// Whether clients of this process with these two engines share a store, as far as the addresses show this.
+    /// Whether clients of this process with these two engines share a store, judging by the addresses.
     fn is_same_store(&self, other: &dyn Engine) -> bool;
 
-    /// The engines of the servers that this one is made of, if it has engines for them.
+    /// The engines of which this one consists, if any.
     fn parts(&self) -> &[Arc<dyn Engine>] {
         &[]
     }
 
-    /// The same store, with all connections by TCP made by `dialer`. `None` if no server is reached by TCP.
+    /// The same store, with all TCP connections made by `dialer`. `None` if it uses no TCP.
     fn dialed_by(&self, _dialer: &Dialer) -> Option<Arc<dyn Engine>> {
         None
     }
 
-    /// The same store, with all credentials from `source`. Fails, with the reason, if the URL has credentials, or if the
+    /// The same store, with all credentials from `source`. Fails, with the reason, if the URL has credentials or the
     /// store takes none.
     fn asking(&self, _source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         Err("this store has no credentials")
     }
 
-    /// Checks the options that not every engine supports.
+    /// Checks options that some engines do not support.
     fn check(&self, _options: &StoreOptions) -> Checked {
         Ok(())
     }
 
-    /// Makes a store without a connection, and the driver that must run for it.
+    /// Makes a store that is not connected, and the driver that must run for it.
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected;
 
     /// Makes a reader that is not connected yet.
@@ -84,17 +84,17 @@ pub type Unconnected = (Arc<dyn Store>, Box<dyn Driver>);
 
 /// Connects a store, and runs it on the background thread of its client.
 pub trait Driver: Send {
-    /// Connects to the servers and checks them, within `limit`. Not called if the client connects lazily: then
+    /// Connects to the servers and checks them, within `limit`. Not called if the client connects lazily; then
     /// [`run`](Self::run) connects.
     fn open(&mut self, limit: Duration) -> Boxed<'_, Result<(), SetupError>>;
 
-    /// Runs until [`Store::close`] was called and all requests are answered. Reports a store that is not connected yet
-    /// before this function returns.
+    /// Runs until [`Store::close`] was called and all requests are answered. If the store is not connected yet, it
+    /// reports this before its first return.
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()>;
 }
 
-/// Opens a store: makes it, connects it and checks it within `options.connect_timeout`. `lazily`: its driver connects
-/// and checks it later.
+/// Opens a store: makes it, connects it and checks it within `options.connect_timeout`. With `lazily`, its driver
+/// connects and checks it later.
 pub async fn open(
     engine: &dyn Engine,
     options: &StoreOptions,
@@ -115,10 +115,10 @@ pub type Parsed = Result<Arc<dyn Engine>, SetupError>;
 pub struct Scheme {
     /// The schemes.
     pub names: &'static [&'static str],
-    /// Parses the rest of a URL with the scheme `name`. No error may repeat any part of the URL, because a piece of a
-    /// password may be in any part.
+    /// Parses the rest of a URL with the scheme `name`. Errors must not repeat any part of the URL, because each may
+    /// contain a piece of a password.
     pub parse: fn(name: &str, rest: &str) -> Parsed,
-    /// For the scheme of a quorum.
+    /// Only for the scheme of a quorum.
     pub of_several: Option<Several>,
 }
 
@@ -128,7 +128,7 @@ pub type Several = fn(engines: Vec<Arc<dyn Engine>>) -> Parsed;
 
 inventory::collect!(Scheme);
 
-/// The scheme of several stores, of which a majority decides. A program may be built without them.
+/// The scheme of a quorum, which a program may be built without.
 const QUORUM: &str = "redlock";
 
 /// Parses the URL of a store.
@@ -175,8 +175,7 @@ fn unknown_scheme() -> SetupError {
 
 /// Decodes a percent-encoded part of a URL.
 pub fn decode(text: &str) -> Result<String, SetupError> {
-    // The decoder accepts a stray `%`. Here a stray `%` is an error, because it is a sign of a password that was not
-    // escaped.
+    // The decoder accepts a stray `%`. It is an error here, because it suggests an unescaped password.
     if !is_escaped(text) {
         return Err(invalid(
             "a `%` is not followed by two hexadecimal digits; write `%25` for the character itself",
@@ -188,13 +187,13 @@ pub fn decode(text: &str) -> Result<String, SetupError> {
     }
 }
 
-/// The error for a URL that cannot be used. The reason must not repeat any part of the URL.
+/// The error for an unusable URL. The reason must not repeat any part of the URL.
 pub fn invalid(reason: impl Into<String>) -> SetupError {
     let reason = reason.into();
     SetupError::InvalidUrl { reason }
 }
 
-/// The `other` engine, if it is of the same kind.
+/// Returns `other` if it is of the kind `E`.
 pub fn same_kind<E: Engine>(other: &dyn Engine) -> Option<&E> {
     (other as &dyn Any).downcast_ref()
 }

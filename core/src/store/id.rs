@@ -1,7 +1,7 @@
-//! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), unique for ever.
+//! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), never reused.
 //!
-//! The ids need not be hard to guess, because every client of the store can read all of them. So each thread draws ids
-//! from a fast generator with a seed from the system. A system call for each id would take longer than the rest of an
+//! The ids need not be unguessable, because every client of the store can read them all. Each thread therefore draws
+//! them from a fast generator with a seed from the system. One system call per id would take longer than the rest of an
 //! uncontended call.
 
 use std::cell::Cell;
@@ -14,7 +14,7 @@ use crate::base::name::KeyHasher;
 use crate::base::process::forks;
 use crate::base::sync::chosen_bytes;
 
-/// One request for a lock, unique for ever; identifies a waiter, then a holder.
+/// One request for a lock, never reused. It identifies first a waiter, then a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(Uuid);
 
@@ -25,12 +25,12 @@ pub struct MemberId(Uuid);
 macro_rules! id {
     ($id:ident) => {
         impl $id {
-            /// A new one.
+            /// A new random id.
             pub fn random() -> Self {
                 Self(random())
             }
 
-            /// Reads what its Display has written.
+            /// Parses the `Display` output.
             pub fn parse(text: &str) -> Option<Self> {
                 Uuid::try_parse(text).ok().map(Self)
             }
@@ -50,11 +50,11 @@ id!(MemberId);
 /// A map by ticket.
 pub type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<KeyHasher>>;
 
-/// The generator xoshiro256++; its period is 2^256 − 1 numbers.
+/// The generator xoshiro256++, with a period of 2^256 − 1.
 #[derive(Clone, Copy)]
 struct Generator {
     state: [u64; 4],
-    /// The number of forks before the seed was drawn: a child process must not draw the numbers of its parent.
+    /// The number of forks before the seed was drawn. A child process must not draw its parent's numbers.
     forks: u32,
 }
 
@@ -62,7 +62,7 @@ thread_local! {
     static GENERATOR: Cell<Option<Generator>> = const { Cell::new(None) };
 }
 
-/// A random number: the one source for jitter and choices. Not for secrets.
+/// A random number for jitter and choices. Not for secrets.
 pub fn random_number() -> u32 {
     random().as_u128() as u32
 }
@@ -71,8 +71,8 @@ fn random() -> Uuid {
     if let Some(bytes) = chosen_bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // In two cases there is no generator, so `uuid` draws the number: the thread is ending, or the system has no
-    // randomness for the seed.
+    // `uuid` draws the number if there is no generator: the thread is ending, or the system gave no randomness for the
+    // seed.
     let drawn = GENERATOR.try_with(|cell| {
         let known = cell.get().filter(|known| known.forks == forks());
         let mut generator = known.or_else(Generator::seeded)?;
@@ -83,7 +83,7 @@ fn random() -> Uuid {
     drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)
 }
 
-/// From now on, this thread draws the numbers that follow from `seed`.
+/// Makes this thread draw the numbers that follow from `seed`.
 #[cfg(any(test, feature = "test-util"))]
 pub fn seed(seed: u64) {
     let (state, forks) = ([seed, 1, 2, 3], forks());
@@ -137,7 +137,7 @@ mod tests {
         assert!(unique.iter().all(|ticket| ticket.0.get_version_num() == 4));
     }
 
-    /// Compares with the first numbers that the authors of the generator publish for this seed.
+    /// Compares with the first numbers that the generator's authors publish for this seed.
     #[test]
     fn the_generator_is_the_one_that_it_says() {
         let (state, forks) = ([1, 2, 3, 4], 0);

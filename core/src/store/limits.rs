@@ -1,16 +1,16 @@
-//! The protocol's constants, each explained in `docs/protocol.md`: one definition for every store and for the clients.
+//! The protocol's constants for every store and client. `docs/protocol.md` explains them.
 
 use std::time::Duration;
 
-/// How long a grant by message lasts without a claim by its member. The operation of another member does not grant the
-/// whole capacity to a waiter that was silent for longer.
+/// How long a grant by message lasts until its member claims it. Other members' operations do not grant the whole
+/// capacity to a waiter that was silent for longer.
 pub const CLAIM_MS: u64 = 2_000;
 /// How many waiters at the head of the queue touch often.
 pub const NEAR: usize = 3;
 /// The longest pause between two touches of one of the first waiters.
 pub const NEAR_MS: u64 = 1_100;
-/// An operation grants to at most this many waiters, and ends at most this many leases, and this many places, that are over.
-/// The next operation on the name continues. So no operation takes long, however many tickets a name has.
+/// The most grants, ended leases and ended places that one operation handles; the next operation on the name continues.
+/// This bounds the time of an operation, however many tickets a name has.
 pub const BATCH: usize = 50;
 /// How long a tombstone refuses its ticket.
 pub const TOMBSTONE_MS: u64 = 30_000;
@@ -18,10 +18,10 @@ pub const TOMBSTONE_MS: u64 = 30_000;
 pub const LONGEST_LEASE: Duration = Duration::from_secs(30);
 /// How long the fencing token of an idle name is kept.
 pub const KEPT_MS: u64 = 600_000;
-/// How long signals are kept, and the note of a name's last kick.
+/// How long signals and the record of a name's last kick are kept.
 pub const SIGNALS_KEPT_MS: u64 = 86_400_000;
-/// The store's tokens (microseconds) are below this number: scripts compute with doubles, which represent all integers below
-/// it exactly. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
+/// The store's tokens (microseconds) stay below this number, because scripts compute with doubles, which are exact up
+/// to here. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
 pub const TOKENS_END: u64 = 1 << 53;
-/// How many fencing tokens each grant has: the process uses one for each handoff.
+/// How many fencing tokens each grant has, for the handoffs of its process.
 pub const TOKENS_OF_A_GRANT: u64 = 1024;

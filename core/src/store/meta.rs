@@ -1,8 +1,8 @@
-//! The requester, a holder or waiter, as text in the store. [`Owner`]: the owner that a call names.
+//! The requester (holder or waiter), as text in the store. [`Owner`]: the owner that a call gives.
 //!
-//! Three percent-escaped words: machine, process id, site. Then, if there are any: the owner, and the locks that the
-//! task holds. The machine is the host, followed by a comma and the pod if the pod differs from the host. (No host name
-//! contains a comma. Clients that do not know of pods take the whole word for the host.)
+//! Three percent-escaped words: machine, process id, site; then the owner and the locks of the task, if any. The
+//! machine is the host, followed by a comma and the pod if it differs. (Host names contain no comma. Clients unaware of
+//! pods take the whole word for the host.)
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use super::{HolderRecord, SharedStr, TicketRecord};
 use crate::base::error::{HoldKind, Holder, LockError, LockKind};
 use crate::base::name::{Name, escape, unescape};
 
-/// The owner that a call names in place of its task.
+/// The owner that a call gives in place of its task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// All calls of this client with this owner share a hold.
@@ -31,13 +31,13 @@ impl Owner {
     /// Rejects an owner without a name.
     pub fn check(&self) -> Result<(), LockError> {
         if self.name().is_empty() {
-            let reason = "it is empty: name somebody, or leave it out";
+            let reason = "it is empty: give an owner, or leave it out";
             return Err(LockError::invalid("owner", reason));
         }
         Ok(())
     }
 
-    /// Returns the owner as the store keeps it: escaped, and empty for an owner within this client.
+    /// Returns the owner as stored: escaped, and empty for an owner within this client.
     pub fn in_store(owner: Option<&Self>) -> SharedStr {
         match owner {
             Some(Self::Anywhere(owner)) => escape(owner).to_string().into(),
@@ -46,8 +46,8 @@ impl Owner {
     }
 }
 
-/// Limits of the locks that a record lists for a task: their number, and the bytes of their names. They keep the record
-/// of a ticket small.
+/// Limits of the locks listed for a task: how many, and how many bytes their names take. They keep the record of a
+/// ticket small.
 const MOST_HELD: usize = 8;
 const MOST_BYTES: usize = 1024;
 
@@ -60,7 +60,7 @@ pub fn machine(host: &str, pod: Option<&str>) -> String {
     }
 }
 
-/// The inverse of [`machine`].
+/// Splits the result of [`machine`].
 pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
     match machine.split_once(POD) {
         Some((host, pod)) => (unescape(host), Some(unescape(pod))),
@@ -82,8 +82,8 @@ pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
     format!("{meta}{scope}{}", escape(owner)).into()
 }
 
-/// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. Locks that `meta` already
-/// lists are replaced.
+/// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. They replace locks that
+/// `meta` lists already.
 pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
     let known = meta.find(HOLDS);
     let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
@@ -98,21 +98,21 @@ pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
     text.into()
 }
 
-/// Returns `meta` without the owner and the locks of the task: this part is the same for all calls of one site in
-/// one process.
-pub fn place(meta: &str) -> &str {
+/// Returns `meta` without the owner and the locks of the task. All calls of one site in one process have this part in
+/// common.
+pub fn location(meta: &str) -> &str {
     let end = meta.match_indices(' ').nth(2);
     end.map_or(meta, |(end, _)| &meta[..end])
 }
 
-/// Reads the requester from the record of a holder; `None` if this library did not write the record.
+/// Reads the requester from a holder's record; `None` if another program wrote it.
 pub fn read(record: &HolderRecord) -> Option<Holder> {
     since(&record.meta, record.token)
 }
 
 fn since(meta: &str, token: u64) -> Option<Holder> {
     let caller = caller(meta)?;
-    // Each grant raises the token by at least a microsecond, so fast grants bring the token ahead of the clock.
+    // Fast grants bring the token ahead of the clock, because each raises it by at least a microsecond.
     let since = time_of(token).min(SystemTime::now());
     Some(Holder { since, ..caller })
 }
@@ -123,7 +123,7 @@ pub fn caller(meta: &str) -> Option<Holder> {
     let (host, pod) = host_and_pod(words.next()?);
     let pid = words.next()?.parse().ok()?;
     let site = unescape(words.next()?);
-    // A word with an unknown key was written by a later version, so it is skipped.
+    // Skips words with unknown keys, which later versions write.
     if !words.all(|word| word.contains(':')) {
         return None;
     }
@@ -146,8 +146,8 @@ pub fn held(meta: &str) -> impl Iterator<Item = &str> {
     words.map(|word| word.split(' ').next().unwrap_or(word))
 }
 
-/// Like [`read`], but with the kind and the units of the hold that the ticket has or waits for.
-/// `capacity` is the capacity of the name.
+/// Like [`read`], but with the kind and the units of the hold that the ticket has or waits for. `capacity` is that of
+/// the name.
 pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
     let holder = since(&ticket.meta, ticket.since)?;
     let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
@@ -158,13 +158,13 @@ pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
     })
 }
 
-/// The owner that `meta` names.
+/// The owner in `meta`.
 pub fn owner(meta: &str) -> Option<String> {
     let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
     named.map(unescape)
 }
 
-/// Whether `meta` names an owner in the cluster, who is `owner` [in the store](Owner::in_store).
+/// Whether `meta` has an owner in the cluster that is `owner` [in the store](Owner::in_store).
 pub fn names(meta: &str, owner: &str) -> bool {
     after(meta, ANYWHERE) == Some(owner)
 }
@@ -175,7 +175,7 @@ pub fn time_of(micros: u64) -> SystemTime {
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// The rest of the word that begins with `mark`.
+/// The rest of the word that starts with `mark`.
 fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
     let (_, rest) = meta.split_once(mark)?;
     rest.split(' ').next()
@@ -183,8 +183,8 @@ fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
 
 /// The separator before a pod.
 const POD: char = ',';
-/// The separators before an owner within the client, and before an owner in the cluster. No escaped word contains a colon
-/// or a space.
+/// The separators before an owner within the client, and before one in the cluster. Escaped words contain neither
+/// colons nor spaces.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
 /// The separator before a lock that the task holds. A name contains no space.
@@ -251,7 +251,7 @@ mod tests {
             assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
             assert_eq!(meta::names(&meta, "night%20shift"), owner.is_some());
-            assert_eq!(meta::place(&meta), &*plain);
+            assert_eq!(meta::location(&meta), &*plain);
             // New names replace the old ones.
             let again = meta::holding(&meta, &names(&["other"]));
             assert_eq!(meta::caller(&again).unwrap().holds, ["other"]);
@@ -260,7 +260,7 @@ mod tests {
                 [""; 0]
             );
         }
-        assert_eq!(meta::place(&plain), &*plain);
+        assert_eq!(meta::location(&plain), &*plain);
     }
 
     #[test]

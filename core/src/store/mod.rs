@@ -1,17 +1,17 @@
-//! The seam between the locks and the engines.
+//! The interface between the locks and the engines.
 //!
-//! An [`Engine`] is a kind of store at an address. It opens a [`Store`], which gets [`Request`]s and reports to [`Events`], and
-//! a [`Reader`] for operators. [`State`] has the rules of the locks, with which engines are compared. `docs/engines.md` walks
-//! through a toy engine; `docs/protocol.md` says what each operation does.
+//! An [`Engine`] is a kind of store at an address. It opens a [`Store`], which receives [`Request`]s and reports to
+//! [`Events`], and a [`Reader`] for operators. Engines are compared with [`State`], which has the rules of the locks.
+//! `docs/engines.md` walks through a toy engine, and `docs/protocol.md` defines each operation.
 //!
 //! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with every
 //! version before 1.0.
 
 mod backoff;
+mod closed;
 mod connect_error;
 pub(crate) mod credentials;
 pub(crate) mod engine;
-mod grant_block;
 pub(crate) mod guarantees;
 pub(crate) mod id;
 pub(crate) mod limits;
@@ -26,11 +26,11 @@ mod shared_str;
 mod store_options;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
+pub use self::closed::{Cause, Closed};
 pub use self::connect_error::ConnectError;
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
-pub use self::grant_block::{Cause, GrantBlock};
 pub use self::id::{MemberId, Ticket, TicketMap, random_number};
 pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
@@ -55,14 +55,14 @@ pub use crate::store::credentials::{Granted, Source};
 use crate::base::error::StoreError;
 use crate::store::guarantees::Guarantees;
 
-/// An operation on a name, and the id that the answer carries.
+/// An operation on a name, with an id for the answer.
 #[derive(Debug)]
 pub struct Request {
     /// The name of the lock.
     pub name: Name,
     /// What to do.
     pub op: Op,
-    /// Comes back with the answer.
+    /// Identifies the answer.
     pub id: RequestId,
 }
 
@@ -75,8 +75,8 @@ impl Request {
         }
     }
 
-    /// Makes the answer to a request that no server has had, because there was no connection yet. No server knows the
-    /// ticket of a release.
+    /// Answers a request that no server has seen, because there was no connection yet. Hence no server knows the ticket
+    /// of a release.
     pub fn unsent(self) -> Answer {
         let result = match self.op {
             Op::Release { .. } => Ok(Reply::Gone),
@@ -89,12 +89,12 @@ impl Request {
     }
 }
 
-/// The error of a store or server without a first connection.
+/// The error of a store or server that has never been connected.
 pub fn not_yet() -> StoreError {
     StoreError::disconnected("the lock store is not connected yet")
 }
 
-/// The id of a request. The submitter chooses it; the store returns it with the answer.
+/// The id of a request, chosen by the submitter. The answer repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u64);
 
@@ -107,7 +107,7 @@ pub struct Answer {
     pub result: Result<Reply, StoreError>,
 }
 
-/// A server of a store. Each server can be connected or not; most stores have one server.
+/// A server of a store, with its own connection. Most stores have one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node(pub u32);
 
@@ -116,14 +116,14 @@ impl Node {
     pub const ONLY: Self = Self(0);
 }
 
-/// The events that a store reports to its member. The store calls these methods on the background thread, one at a time,
-/// and never from inside [`Store::submit`].
+/// What a store reports to its member. The store calls these methods on the background thread, one at a time, and never
+/// inside [`Store::submit`].
 pub trait Events: Send + Sync + 'static {
-    /// A request was answered. If the error is `is_disconnected`, the request may or may not have run; the member sends
-    /// the request again if it still matters.
+    /// A request was answered. After an error that `is_disconnected`, it may or may not have run; the member resends it
+    /// if it still matters.
     fn answered(&self, answer: Answer);
 
-    /// A message about `name` came on the member's channel.
+    /// A message about `name` arrived on the member's channel.
     fn told(&self, name: &Name, message: Message);
 
     /// The state of `node` has changed.
@@ -133,45 +133,46 @@ pub trait Events: Send + Sync + 'static {
 /// A change of the state of a [`Node`].
 #[derive(Debug)]
 pub enum NodeChange {
-    /// It is connected, and subscribed to the member's channel: the member must touch every ticket of the node. Reported
-    /// for each connection, including the first.
+    /// It is connected, and subscribed to the member's channel. The member must touch every ticket of the node.
+    /// Reported for every connection, including the first.
     Connected {
         /// Whether the node had a connection or requests before.
         again: bool,
     },
-    /// The connection is lost; requests for its names fail until it is connected.
+    /// The connection is lost. Requests for the node's names fail until it is connected.
     Disconnected(StoreError),
-    /// Another attempt to connect failed; this is the latest cause.
+    /// Another attempt to connect failed for this reason.
     StillDisconnected(StoreError),
-    /// It is connected, and grants nothing for this time; `None`: it grants. Reported before `Connected`, and on every
-    /// change.
-    Closed(Option<GrantBlock>),
-    /// It serves no names any longer, and never will.
+    /// It is connected, but grants nothing until this time; `None` means that it grants. Reported before `Connected`,
+    /// and on every change.
+    Closed(Option<Closed>),
+    /// It has stopped serving names for good.
     Gone,
 }
 
 /// An implementation of the lock operations.
 pub trait Store: Send + Sync + 'static {
-    /// Submits a request. While a connection lasts, the store executes the requests of one member for one name in the order
-    /// of submission. A store in this process returns the answer at once. So does a store that cannot take the request, for
-    /// example after [`close`](Self::close). Otherwise the store returns `None`, and calls [`Events::answered`] exactly once
-    /// for each request.
+    /// Submits a request. While a connection lasts, the store executes the requests of one member for one name in the
+    /// order of submission. Returns the answer if there is one already: a store in this process answers immediately, as
+    /// does a store that cannot take the request, for example after [`close`](Self::close). Otherwise it returns
+    /// `None`, and later calls [`Events::answered`] exactly once for this request.
     ///
-    /// Never blocks, never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
+    /// Never blocks, and never calls [`Events`]. The request may stay unsent until [`flush`](Self::flush).
     fn submit(&self, request: Request) -> Option<Answer>;
 
-    /// Sends the requests that this thread submitted. Never blocks, but may make system calls: the caller should hold no lock.
+    /// Sends the requests that this thread submitted. Never blocks, but may make system calls, so the caller should
+    /// hold no mutex.
     fn flush(&self) {}
 
-    /// Stops accepting requests. The driver ends when all submitted requests are answered.
+    /// Stops accepting requests. The driver ends once all submitted requests are answered.
     fn close(&self);
 
-    /// The guarantees of the present servers.
+    /// The guarantees of the servers in use.
     fn guarantees(&self) -> Guarantees {
         Guarantees::unknown()
     }
 
-    /// The node that serves `name` at present.
+    /// The node that currently serves `name`.
     fn node(&self, _name: &Name) -> Node {
         Node::ONLY
     }

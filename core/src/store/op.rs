@@ -12,16 +12,16 @@ use crate::base::error::{HoldKind, LockKind};
 pub enum Mode {
     /// Joins the queue.
     Queue,
-    /// Leaves no trace in the store if it is not granted; the reply names the holder.
+    /// Leaves no trace in the store unless it is granted. The reply names the holder.
     Try,
 }
 
-/// What a request asks the store to keep for a ticket: its lease if it holds, its place if it waits.
+/// What the store keeps for a ticket: its lease if it holds, its place if it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Who asks.
+    /// The ticket that asks.
     pub ticket: Ticket,
-    /// The number of the request, among those of the ticket.
+    /// The number of this request of the ticket.
     pub counter: u64,
     /// How long the lease lasts.
     pub hold: Duration,
@@ -30,7 +30,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease and a place that last for the same time.
+    /// A lease and a place of the same length.
     pub const fn of(ticket: Ticket, counter: u64, time: Duration) -> Self {
         Self {
             ticket,
@@ -50,16 +50,16 @@ pub struct Share {
     pub units: u32,
     /// Zero if only signals are granted.
     pub capacity: u32,
-    /// The escaped owner; empty without an owner. Tickets of one owner share a hold in the whole cluster.
+    /// The escaped owner, or an empty text. In the whole cluster, tickets with the same owner share a hold.
     pub owner: SharedStr,
 }
 
 impl Share {
     /// The only unit of a mutex.
     pub const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
-    /// A reader's share of a readers-writer lock.
+    /// The units of a reader.
     pub const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
-    /// A writer's share of a readers-writer lock.
+    /// The units of a writer.
     pub const WRITER: Self = Self::new(LockKind::RwLock, RW_LOCK, RW_LOCK);
     /// A notification of a condition variable.
     pub const NOTIFICATION: Self = Self::new(LockKind::Condvar, 1, 0);
@@ -87,7 +87,7 @@ impl Share {
         }
     }
 
-    /// The kind of hold that these units make.
+    /// The kind of hold that they make.
     pub fn hold_kind(&self) -> HoldKind {
         HoldKind::of(self.kind, self.units)
     }
@@ -101,8 +101,8 @@ impl Share {
         }
     }
 
-    /// Whether no other ticket can hold at the same time: no unit is left for it, and it can get neither a signal nor a
-    /// share of the hold.
+    /// Whether no other ticket can hold at the same time: no units are left, and it can neither get a signal nor join
+    /// this hold.
     pub fn excludes_all(&self) -> bool {
         let whole = self.units == self.capacity && self.kind != LockKind::Semaphore;
         whole && self.owner.is_empty()
@@ -112,15 +112,15 @@ impl Share {
 /// The kind of signal that [`Op::Signal`] adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A token, kept until a ticket takes it. The store adds it only once for each `ticket` of [`Op::Signal`].
+    /// A token, kept until a ticket takes it. The store adds it only once per `ticket` of [`Op::Signal`].
     Token(Arc<str>),
-    /// A signal for the first waiter, if there is one.
+    /// A signal for the first waiter, if any.
     One,
     /// A signal for each waiter.
     All,
 }
 
-/// One operation on a name. Durations are whole milliseconds on the wire.
+/// An operation on a name. On the wire, durations are whole milliseconds.
 #[derive(Clone, Debug)]
 pub enum Op {
     /// Asks for units.
@@ -138,81 +138,81 @@ pub enum Op {
     Touch {
         /// The new lease, and the new place.
         lease: Lease,
-        /// The units that a holder keeps; it gives back all others. Zero: it keeps all.
+        /// The units that a holder keeps; it releases the others. Zero keeps all.
         units: u32,
     },
-    /// Gives a hold or a place back.
+    /// Ends a hold or a wait.
     Release {
-        /// Whose.
+        /// The ticket that leaves.
         ticket: Ticket,
-        /// How long the released ticket stays and blocks other grants (`at_least`); zero: it does not stay.
+        /// How long the released ticket stays and blocks other grants (`at_least`); zero if it does not stay.
         park: Duration,
         /// Whether the store leaves a tombstone, because a copy of an acquire may still arrive.
         tomb: bool,
-        /// The token of the grant whose signal was used; zero: none. The signal of any other grant goes to the next waiter.
+        /// The token of the grant whose signal was used, or zero. An unused signal goes to the next waiter.
         used: u64,
     },
     /// Moves the hold of `old` to the ticket of `lease`.
     Adopt {
-        /// The holder until now.
+        /// The previous holder.
         old: Ticket,
-        /// The holder from now on.
+        /// The new holder.
         lease: Lease,
         /// The requester: see [`meta`](super::meta).
         meta: SharedStr,
     },
     /// Removes the holders of `owner`, or all holders if `owner` is empty.
     Force {
-        /// Whose holds; empty: all.
+        /// The owner; empty for all holders.
         owner: SharedStr,
     },
-    /// Removes the holders with this token, and no newer ones.
+    /// Removes the holders with this token, but no newer ones.
     Kick {
         /// The token of the grant.
         token: u64,
-        /// Who removes them: see [`meta`](super::meta). Kept for operators, if there was such a holder.
+        /// Who removes them: see [`meta`](super::meta). Kept for operators if there was such a holder.
         by: SharedStr,
     },
-    /// Notifies the holders of `owner` that their `expire` starts again.
+    /// Tells the holders of `owner` that their `expire` restarts.
     Refresh {
         /// The owner whose holders are notified.
         owner: SharedStr,
-        /// How long it lasts from now on.
+        /// The new `expire`, counted from now.
         expire: Duration,
     },
     /// Raises the token of a holder to `token`, or to the next unused token if that is higher. The servers of a quorum
-    /// use this operation to agree on one token for one grant.
+    /// use this to agree on one token for a grant.
     Raise {
         /// The holder.
         ticket: Ticket,
-        /// The least token.
+        /// The lowest allowed token.
         token: u64,
     },
     /// Adds a signal.
     Signal {
-        /// Unique for ever, so that the store executes the operation once.
+        /// A new ticket, by which the store executes the operation only once.
         ticket: Ticket,
-        /// Which one.
+        /// The signal to add.
         signal: Signal,
     },
-    /// Sends a message to another member. Reads and changes no state of the name.
+    /// Sends a message to another member, and leaves the name as it is.
     Probe {
         /// The member that gets the message.
         to: MemberId,
         /// The message.
         text: SharedStr,
     },
-    /// Deletes the name, unless it is in use.
+    /// Deletes the name unless it is in use.
     Delete,
     /// Reads the state of the name.
     Inspect {
-        /// The reply lists the waiters only if some may ask for more units than this; zero: in any case.
+        /// Lists the waiters only if one of them may ask for more units than this; zero for always.
         above: u32,
     },
 }
 
 impl Op {
-    /// The lease that the operation asks for, if it asks for one.
+    /// The lease that the operation asks for, if any.
     pub fn lease(&self) -> Option<Lease> {
         match *self {
             Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
@@ -233,9 +233,9 @@ impl Op {
     }
 }
 
-/// Converts to whole milliseconds, the unit of durations in the protocol.
+/// Converts to whole milliseconds, the protocol's unit of durations.
 pub fn millis(duration: Duration) -> u64 {
-    // The limit is far beyond every lease. In microseconds and added to a time, it is still exact as a number of Lua.
+    // Far beyond any lease. In microseconds, and added to a time, Lua still represents it exactly.
     const MOST: u128 = 1 << 42;
     duration.as_millis().min(MOST) as u64
 }

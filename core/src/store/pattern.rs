@@ -1,12 +1,12 @@
-//! [`matches`]: the patterns of names.
+//! [`matches`]: patterns of names.
 
-/// Whether `text` matches `pattern`, as in the command SCAN of Redis: `*`, `?`, `[a-z]`, `[^a]`, and `\` before one of them.
+/// Whether `text` matches `pattern`, as for Redis' SCAN: `*`, `?`, `[a-z]`, `[^a]`, and `\` to escape one of these.
 pub fn matches(pattern: &str, text: &str) -> bool {
     bytes_match(pattern.as_bytes(), text.as_bytes())
 }
 
 fn bytes_match<'a>(mut pattern: &'a [u8], mut text: &'a [u8]) -> bool {
-    // The pattern after the last star, and the text after the part that the star stands for.
+    // The pattern after the last star, and the text after the part that the star matches.
     let mut retry: Option<(&'a [u8], &'a [u8])> = None;
     loop {
         if let [b'*', rest @ ..] = pattern {
@@ -35,7 +35,7 @@ fn one<'a>(pattern: &'a [u8], text: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
     is_match.then_some((rest, text))
 }
 
-/// `pattern` begins after the bracket.
+/// `pattern` begins after the opening bracket.
 fn class(pattern: &[u8], found: u8) -> (bool, &[u8]) {
     let (is_negated, mut rest) = match pattern {
         [b'^', rest @ ..] => (true, rest),

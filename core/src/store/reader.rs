@@ -1,6 +1,6 @@
-//! [`Reader`]: reads the names of a store for the operator, and changes nothing there.
+//! [`Reader`]: reads the names of a store for an operator, and changes nothing.
 //!
-//! A client of a store writes the server's term note, tries all commands, and subscribes. A reader does none of these.
+//! Unlike a client of a store, a reader writes no term note, tries no commands, and does not subscribe.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use crate::base::error::{SetupError, StoreError};
 use crate::base::name::Name;
 use crate::store::guarantees::Guarantees;
 
-/// A future of a reader.
+/// A future returned by a reader.
 pub type Reading<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// What a server says about itself; or its address, and why it could not be asked.
+/// A server's description of itself; or its address, and why it did not answer.
 pub type Described = Result<Server, (String, SetupError)>;
 
 /// Reads the names of a store.
 pub trait Reader: Send {
-    /// Connects to the servers. At least one node of a cluster must be reachable, and a majority of a quorum.
+    /// Connects to the servers. At least one node of a cluster, or a majority of a quorum, must be reachable.
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>>;
 
     /// The number of servers that can be scanned.
@@ -27,8 +27,8 @@ pub trait Reader: Send {
         1
     }
 
-    /// The first keys of the names that match `pattern`. `None`: all keys of the library, without those of an unreachable
-    /// server if there are others. The first cursor is `0`. A scan may return a key twice.
+    /// The first keys of the names that match `pattern`. With `None`, all keys of the library; then an unreachable
+    /// server is skipped if there are others. The first cursor is `0`. A scan may return a key twice.
     fn scan<'a>(
         &'a mut self,
         server: usize,
@@ -43,12 +43,12 @@ pub trait Reader: Send {
     fn describe(&mut self) -> Reading<'_, Vec<Described>>;
 }
 
-/// A part of the scan of a server.
+/// One page of a server's scan.
 #[derive(Debug, Default)]
 pub struct Page {
     /// The keys.
     pub keys: Vec<Key>,
-    /// The cursor of the next part; `None`: this was the last one.
+    /// The cursor of the next page; `None` on the last one.
     pub next: Option<String>,
 }
 
@@ -60,12 +60,12 @@ pub struct Key {
     pub server: String,
     /// The whole key.
     pub key: String,
-    /// The name of the lock whose state the key contains; `None` for other keys.
+    /// The name whose lock state the key contains; `None` for other keys.
     pub name: Option<String>,
-    /// Whether the key never expires. All keys of the library expire.
+    /// Whether the key never expires. Keys of the library do expire.
     pub never_ends: bool,
-    /// Nobody holds the lock or waits for it, and it has no signals. The engine reads this with the key, which costs the
-    /// server much less than the state. `false` if the engine does not know.
+    /// Whether nobody holds the lock or waits for it, and it has no signals. The engine reads this together with the
+    /// key, which is far cheaper than reading the state. `false` if the engine does not know.
     pub idle: bool,
 }
 
@@ -92,7 +92,7 @@ pub struct Snapshot {
     pub names: Vec<Result<NameRecord, StoreError>>,
 }
 
-/// A server of the store, as the server describes itself.
+/// A server's description of itself.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Server {
@@ -102,14 +102,14 @@ pub struct Server {
     pub version: Option<String>,
     /// The guarantees of the server for its locks.
     pub guarantees: Guarantees,
-    /// How many milliseconds the server's clock is ahead of the clock of this process. The error is at most half of
+    /// How far the server's clock is ahead of this process's clock, in milliseconds, to within half of
     /// [`round_trip`](Self::round_trip).
     pub clock_ahead_ms: Option<i64>,
-    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    /// How long the server still grants nothing, after a restart or a failover; `None` if it grants.
     pub closed_for: Option<Duration>,
     /// How long the server took to answer.
     pub round_trip: Duration,
-    /// Whether the server had the scripts of this version of the library before the operator connected.
+    /// Whether the server already had the scripts of this library version when the operator connected.
     pub knew_scripts: bool,
     /// The server's replicas.
     pub replicas: Vec<Replica>,
@@ -120,7 +120,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server about which an engine finds out more.
+    /// A server with these facts; the engine adds others.
     #[doc(hidden)]
     pub fn new(address: String, guarantees: Guarantees) -> Self {
         Self {
@@ -144,9 +144,9 @@ impl Server {
 pub struct Replica {
     /// The replica's address.
     pub address: String,
-    /// Whether the replica replicates at present.
+    /// Whether it is replicating.
     pub is_online: bool,
-    /// How long ago the replica last confirmed the data that it has received, in whole seconds.
+    /// How long ago the replica last confirmed received data, in whole seconds.
     pub lag: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! [`Reply`]: the answer of a store to a request. [`Message`]: a message of a store to a member.
+//! [`Reply`]: a store's answer to a request. [`Message`]: a store's message to a member.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,28 +6,28 @@ use std::time::Duration;
 use super::limits::TOKENS_OF_A_GRANT;
 use super::{MemberId, SharedStr, Ticket};
 
-/// The answer of a store to an [`Op`](super::Op).
+/// A store's answer to an [`Op`](super::Op).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The ticket holds, for the `hold` of the request. `token` is the fencing time in microseconds.
+    /// The ticket holds for the `hold` of its request. `token` is the fencing time in microseconds.
     Granted {
         /// The fencing token of the grant.
         token: u64,
         /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
-    /// The ticket waits at `position` (from 1) and should touch again after `again`.
+    /// The ticket waits at `position` (from 1), and must touch again within `again`.
     Queued {
         /// The place in the queue.
         position: u64,
-        /// When to ask again at the latest.
+        /// The latest time to ask again.
         again: Duration,
-        /// Who holds the lock.
+        /// The holder.
         holder: Option<HolderRecord>,
     },
-    /// `Mode::Try` only: not granted, since the name is in use.
+    /// Only for `Mode::Try`: not granted, because the name is in use.
     Busy {
-        /// Who holds the lock.
+        /// The holder.
         holder: Option<HolderRecord>,
     },
     /// A tombstone refuses the ticket: it was released or cancelled.
@@ -36,28 +36,28 @@ pub enum Reply {
     TooMany,
     /// The name is in use with another capacity.
     Mismatch {
-        /// The capacity that the lock has.
+        /// The name's capacity.
         capacity: u32,
         /// Whether the tickets of the name accept signals.
         takes: bool,
     },
     /// The store does not know the ticket. For `Op::Raise`: the ticket does not hold.
     Gone,
-    /// The release ended a hold. `free`: the units and signals that are available now.
+    /// The release ended a hold. `free` counts the units and signals now available.
     Released {
         /// The units that are free.
         free: u64,
     },
     /// The release ended a wait.
     Cancelled,
-    /// How many holders a force or a kick dropped, how many were notified or received a probe, how many signals were added,
-    /// or how many names were deleted: none if there was nothing to delete.
+    /// A number: of holders removed (force, kick) or notified (refresh), of members that received a probe, of signals
+    /// added, or of names deleted.
     Count(u64),
     /// The name was not deleted, because it is in use.
     InUse {
-        /// How many hold the lock.
+        /// The number of holders.
         holders: u64,
-        /// How many wait for it.
+        /// The number of waiters.
         waiters: u64,
     },
     /// The state of the name.
@@ -65,7 +65,7 @@ pub enum Reply {
 }
 
 impl Reply {
-    /// How many holders were freed or told, or how many signals were added; 0 for another reply.
+    /// The number in a `Count` reply, and 0 for any other.
     pub fn count(&self) -> u64 {
         match *self {
             Self::Count(count) => count,
@@ -73,7 +73,7 @@ impl Reply {
         }
     }
 
-    /// What the store knows about the name; nothing for another reply.
+    /// The record in an `Info` reply, and an empty one for any other.
     pub fn into_record(self) -> NameRecord {
         match self {
             Self::Info(record) => record,
@@ -87,7 +87,7 @@ impl Reply {
 pub struct HolderRecord {
     /// The fencing token.
     pub token: u64,
-    /// What the holder says about itself: see [`meta`](super::meta).
+    /// The holder's description: see [`meta`](super::meta).
     pub meta: SharedStr,
 }
 
@@ -102,24 +102,24 @@ pub struct TicketRecord {
     pub units: u32,
     /// Whether the ticket accepts a signal instead of units.
     pub takes: bool,
-    /// Since when the ticket holds or waits, in microseconds.
+    /// When the hold or wait began, in microseconds.
     pub since: u64,
     /// Zero for a waiter.
     pub token: u64,
-    /// What its member says about it: see [`meta`](super::meta).
+    /// The requester's description: see [`meta`](super::meta).
     pub meta: SharedStr,
-    /// How long the lease of a holder or the place of a waiter still lasts.
+    /// How long the holder's lease or the waiter's place still lasts.
     pub left: Duration,
     /// Whether it was released, and only keeps the lock for a while (`at_least`).
     pub parked: bool,
-    /// Whether the store passed over this waiter, because the waiter was silent.
+    /// Whether the store passed over this waiter because it was silent.
     pub passed_over: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameRecord {
-    /// The last fencing token that was given, in microseconds; zero if it is forgotten.
+    /// The last fencing token, in microseconds; zero if forgotten.
     pub token: u64,
     /// `None` if there are neither holders nor waiters.
     pub capacity: Option<u32>,
@@ -127,7 +127,7 @@ pub struct NameRecord {
     pub used: u64,
     /// Signals that are available.
     pub signals: u64,
-    /// Whether the name was used, and not deleted since.
+    /// Whether the name was used and has not been deleted since.
     pub exists: bool,
     /// The last kick, unless it was long ago.
     pub kick: Option<Box<KickRecord>>,
@@ -140,22 +140,22 @@ pub struct NameRecord {
 /// The last hold of a name that a kick ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KickRecord {
-    /// When it was, in microseconds.
+    /// When the kick happened, in microseconds.
     pub at: u64,
     /// The token of the hold.
     pub token: u64,
-    /// Who did it: see [`meta`](super::meta).
+    /// Who kicked: see [`meta`](super::meta).
     pub by: SharedStr,
 }
 
 impl NameRecord {
-    /// The last fencing token that was given, as callers see it; `None` if it is forgotten.
+    /// The last fencing token, as callers see it; `None` if forgotten.
     pub fn last_token(&self) -> Option<u64> {
         (self.token > 0).then(|| self.token.saturating_mul(TOKENS_OF_A_GRANT))
     }
 
-    /// Whether the first ticket of the name accepts a signal instead of a unit. Together with the capacity, this shows the
-    /// kind of lock.
+    /// Whether the first ticket of the name accepts a signal instead of a unit. Together with the capacity, this tells
+    /// the kind of lock.
     pub fn takes(&self) -> bool {
         let mut tickets = self.holders.iter().chain(&self.waiters);
         tickets.next().is_some_and(|ticket| ticket.takes)
@@ -178,7 +178,7 @@ pub enum Message {
         /// The signal that was granted instead of a unit.
         signal: Option<Arc<str>>,
     },
-    /// The ticket is one of the first in the queue, and has to ask more often.
+    /// The ticket is now one of the first in the queue, and must ask more often.
     Near {
         /// The ticket.
         ticket: Ticket,
@@ -188,16 +188,16 @@ pub enum Message {
         /// The ticket.
         ticket: Ticket,
     },
-    /// Something has changed: the member must touch the ticket.
+    /// Something has changed, and the member must touch the ticket.
     Ask {
         /// The ticket.
         ticket: Ticket,
     },
-    /// The ticket's `expire` starts again now.
+    /// The ticket's `expire` restarts now.
     Refresh {
         /// The ticket.
         ticket: Ticket,
-        /// How long it lasts from now on.
+        /// The new `expire`, counted from now.
         expire: Duration,
     },
     /// A message from another member: see [`Op::Probe`](super::Op::Probe).

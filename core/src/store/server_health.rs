@@ -1,9 +1,9 @@
-//! [`ServerHealth`]: the state of a server, as far as it is known without asking the server.
+//! [`ServerHealth`]: what is known about a server without asking it.
 
 use std::fmt;
 use std::time::Duration;
 
-use super::GrantBlock;
+use super::Closed;
 use crate::base::clock::Instant;
 use crate::base::error::StoreError;
 
@@ -15,20 +15,20 @@ pub struct ServerHealth {
     pub address: String,
     /// Whether the server is connected.
     pub connected: bool,
-    /// The time for which the server still grants nothing, after a restart or a failover. `None`: the server grants.
+    /// How long the server still grants nothing, after a restart or a failover; `None` if it grants.
     pub closed_for: Option<Duration>,
     /// Why the server is not connected.
     pub error: Option<StoreError>,
 }
 
 impl ServerHealth {
-    /// For the engines: a server that is down if there is an error, and grants nothing during `closing`.
+    /// For engines. With an error, the server is down; while `closed`, it grants nothing.
     #[doc(hidden)]
-    pub fn new(address: String, error: Option<StoreError>, closing: Option<GrantBlock>) -> Self {
+    pub fn new(address: String, error: Option<StoreError>, closed: Option<Closed>) -> Self {
         Self {
             address,
             connected: error.is_none(),
-            closed_for: closing.and_then(|closing| closing.left(Instant::now())),
+            closed_for: closed.and_then(|closed| closed.left(Instant::now())),
             error,
         }
     }

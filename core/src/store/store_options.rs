@@ -13,11 +13,11 @@ pub struct StoreOptions {
     pub trust_failover: bool,
     /// The longest lease of any client of the store.
     pub longest_lease: Duration,
-    /// The lease of this client's locks; `None`: the default.
+    /// The lease of this client's locks, or `None` for the default.
     pub lease: Option<Duration>,
     /// How many replicas must have a grant.
     pub replicas: Option<Replicas>,
-    /// Whether the store is one of several independent ones, of which a majority decides.
+    /// Whether the store is one of several in a quorum.
     pub is_voter: bool,
 }
 
@@ -29,7 +29,7 @@ impl StoreOptions {
     }
 }
 
-/// How many replicas must have a grant, and within which time.
+/// How many replicas must have a grant, and how soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Replicas {
     /// How many replicas.

@@ -1,4 +1,4 @@
-//! [`Dice`]: random choices for tests. A seed gives the same choices on every machine.
+//! [`Dice`]: random choices for tests. The same seed gives the same choices on every machine.
 
 use std::time::Duration;
 

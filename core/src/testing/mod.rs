@@ -1,4 +1,4 @@
-//! What the tests of the engines need of this crate, with the feature `test-util`. Not for programs.
+//! What tests of the engines need from this crate (feature `test-util`). Not for programs.
 
 #![allow(missing_docs)]
 

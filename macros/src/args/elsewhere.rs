@@ -1,10 +1,11 @@
-//! Words from other libraries, and the options of this library that replace them. Most of the words are in the table,
-//! in the row of their option.
+//! Words from other libraries, and the options of this library that replace them. Most of these words are in the table
+//! of options.
 
 use super::table::{TABLE, row};
 use crate::kind::Kind;
 
-/// The words that may mean several options, in lower case and without underscores, with the likeliest option first.
+/// Words that may mean one of several options, in lower case and without underscores, each with the likeliest option
+/// first.
 const AMBIGUOUS: &[(&str, &[&str])] = &[
     ("timeout", &["block", "expire"]),
     (
@@ -34,7 +35,7 @@ const NOWHERE: &[(&str, &str)] = &[
     ),
 ];
 
-/// A hint for `word`: the option to write instead, or the reason why there is none. `None` if the word is unknown.
+/// A hint for `word`: the option to write instead, or why there is none. `None` if the word is unknown.
 pub(super) fn hint(word: &str, kind: Kind) -> Option<String> {
     let plain = word.replace('_', "").to_lowercase();
     let is_in = |words: &str| words.split(' ').any(|known| known == plain);

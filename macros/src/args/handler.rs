@@ -1,4 +1,4 @@
-//! Handlers, which run instead of the body: `skip`, `panic`, the path of a function, or a closure.
+//! Handlers, which run when there is no result of the body: `skip`, `panic`, the path of a function, or a closure.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Error, Expr, ExprClosure, ExprPath, Result};
@@ -16,7 +16,7 @@ pub(crate) enum Handler {
     /// Calls a function.
     Path {
         path: ExprPath,
-        /// The unambiguous path of the function in the block, if `path` could also mean another function.
+        /// An unambiguous path of the function in the block, if `path` could also mean another function.
         own: Option<TokenStream>,
     },
     /// Runs the closure's body in place.

@@ -28,16 +28,16 @@ pub(crate) enum Part {
     },
 }
 
-/// The parameter that a placeholder names, or a field of this parameter.
+/// The parameter, or the field of a parameter, in a placeholder.
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(super) path: Vec<String>,
-    /// Whether the template has nothing else.
+    /// Whether the template consists of this placeholder.
     pub(super) alone: bool,
     pub(super) span: Span,
 }
 
-/// Reports parts of the option `option` that name missing parameters.
+/// Reports parts of the option `option` with missing parameters.
 pub(super) fn check_parts(
     option: &str,
     parts: &[Part],
@@ -77,7 +77,7 @@ impl Part {
         }
     }
 
-    /// The part as the template of a name shows it: fixed texts are escaped, and variable parts are in braces.
+    /// The part as shown in the template of a name: fixed texts are escaped, and variable parts are in braces.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => escape(&text.value()),
@@ -135,7 +135,7 @@ impl Place {
         } else if inherited {
             let attribute = kind.word();
             format!(
-                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for a key of its own, `#[{attribute}(key = ())]` for none",
+                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for its own key, `#[{attribute}(key = ())]` for none",
                 function = params.function(),
             )
         } else {
@@ -164,7 +164,7 @@ impl ToTokens for Place {
                 dot.set_span(self.span);
                 tokens.extend([TokenTree::from(dot)]);
             }
-            // If the field had the user's span, the compiler would propose to replace the whole template.
+            // With the user's span on the field, the compiler would propose to replace the whole template.
             let span = if i > 0 { ours(self.span) } else { self.span };
             let name = name(word, span).map(TokenTree::from);
             tokens.extend(name.or_else(|| {
@@ -182,7 +182,7 @@ pub(super) fn index(word: &str) -> Option<usize> {
     word.parse().ok().filter(|_| digits)
 }
 
-/// The identifier for `word`: `type` becomes `r#type`, `self` stays, and `crate` gives `None`.
+/// The identifier for `word`: `type` becomes `r#type`, and `self` stays. `None` for `crate`.
 pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
     if word == "self" {
         return Some(Ident::new(word, span));

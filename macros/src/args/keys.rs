@@ -16,7 +16,7 @@ use crate::tokens::{bare_expr, text};
 /// The value of `key`.
 #[derive(Clone)]
 pub(crate) enum Key {
-    /// `()`: no key, not even the key of the block.
+    /// `()`: no key, not even that of the block.
     Dropped,
     /// The parts of the key, in order.
     Parts(Vec<Part>),
@@ -104,7 +104,7 @@ impl Keys {
         }
     }
 
-    /// The keys, as the template of the lock's name shows them.
+    /// The keys as shown in the template of the lock's name.
     pub(crate) fn shown(&self) -> String {
         let keys = match self {
             Self::List(keys) => {
@@ -133,7 +133,7 @@ impl Value for Keys {
     }
 }
 
-/// Whether the expression is a place in memory. The body may use the same place, so the expansion only borrows it.
+/// Whether this is a place expression. The expansion only borrows it, because the body may use the same place.
 pub(crate) fn is_place(value: &Expr) -> bool {
     match value {
         Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,

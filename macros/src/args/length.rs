@@ -1,4 +1,4 @@
-//! Lengths of time and counts: `100`, `0.5`, `"250ms"`, `"2m"`, or an expression.
+//! Durations and counts: `100`, `0.5`, `"250ms"`, `"2m"`, or an expression.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
 use super::unit;
 use crate::tokens::bare_expr;
 
-/// A length of time.
+/// A duration.
 #[derive(Clone)]
 pub(crate) enum Length {
     Known(Duration),
@@ -24,10 +24,10 @@ pub(crate) enum Count {
     Given(Expr),
 }
 
-/// The shortest time that an option accepts. The unit is the millisecond, because stores count in milliseconds.
+/// The shortest duration that an option accepts. The unit is the millisecond, as in stores.
 #[derive(Clone, Copy)]
 pub(crate) enum Least {
-    /// Zero, which means that a call does not wait. Any other time must be at least one millisecond.
+    /// Zero, so that a call does not wait. Any other duration must be at least one millisecond.
     Zero,
     Milliseconds(u32),
 }
@@ -102,7 +102,7 @@ impl Count {
     }
 }
 
-/// Whether the value is `-` and a literal.
+/// Whether the value is a literal with a `-`.
 fn is_negative(value: &Expr) -> bool {
     matches!(value, Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) if matches!(bare_expr(expr), Expr::Lit(_)))
 }
@@ -112,7 +112,7 @@ fn is_number(value: &Expr) -> bool {
     matches!(bare_expr(value), Expr::Lit(ExprLit { lit, .. }) if !matches!(lit, Lit::Str(_)))
 }
 
-/// The number of seconds that a literal gives.
+/// The number of seconds in a literal.
 fn literal(option: &str, lit: &Lit) -> Result<f64> {
     let wrong = |message: String| Error::new(lit.span(), message);
     let (digits, suffix) = match lit {

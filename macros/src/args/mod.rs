@@ -1,6 +1,6 @@
 //! The options between the parentheses of an attribute.
 //!
-//! `table` has a row for each option. Each option is parsed on its own, so that one wrong option does not hide the next.
+//! `table` has a row for each option. Options are parsed one by one, so that an error in one does not hide the next.
 //! This module also reports conflicts between options; `expand` checks whether an option suits the function.
 
 mod elsewhere;
@@ -41,7 +41,7 @@ use word::Word;
 #[derive(Clone)]
 pub(crate) struct Given {
     row: &'static Row,
-    /// The option's word as the user wrote it, perhaps an alias.
+    /// The word for the option as the user wrote it, perhaps an alias.
     word: Ident,
     text: String,
     /// Whether the option is one of the block.
@@ -70,8 +70,8 @@ impl Options {
         self
     }
 
-    /// Whether the option of the block applies to a function with these options. The function's choice replaces what
-    /// contradicts it, and what means nothing without something that was replaced.
+    /// Whether the block's option applies to a function with these options. The function's choice replaces whatever
+    /// contradicts it, and whatever is meaningless without something that it has replaced.
     fn inherits(&self, row: &Row, block: &Self) -> bool {
         let own = || self.given.iter().filter(|given| !given.inherited);
         let replaced = |row: &Row| {
@@ -88,7 +88,7 @@ impl Options {
             && !needed.is_some_and(replaced)
     }
 
-    /// Reports conflicts between options, and names of parameters that do not exist.
+    /// Reports conflicts between options, and missing parameters.
     pub(crate) fn check(&self, params: &Params, errors: &mut Errors) {
         let is_given = |option| self.given(option).is_some();
         for row in TABLE {

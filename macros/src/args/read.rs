@@ -59,7 +59,7 @@ impl Options {
                 true => format!("`{word}` is given twice: keep one"),
                 false => format!("`{word}` is another word for `{}`: keep one", before.word),
             };
-            // Skips the value, so that only this error is reported.
+            // Skip the value, so that only this error is reported.
             if input.parse::<Option<Token![=]>>()?.is_some() {
                 input.parse::<Expr>()?;
             }
@@ -88,7 +88,7 @@ impl Options {
     }
 }
 
-/// The tokens between two places.
+/// The tokens between two positions.
 fn between(start: Cursor, end: Cursor) -> TokenStream {
     let mut place = start;
     let mut tokens = TokenStream::new();
@@ -104,7 +104,7 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
 /// The hint at the end of the error for a value of `ns`, `name` or `was` that is not a text.
 pub(super) const FIXED: &str = "what varies from call to call belongs in `key`";
 /// The hint at the end of the error for a value of `order` that is not a text.
-pub(super) const REASON: &str = "it says why this order of locks is meant";
+pub(super) const REASON: &str = "it says why this order of locks is intended";
 
 /// Parses a non-empty text. The error for a value that is not a text ends with `hint`.
 pub(super) fn literal(word: &Word, value: &Expr, hint: &str) -> Result<LitStr> {
@@ -170,7 +170,7 @@ pub(super) fn fixed(word: &Word, value: &Expr) -> Result<LitStr> {
     })
 }
 
-/// Refuses an owner that is a template, because a text is one owner for all calls.
+/// Rejects an owner that is a template, because a text is the same owner for all calls.
 pub(super) fn owner(value: Expr) -> Result<Expr> {
     let Some(text) = text(&value) else {
         return Ok(value);

@@ -1,4 +1,4 @@
-//! A row of the table of options, and the macro that makes [`Options`](super::Options) of the table.
+//! A row in the table of options, and the macro that turns the table into [`Options`](super::Options).
 
 use syn::parse::ParseStream;
 use syn::{Expr, Ident, LitStr, Path, Result};
@@ -8,42 +8,42 @@ use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::params::Params;
 
-/// All that is known of an option. [`ROW`] has the values of fields that a row leaves out.
+/// Everything known about an option. [`ROW`] has the defaults of fields that a row omits.
 pub(crate) struct Row {
     pub(crate) name: &'static str,
-    /// Another word for the option, or nothing.
+    /// An alias for the option, or nothing.
     pub(super) alias: &'static str,
     /// The option as users write it. Without `=`, the option has no value.
     pub(super) example: &'static str,
-    /// What the option says, for the hint to a word of another library.
+    /// What the option does, for the hint about a word of another library.
     pub(super) meaning: &'static str,
-    /// The words of other libraries that mean this option, in lower case and without underscores.
+    /// Words of other libraries that mean this option, in lower case and without underscores.
     pub(super) elsewhere: &'static str,
-    /// The attributes that refuse the option, and why.
+    /// The attributes that reject the option, and why.
     pub(super) refused: &'static [(&'static [Kind], &'static str)],
     /// The attribute that needs the option, and what to write.
     pub(super) required: Option<(Kind, &'static str)>,
-    /// Other options that contradict this one, and the error, which is about this option. A function's choice replaces
-    /// what contradicts it in its block.
+    /// Options that contradict this one, and the error, which is about this option. A function's choice replaces
+    /// whatever contradicts it in its block.
     pub(super) clashes: &'static [(&'static str, &'static str)],
-    /// Whether the value of this option contradicts them.
+    /// Whether this option's value contradicts them.
     pub(super) clashes_if: fn(&Options) -> bool,
-    /// Like `clashes`, but a function cannot replace the choice of its block.
+    /// Like `clashes`, but a function cannot replace its block's choice.
     pub(super) clashes_across: &'static [(&'static str, &'static str)],
-    /// The option without which this one means nothing, and the error.
+    /// The option without which this one is meaningless, and the error.
     pub(super) needs: Option<(&'static str, &'static str)>,
-    /// For an option of blocks only: the error for a function.
+    /// For an option that only blocks have: the error for a function.
     pub(super) of_blocks: Option<&'static str>,
-    /// Whether the option of a block is a default for its functions, given both kinds (first the function's).
+    /// Whether a block's option is a default for its functions, given both kinds (the function's first).
     pub(super) is_default: fn(Kind, Kind) -> bool,
-    /// The field of the site that has the option's value, or nothing.
+    /// The field of the site with the option's value, or nothing.
     pub(crate) site: &'static str,
-    /// The option's value, for the expansion.
+    /// The option's value, for its expansion.
     pub(crate) shape: fn(&Options) -> Shape<'_>,
     pub(super) read: fn(&mut Options, &Word, ParseStream) -> Result<()>,
     /// Copies the value of a block.
     pub(super) inherit: fn(&mut Options, &Options),
-    /// Reports names of parameters that do not exist. The flag says whether the option comes from the block.
+    /// Reports missing parameters. The flag tells whether the option comes from the block.
     pub(super) check: fn(&Options, &Params, bool, &mut Errors),
 }
 
@@ -85,15 +85,15 @@ impl Row {
     }
 }
 
-/// The value of an option, as far as options with such a value are expanded alike.
+/// The value of an option. Options with the same kind of value are expanded alike.
 pub(crate) enum Shape<'a> {
     Length(Option<&'a Length>),
     Count(Option<&'a Count>),
-    /// An expression, which is borrowed.
+    /// A borrowed expression.
     Expr(Option<&'a Expr>),
     Text(Option<&'a LitStr>),
     Flag(Option<&'a bool>),
-    /// A value that is expanded in its own way.
+    /// A value with its own expansion.
     Other,
 }
 
@@ -129,8 +129,8 @@ impl Value for Ident {}
 impl Value for Path {}
 impl Value for () {}
 
-/// Makes the struct `Options` and the list `TABLE` of a table. A row is `option: Type { read: …, … }`, or
-/// `field as "option": …` if the option is a keyword; `read` parses the value.
+/// Makes the struct `Options` and the list `TABLE`. A row is `option: Type { read: …, … }`, or `field as "option": …`
+/// if the option is a keyword; `read` parses the value.
 macro_rules! table {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
@@ -141,9 +141,9 @@ macro_rules! table {
         #[derive(Clone)]
         pub(crate) struct Options {
             pub(crate) kind: Kind,
-            /// The place of the attribute.
+            /// The span of the attribute.
             pub(crate) span: Span,
-            /// The options as they were written, in the same order.
+            /// The options as written, in order.
             pub(super) given: Vec<Given>,
             /// See [`word::DONE`](super::word::DONE).
             pub(crate) done: bool,
@@ -151,14 +151,14 @@ macro_rules! table {
         }
 
         impl Options {
-            /// Options of which none is set.
+            /// No options set.
             pub(crate) fn of(kind: Kind, span: Span) -> Self {
                 Self { kind, span, given: Vec::new(), done: false, $($field: None,)* }
             }
         }
 
-        /// All options, in the order in which a hint lists them and a call evaluates their values. The lengths are in
-        /// the order of those of a site in the runtime.
+        /// All options, in the order in which hints list them and calls evaluate their values. The durations have the
+        /// order of those of a site in the runtime.
         pub(crate) static TABLE: &[Row] = &[$(Row {
             name: table!(@name $field $($name)?),
             shape: |options| Value::shape(options.$field.as_ref()),

@@ -1,4 +1,4 @@
-//! The table of all options: each has one row, from which everything about it follows.
+//! The table of all options. An option's row has everything about it.
 
 use proc_macro2::{Ident, Span};
 use syn::parse::ParseStream;
@@ -10,10 +10,10 @@ use super::row::{ROW, Row, Value, table};
 use super::{Count, Given, Handler, Key, Keys, Length, OnLost, Was, Word};
 use crate::kind::Kind::{self, Mutex, Read, Semaphore, Write};
 
-/// The shortest `expire`: a shorter hold would end before it could be used. The runtime has the same limit.
+/// The shortest `expire`, below which a hold would end before it could be used. The runtime has the same limit.
 const EXPIRE: Least = Least::Milliseconds(10);
 
-/// The greatest number of permits. A capacity that is greater by one marks a readers-writer lock.
+/// The most permits. The next number is the capacity that marks a readers-writer lock.
 const MOST_PERMITS: u32 = (1 << 30) - 1;
 
 const NO_MUTEX: &[Kind] = &[Semaphore, Read, Write];
@@ -70,7 +70,7 @@ table! {
     on_lost: OnLost {
         read: |_, input| OnLost::parse(input.parse()?),
         example: "on_lost = finish",
-        meaning: "what becomes of the body when the lock is lost",
+        meaning: "what happens to the body when the lock is lost",
         elsewhere: "onloss cancel onexpire onexpired",
     }
     ns: LitStr {
@@ -120,7 +120,7 @@ table! {
             ("was", "`owner` is for a single mutex, and `was` takes several: leave out one of them"),
         ],
     }
-    /// The reason why the order of the function's locks is intended.
+    /// Why the order of the function's locks is intended.
     order: LitStr {
         read: |word, input| read::literal(word, &input.parse()?, REASON),
         example: "order = \"accounts before ledger\"",

@@ -1,5 +1,5 @@
-//! Parses texts with placeholders: `key` and `was` may have them, `name`, `ns` and `owner` may not. In all of them, `{{`
-//! and `}}` stand for braces, so that no option takes a placeholder literally.
+//! Parses texts that may have placeholders (`key`, `was`) and those that may not (`name`, `ns`, `owner`). In all of
+//! them, `{{` and `}}` stand for braces, so that no option takes a placeholder literally.
 
 use proc_macro2::Span;
 use syn::{Error, LitStr, Result};
@@ -16,8 +16,8 @@ pub(super) fn key(text: &LitStr) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Parses a text that is the same for every call. `hint` gets the text before and after the last colon before the first
-/// placeholder, and this placeholder. It says where the placeholder belongs.
+/// Parses a text that is the same for every call. `hint` is called with the first placeholder, and with the text before
+/// and after the last colon that precedes it. It returns where the placeholder belongs.
 pub(super) fn fixed(
     option: &str,
     text: &LitStr,
@@ -38,7 +38,7 @@ pub(super) fn fixed(
     Ok(joined(&parts, text.span()))
 }
 
-/// Splits the parts of a text into those before the first placeholder, joined, and the others.
+/// Splits the parts into those before the first placeholder, joined, and the rest.
 pub(super) fn split(option: &str, text: &LitStr) -> Result<(LitStr, Vec<Part>)> {
     let mut parts = parts(option, text)?;
     let first = parts.iter().position(|part| part.place().is_some());
@@ -101,7 +101,7 @@ fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// A part that is not complete yet.
+/// An incomplete part.
 #[derive(Default)]
 struct Draft {
     before: String,
@@ -145,7 +145,7 @@ fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
     }
     let alone = text.value().trim_matches(['{', '}']).trim() == inside;
     if is_constant(inside.rsplit("::").next().unwrap_or_default()) {
-        // `Place::check` reports a constant without a path, unless it is a parameter.
+        // `Place::check` reports a constant without a path unless it is a parameter.
         if inside.contains("::") {
             return wrong(constant(option, inside, alone));
         }
@@ -181,17 +181,17 @@ fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
     Ok(Place { path, alone, span })
 }
 
-/// Whether `word` is spelled like a constant, `MAX_PAGES`.
+/// Whether `word` looks like a constant, such as `MAX_PAGES`.
 pub(super) fn is_constant(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(is_part)
 }
 
-/// The error for the constant `path` in a text of `option`; `alone`: the text has nothing else.
+/// The error for the constant `path` in the text of `option`. `alone` tells whether the text has nothing else.
 pub(super) fn constant(option: &str, path: &str, alone: bool) -> String {
     let hint = match option {
         "key" if alone => format!("write `key = {path}`"),
-        "key" => format!("make it a part of its own, as in `key = ({path}, id)`"),
+        "key" => format!("make it a separate part, as in `key = ({path}, id)`"),
         _ => "write its value into the text".to_owned(),
     };
     format!("`{{{path}}}` is no parameter, and placeholders name parameters only: {hint}")

@@ -1,4 +1,4 @@
-//! The old name of a lock, which `was` gives.
+//! The old name of a lock, from the option `was`.
 
 use syn::{Error, LitStr, Result};
 
@@ -9,17 +9,17 @@ use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::params::Params;
 
-/// At the beginning of an old name: the namespace of the new name.
+/// Stands for the namespace of the new name, at the beginning of an old one.
 const NAMESPACE: &str = "{namespace}:";
 
 /// A complete old name, or one without its key.
 #[derive(Clone)]
 pub(crate) struct Was {
-    /// Whether the old name begins with the namespace of the new one.
+    /// Whether the old name begins with the new one's namespace.
     pub(crate) in_namespace: bool,
     /// The parts before the first placeholder.
     pub(crate) fixed: LitStr,
-    /// The parts from the first placeholder on. If there are any, the name is complete: the key is not appended.
+    /// The parts from the first placeholder on. If there are any, the name is complete, and the key is not appended.
     pub(crate) parts: Vec<Part>,
 }
 

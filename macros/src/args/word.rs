@@ -1,4 +1,4 @@
-//! The word before `=`, and the errors for words that are no options.
+//! The word before `=`, and errors about words that are not options.
 
 use proc_macro2::{Ident, Span};
 use syn::parse::ParseStream;
@@ -10,8 +10,8 @@ use super::table::TABLE;
 use crate::kind::Kind;
 use crate::suggest;
 
-/// Marks attributes that were already expanded. They stay on the item, so that the compiler counts the user's import
-/// of the attribute as used. Users never write this word.
+/// Marks attributes that were already expanded. They stay on the item, so that the compiler counts the user's import of
+/// the attribute as used. Users never write this word.
 pub(crate) const DONE: &str = "__auto_mutex_done";
 
 /// An option's word as it was written, perhaps an alias.
@@ -43,7 +43,7 @@ impl Word {
     }
 }
 
-/// The error for a value or another token in the place of an option.
+/// The error for a value or another token in place of an option.
 pub(super) fn missing(input: ParseStream) -> &'static str {
     let number = input.peek(LitInt) || input.peek(LitFloat);
     match input.peek(LitStr) {

@@ -1,4 +1,4 @@
-//! The result of a call that did not get the lock, or lost it: the answer of a handler, or the error in the return
+//! What a call returns if it did not get the lock, or lost it: the answer of a handler, or the error in the return
 //! type.
 
 use proc_macro2::{Group, Ident, Span, TokenStream};
@@ -11,23 +11,23 @@ use crate::flavor::Returns;
 use crate::params::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
-/// The properties of a function that determine its answers.
+/// What determines the answers of a function.
 pub(crate) struct Answers<'a> {
     pub(crate) options: &'a Options,
     pub(crate) returns: &'a Returns,
     /// The function's own arguments.
     pub(crate) arguments: Vec<Argument>,
     pub(crate) has_self: bool,
-    /// `self`, if it is certainly available when the handler of `on_error` is called.
+    /// `self`, if it is certainly available when the handler of `on_error` runs.
     pub(crate) this: Option<TokenStream>,
     /// Whether a handler may be an `unsafe fn`.
     pub(crate) is_unsafe: bool,
-    /// Whether the answer is given in a future.
+    /// Whether the answer is produced in a future.
     pub(crate) awaits: bool,
 }
 
 impl Answers<'_> {
-    /// The arms after the one for `Ok`, for a `match` on a `Result<_, LockError>`.
+    /// The arms that follow `Ok` in a `match` on a `Result<_, LockError>`.
     pub(crate) fn arms(&self) -> Result<TokenStream> {
         let span = Span::mixed_site();
         let private = private(self.options.runtime.as_ref());
@@ -35,7 +35,7 @@ impl Answers<'_> {
         Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
     }
 
-    /// Returns the arm for a timeout and the answer to `__error`, or all compile errors about these two.
+    /// The arm for a timeout and the answer to `__error`, or the compile errors about both.
     pub(crate) fn both(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
@@ -50,7 +50,7 @@ impl Answers<'_> {
         }
     }
 
-    /// The arm of the `match` for a timeout; `None` if timeouts are answered like all other errors.
+    /// The arm of the `match` for a timeout; `None` if a timeout is answered like any other error.
     fn timeout_arm(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
@@ -125,8 +125,8 @@ impl Answers<'_> {
     /// Input:  `Self::busy` for `on_timeout`
     /// Output: `return { Self::busy(self, month) }`; in a future `answer((Self::busy(self, month),)).await`
     ///
-    /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside of the block. For
-    /// `on_error`, a function of a type may be a method, so the call is `on_error(Self::failed, self, __error)`.
+    /// The path becomes `own(Self::busy, <Self as Book>::busy)` if it could mean a function outside the block. For
+    /// `on_error`, a function of a type may be a method, and the call is `on_error(Self::failed, self, __error)`.
     fn call(
         &self,
         option: &str,
@@ -142,7 +142,7 @@ impl Answers<'_> {
             _ => vec![quote_spanned!(Span::mixed_site()=> __error)],
         };
         let span = whole(path);
-        // Errors about the call point at the path, not at the attribute.
+        // Errors about the call point at the path instead of the attribute.
         let mut list = Group::new(proc_macro2::Delimiter::Parenthesis, quote!(#(#arguments),*));
         list.set_span(ours(span));
         let private = self.private_at(span);
@@ -163,7 +163,7 @@ impl Answers<'_> {
             quote!(#handler #list)
         };
         if !self.awaits {
-            // With `return`, the compiler compares the type of the answer with the return type of the function.
+            // `return` makes the compiler compare the type of the answer with the function's return type.
             return Ok(returned(call));
         }
         let span = ours(span);
@@ -171,7 +171,7 @@ impl Answers<'_> {
             Some(ty) => ty.clone(),
             None => quote_spanned!(span=> _),
         };
-        // In a tuple, the compiler does not convert the type `!` of a handler that never returns.
+        // Within a tuple, the compiler does not coerce the type `!` of a handler that never returns.
         Ok(quote_spanned! {span=> {
             #[allow(unreachable_code)]
             let __answer = (#call,);
@@ -205,7 +205,7 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 /// Input:  `busy()`
 /// Output: `{ return { busy() }; }`
 ///
-/// The braces have a span of this crate, so that lints do not apply to them. The `allow` is for an answer that diverges.
+/// The braces have this crate's span, which exempts them from lints. The `allow` is for an answer that diverges.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let span = Span::mixed_site();
     let block = braced(answer, span);

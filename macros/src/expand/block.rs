@@ -23,7 +23,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     }
     // In `members`, functions are `Ok`, and other items are `Err`.
     let explicit = defaults.explicit.is_some();
-    // A macro may make annotated functions.
+    // A macro may expand to annotated functions.
     let mut protects = block.members.iter().any(Member::is_macro);
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
@@ -60,7 +60,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
                 if candidate.is_protected(&defaults, &answering) {
                     protects = true;
                     let options = candidate.options(&defaults);
-                    handlers::refuse_circle(&candidate, &options, &block.header, &mut errors);
+                    handlers::refuse_cycle(&candidate, &options, &block.header, &mut errors);
                     let protected =
                         protect(candidate.function, &options, owner.as_deref(), &mut errors);
                     expanded.extend(quote!(#passed #protected));

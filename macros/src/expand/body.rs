@@ -11,14 +11,14 @@ use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::tokens::{braced, ours, private_at};
 
-/// The properties of a function that determine its expansion.
+/// What determines the expansion of a function.
 pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
     pub(super) owner: Option<&'a str>,
     pub(super) answers: Answers<'a>,
-    /// Statements that destructure parameters. The signature leaves these parameters whole, for the handlers.
+    /// Statements that destructure parameters, which the signature leaves whole for the handlers.
     pub(super) prelude: TokenStream,
-    /// Whether the handler of `on_error` uses parameters that moving into the body would take away.
+    /// Whether the handler of `on_error` uses parameters that would be moved into the body.
     pub(super) shares: bool,
     pub(super) returns: &'a Returns,
     pub(super) private: TokenStream,
@@ -37,8 +37,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is not moved into a closure: a closure could not return a reference to what it borrows. The braces around
-    /// `__scope` are of this crate's edition, so they drop the temporaries of the body's last expression before `__scope`.
+    /// The body is not moved into a closure, which could not return a reference to what it borrows. The braces around
+    /// `__scope` have this crate's edition, so temporaries of the body's last expression are dropped before `__scope`.
     pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let request = self.request(function, TokenStream::new());
@@ -72,9 +72,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is pinned in place: each move of a future copies everything that it stores, and each copy needs stack.
-    /// The lock is acquired in a separate step if the body uses the guard, or if a handler may use what the body
-    /// consumes.
+    /// The body is pinned in place, because moving a future copies everything in it and needs stack. The lock is
+    /// acquired in a separate step if the body uses the guard, or a handler may use what the body consumes.
     pub(super) fn in_future(
         &self,
         function: &Function,
@@ -122,7 +121,7 @@ impl Expansion<'_> {
         self.behind(request, call, held)
     }
 
-    /// A `match` whose arm `ok` returns, and behind it the answer to an error.
+    /// A `match` that returns from its arm `ok`, followed by the answer to an error.
     fn behind(
         &self,
         before: TokenStream,
@@ -142,8 +141,8 @@ impl Expansion<'_> {
         })
     }
 
-    /// Takes the lock and runs the future `body` under it. The result is stored in a variable, because in old
-    /// editions the last expression of a block must not borrow from that block.
+    /// Takes the lock and runs the future `body` under it. The result is stored in a variable, because in old editions
+    /// the last expression of a block must not borrow from the block.
     fn under(&self, before: TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
         let under = if self.finishes() {
@@ -159,8 +158,7 @@ impl Expansion<'_> {
                 __result
             }
         };
-        // If the handler were awaited in an arm of the `match`, the future would need space for the body and the
-        // handler at once.
+        // A handler awaited in an arm of the `match` would make the future hold the body and the handler together.
         if matches!(self.options.on_error, Some(Handler::Path { .. })) {
             let ok = quote_spanned!(*span=> #private::Ok(__value) => return __value,);
             return self.behind(before, result, ok);
@@ -206,7 +204,7 @@ impl Expansion<'_> {
     /// async move { match { …under(…, __future).await… } { … } }
     /// ```
     ///
-    /// The body is moved into a closure, so that an early `return` in the body does not skip the lock.
+    /// The body is moved into a closure, so that an early `return` in it does not skip the lock.
     pub(super) fn made(
         &self,
         function: &Function,
@@ -240,13 +238,13 @@ impl Expansion<'_> {
         let edge = self.edge();
         let tokens = &body.tokens;
         let braces = braced(quote!(#edge #tokens), span);
-        // With `finish`, `on_error` does not answer after the body.
+        // With `finish`, `on_error` is not used after the body.
         let is_shared = self.shares && !self.finishes();
         let by = (!is_shared).then(|| quote_spanned!(span=> move));
         quote_spanned!(span=> async #by #braces)
     }
 
-    /// A statement that gives the compiler the return type of an async block, so that coercions, `?` and type errors
+    /// A statement that tells the compiler the return type of an async block, so that coercions, `?` and type errors
     /// work as in the function.
     fn edge(&self) -> TokenStream {
         let Some(ty) = &self.returns.ty else {
@@ -256,10 +254,10 @@ impl Expansion<'_> {
         quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
     }
 
-    /// `let mut __request = …;`, the statements of `prelude`, then `edge`, then the statements that set options.
+    /// `let mut __request = …;`, then `prelude`, then `edge`, then the statements that set options.
     fn request(&self, function: &Function, edge: TokenStream) -> TokenStream {
-        let (prelude, probe) = (&self.prelude, self.probe());
-        let first = quote!(#prelude #edge #probe);
+        let (prelude, check) = (&self.prelude, self.return_check());
+        let first = quote!(#prelude #edge #check);
         request(function, self.options, self.owner, first)
     }
 
@@ -269,7 +267,7 @@ impl Expansion<'_> {
             return TokenStream::new();
         };
         let Self { private, span, .. } = self;
-        // If the guard is inherited from the block, some functions do not use it.
+        // Not every function uses a guard inherited from the block.
         let inherited = self.options.is_inherited("guard");
         let allow = inherited.then(|| quote!(#[allow(unused_variables)]));
         quote_spanned! {*span=>
@@ -280,9 +278,9 @@ impl Expansion<'_> {
         }
     }
 
-    /// A statement that does not compile if the return type is or contains a future.
-    fn probe(&self) -> TokenStream {
-        let Some(ty) = &self.returns.probed else {
+    /// A statement that fails to compile if the return type is or contains a future.
+    fn return_check(&self) -> TokenStream {
+        let Some(ty) = &self.returns.checked else {
             return TokenStream::new();
         };
         let private = private_at(self.options.runtime.as_ref(), self.returns.span);
@@ -294,12 +292,12 @@ impl Expansion<'_> {
         quote_spanned! {span=>
             {
                 use #private::Otherwise as _;
-                let __probe = #private::Probe::<#ty>::NEW;
-                #private::#require(__probe.__auto_mutex_kind());
-                let __probe = __probe.__auto_mutex_inner();
-                #private::require_done(__probe.__auto_mutex_kind());
-                let __probe = __probe.__auto_mutex_inner();
-                #private::require_done(__probe.__auto_mutex_kind());
+                let __returned = #private::ReturnType::<#ty>::NEW;
+                #private::#require(__returned.__auto_mutex_kind());
+                let __returned = __returned.__auto_mutex_inner();
+                #private::require_done(__returned.__auto_mutex_kind());
+                let __returned = __returned.__auto_mutex_inner();
+                #private::require_done(__returned.__auto_mutex_kind());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Handlers that are closures: their bodies are inserted in place.
+//! Handlers that are closures, whose bodies are inserted in place.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -26,7 +26,7 @@ impl Answers<'_> {
         }
         let span = Span::mixed_site();
         let bindings = self.bindings(option, closure)?;
-        // The statements of an async block are inserted in place, so they run in the function's own future.
+        // The statements of an async block are inserted in place, to run in the function's own future.
         let body = match bare_expr(&closure.body) {
             Expr::Async(block) => quiet(&block.block),
             Expr::Block(block) if block.label.is_none() => quiet(&block.block),
@@ -55,14 +55,14 @@ impl Answers<'_> {
             let input = &inputs[0];
             return Ok(quote_spanned!(span=> let #input = __error;));
         }
-        // A parameter with `#[cfg(…)]` is not passed, because the closure's list of parameters cannot be conditional.
-        // The closure's body can use it nevertheless.
+        // A parameter with `#[cfg(…)]` is not passed, because a closure's parameter list cannot be conditional. The
+        // closure's body can still use it.
         let arguments: Vec<&Argument> = self
             .arguments
             .iter()
             .filter(|argument| argument.conditions.is_empty())
             .collect();
-        // The closure's body is inserted in the method, where it can use `self`. So the closure may leave out that argument.
+        // The closure may omit `self`, which its body can use because it is inserted into the method.
         let behind_self = &arguments[usize::from(self.has_self)..];
         let arguments = match inputs.len().checked_sub(usize::from(is_error)) {
             Some(n) if n == arguments.len() => &arguments,
@@ -121,7 +121,7 @@ fn closure_forms(option: &str, behind_self: &[&Argument]) -> String {
     }
 }
 
-/// The block, whose braces get a span of this crate, so that lints about braces do not apply.
+/// The block, with braces that have this crate's span, which exempts them from lints.
 fn quiet(block: &syn::Block) -> TokenStream {
     let statements = block.stmts.iter().map(ToTokens::to_token_stream).collect();
     let span = ours(block.brace_token.span.join());

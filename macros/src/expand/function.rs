@@ -23,7 +23,7 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     protect(function, options, None, errors)
 }
 
-/// Expands a function, alone or of a block, with all of its options; `owner` is the type in the block's header.
+/// Expands a function, alone or of a block, with all its options. `owner` is the type in the block's header.
 pub(crate) fn protect(
     mut function: Function,
     options: &Options,
@@ -89,8 +89,8 @@ pub(crate) fn protect(
     }
 }
 
-/// `self`, if it is available when `on_error` is handled. In a future, the body may have consumed everything except
-/// shared references. A future whose body does not use `self` may outlive `self`.
+/// `self`, if it is available when `on_error` is handled. In a future, the body may have consumed everything but shared
+/// references. A future whose body does not use `self` may outlive it.
 fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
     let receiver = function.sig.receiver()?;
     let is_shared = is_shared(receiver);
@@ -122,7 +122,7 @@ fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     }
 }
 
-/// Refuses return types that contain a future or a stream, which would run only after the lock is released.
+/// Rejects return types with a future or a stream, which would run only after the release of the lock.
 fn check_later(returns: &Returns, errors: &mut Errors) {
     if let Some((span, what)) = returns.later {
         let instead = match what {
@@ -132,7 +132,7 @@ fn check_later(returns: &Returns, errors: &mut Errors) {
         errors.at(
             span,
             format!(
-                "this {what} runs after the call, without the lock, which protects its making only: {instead}"
+                "this {what} runs after the call, without the lock, which only protects its creation: {instead}"
             ),
         );
     }

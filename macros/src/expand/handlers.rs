@@ -1,8 +1,8 @@
-//! Handlers that are functions of the same block. Such a function takes no lock. Otherwise it would wait for the lock
-//! that its caller did not get, and its own handler would call it again.
+//! Handlers that are functions of the same block take no lock. Otherwise such a function would wait for the lock that
+//! its caller did not get, and its own handler would call it again.
 //!
-//! That applies only if the handler's path certainly means the block's function. If the path could mean another
-//! function, the user has to write an unambiguous path.
+//! This requires that the handler's path certainly means the block's function. If it could mean another function, the
+//! user has to write an unambiguous path.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -15,7 +15,7 @@ use crate::errors::Errors;
 use crate::item::{Function, Header, Named};
 use crate::tokens::words;
 
-/// Returns the names of the functions of a block that take no lock, because handlers call them.
+/// The names of a block's functions that take no lock, because handlers call them.
 pub(super) fn answering<'a>(
     functions: impl Iterator<Item = &'a mut Candidate>,
     defaults: &mut Options,
@@ -63,8 +63,8 @@ fn unclear(name: &str, header: &Header) -> String {
     )
 }
 
-/// Refuses a handler that calls the protected function to which it belongs.
-pub(super) fn refuse_circle(
+/// Rejects a handler that calls the protected function to which it belongs.
+pub(super) fn refuse_cycle(
     candidate: &Candidate,
     options: &Options,
     header: &Header,
@@ -73,7 +73,7 @@ pub(super) fn refuse_circle(
     let name = candidate.name();
     for (option, handler) in options.handlers() {
         let inherited = options.is_inherited(option);
-        let circle = match handler {
+        let cycle = match handler {
             Handler::Path { path, .. } => {
                 let same_name = last(path).is_some_and(|last| last.unraw() == name);
                 same_name
@@ -83,23 +83,23 @@ pub(super) fn refuse_circle(
                             errors.on(path, may_be_itself(option, &name));
                             false
                         }
-                        // For functions without an attribute of their own, `answering` has already reported the path.
+                        // For functions without their own attribute, `answering` has already reported the path.
                         Named::Unclear => candidate.marks.options.is_some(),
                         Named::Another => false,
                     }
             }
             // A closure in the function's own attribute calls the function on purpose. Only a closure inherited from
-            // the block is refused.
+            // the block is rejected.
             Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
             Handler::Skip(_) | Handler::Panic(_) => false,
         };
-        if !circle {
+        if !cycle {
             continue;
         }
         if inherited {
             errors.on(&candidate.function.sig.ident, format!(
-                "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself again and again: \
-                 mark it with `#[auto_mutex::no_auto_mutex]`, or give it an `{option}` of its own"
+                "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself endlessly: \
+                 mark it with `#[auto_mutex::no_auto_mutex]`, or give it its own `{option}`"
             ));
         } else {
             refuse(option, &name, handler, errors);
@@ -107,7 +107,7 @@ pub(super) fn refuse_circle(
     }
 }
 
-/// For a function outside of annotated blocks: refuses a handler that is, or may be, the function itself.
+/// For a function outside annotated blocks: rejects a handler that is or may be the function itself.
 pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut Errors) {
     let name = function.sig.ident.unraw().to_string();
     for (option, handler) in options.handlers() {
@@ -129,7 +129,7 @@ pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut
 
 fn may_be_itself(option: &str, name: &str) -> String {
     format!(
-        "if this is the annotated `{name}` itself, it would answer for itself, again and again: name another function as its `{option}`; \
+        "if this is the annotated `{name}` itself, it would call itself endlessly: name another function as its `{option}`; \
          if it is another `{name}`, call it in a closure"
     )
 }
@@ -137,7 +137,7 @@ fn may_be_itself(option: &str, name: &str) -> String {
 fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {
     if let Handler::Path { path, .. } = handler {
         errors.on(path, format!(
-            "`{name}` would answer for itself, again and again: name another function as its `{option}`, or call it in a closure"
+            "`{name}` would call itself endlessly: name another function as its `{option}`, or call it in a closure"
         ));
     }
 }
@@ -147,12 +147,11 @@ fn last(path: &ExprPath) -> Option<&Ident> {
     path.path.segments.last().map(|segment| &segment.ident)
 }
 
-/// Whether a closure, given for a whole block, calls `function` through `self`, through `Self`, or through the
-/// parameter that gets `self`.
+/// Whether a closure, given for a whole block, calls `function` through `self`, `Self`, or the parameter for `self`.
 fn calls(closure: &ExprClosure, option: &str, function: &Function) -> bool {
     let name = function.sig.ident.unraw().to_string();
     let mut callers = vec!["self.".to_owned(), "Self::".to_owned()];
-    // The error is the first argument of the closure.
+    // The first argument is the error.
     let errors = usize::from(option == "on_error");
     if function.sig.receiver().is_some()
         && closure.inputs.len() == function.sig.inputs.len() + errors

@@ -1,4 +1,4 @@
-//! Expands the attributes, from tokens to tokens.
+//! Expands attributes, from tokens to tokens.
 
 mod answer;
 mod block;
@@ -18,7 +18,7 @@ use crate::fallback;
 use crate::item::Item;
 use crate::kind::Kind;
 
-/// Expands `#[auto_mutex(args)] item`, or an item with another of the attributes.
+/// Expands `#[auto_mutex(args)] item`, or another attribute on an item.
 pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::parse(kind, Span::call_site(), args, &mut errors);
@@ -39,8 +39,7 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
     }
 }
 
-/// Reports `#[no_auto_mutex(args)] item` outside of an annotated block. Inside, the block would have removed the
-/// attribute.
+/// Reports `#[no_auto_mutex(args)] item` outside an annotated block. The block would have removed the attribute.
 pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
     if args.to_string() == DONE {
         return item;

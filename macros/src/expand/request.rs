@@ -1,4 +1,4 @@
-//! The request that every expansion begins with.
+//! The request with which every expansion begins.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -20,7 +20,7 @@ use crate::tokens::{ours, private, private_at, whole};
 /// Request::part(&mut __request, &(month));
 /// ```
 ///
-/// `edge` is put before the statements that set options, because the values of options may use `?`.
+/// `edge` comes before the statements that set options, because their values may use `?`.
 pub(crate) fn request(
     function: &Function,
     options: &Options,
@@ -57,7 +57,7 @@ fn settings(options: &Options) -> TokenStream {
     };
     for row in TABLE {
         match (row.shape)(options) {
-            // Only expressions are set here: a length that is known at compile time is already part of the site.
+            // Only expressions are set here. Constant durations are already part of the site.
             Shape::Length(Some(Length::Given(value))) => {
                 settings.set(row.name, value.to_token_stream(), whole(value));
             }
@@ -132,7 +132,7 @@ impl Settings<'_> {
 /// Input:  `n.try_into()?`
 /// Output: `{ let __number: u32 = n.try_into()?; __number }`
 ///
-/// An error about the type is an error about the variable, not about a function of the runtime.
+/// A type error then mentions the variable instead of a function of the runtime.
 fn number(value: &impl ToTokens) -> TokenStream {
     let span = ours(whole(value));
     quote_spanned!(span=> { let __number: ::core::primitive::u32 = #value; __number })

@@ -35,7 +35,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         }
     });
     let name = function.sig.ident.unraw().to_string();
-    let (file, line) = source::place(function.sig.ident.span());
+    let (file, line) = source::location(function.sig.ident.span());
     let parts: Vec<String> = match (&options.key, &options.keys) {
         (_, Some(keys)) => vec![keys.shown()],
         (Some(Key::Parts(parts)), None) => parts.iter().map(Part::shown).collect(),

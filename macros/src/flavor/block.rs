@@ -7,7 +7,7 @@ use crate::item::Body;
 /// `async move { … }`, possibly in `Box::pin(…)`.
 pub(crate) struct AsyncBlock {
     pub(crate) body: Body,
-    /// `Box::pin` and the place of its parentheses.
+    /// `Box::pin` and the span of its parentheses.
     pub(crate) pin: Option<(TokenStream, Span)>,
 }
 

@@ -1,5 +1,5 @@
-//! Recognizes return types that are written as futures. A future under another name is rejected by code in the expansion
-//! (`Expansion::probe`).
+//! Recognizes return types that are spelled as futures. The expansion itself rejects futures under other names
+//! (`Expansion::return_check`).
 
 use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
 

@@ -1,4 +1,4 @@
-//! The flavor of a function: whether its body runs at the call or in a future, and what it returns.
+//! The flavor of a function: whether its body runs during the call or in a future, and what it returns.
 
 mod block;
 mod future;
@@ -12,15 +12,15 @@ pub(crate) use returns::Returns;
 
 use crate::item::{Body, Function};
 
-/// The way in which a body runs.
+/// How a body runs.
 pub(crate) enum Flavor {
-    /// The body runs at the call.
+    /// During the call.
     Sync,
-    /// The body runs in the future of an `async fn`.
+    /// In the future of an `async fn`.
     Async,
-    /// A function whose body is exactly an async block (as `#[async_trait]` leaves it).
+    /// A function whose body is just an async block, as `#[async_trait]` leaves it.
     Block(AsyncBlock),
-    /// A function that makes a future in some other way. Its own code runs at the call, and the lock can protect only
+    /// A function that makes a future in another way. Its own code runs during the call, and the lock can only protect
     /// the future.
     Made { boxed: bool },
 }

@@ -9,24 +9,24 @@ use crate::tokens::{bare_type, find_word, last_word, ours, whole};
 
 /// The return type of the body.
 pub(crate) struct Returns {
-    /// The type, with `_` for each `impl Trait` in it. `None` for a type that is itself `impl Trait`, and for `!`,
-    /// which cannot be named.
+    /// The type, with `_` for each `impl Trait` in it. `None` for `impl Trait` itself, and for `!`, which cannot be
+    /// named.
     pub(crate) ty: Option<TokenStream>,
     pub(crate) span: Span,
-    /// The type, if the compiler must look whether it is or contains a future. `None` if its spelling shows that it is
-    /// plain, or if it contains `impl Trait`: then it cannot be named.
-    pub(crate) probed: Option<TokenStream>,
-    /// The place and kind of the first future or stream in the type: see [`later`].
+    /// The type, if the compiler must check whether it is or contains a future. `None` if its spelling shows that it is
+    /// plain, or if it contains `impl Trait` and cannot be named.
+    pub(crate) checked: Option<TokenStream>,
+    /// Span and kind of the first future or stream in the type: see [`later`].
     pub(crate) later: Option<(Span, &'static str)>,
 }
 
 impl Returns {
-    /// The return type `()` of a function that writes none. Errors about the type point at `span`.
+    /// The implicit return type `()`. Errors about it point at `span`.
     pub(super) fn nothing(span: Span) -> Self {
         Self {
             ty: Some(quote_spanned!(ours(span)=> ())),
             span,
-            probed: None,
+            checked: None,
             later: None,
         }
     }
@@ -36,7 +36,7 @@ impl Returns {
         let later = later(ty);
         let ty = bare_type(ty);
         let is_named = find_word(ty.to_token_stream(), "impl").is_none();
-        let is_probed = later.is_none() && is_named && !is_plain(ty);
+        let is_checked = later.is_none() && is_named && !is_plain(ty);
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
             // The parentheses are necessary, because `<A + B as T>` is not a path.
@@ -44,7 +44,7 @@ impl Returns {
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
         Self {
-            probed: ty.clone().filter(|_| is_probed),
+            checked: ty.clone().filter(|_| is_checked),
             ty,
             span,
             later,
@@ -52,8 +52,8 @@ impl Returns {
     }
 }
 
-/// Whether the spelling shows that a type is no future and contains none. Most return types do, and each probe takes the
-/// compiler some time.
+/// Whether the spelling shows that a type neither is nor contains a future, as most return types do. Each check costs
+/// compile time.
 fn is_plain(ty: &Type) -> bool {
     match bare_type(ty) {
         Type::Never(_) => true,
@@ -72,7 +72,7 @@ fn is_plain(ty: &Type) -> bool {
                 GenericArgument::Type(ty) => Some(ty),
                 _ => None,
             });
-            // An error is no future.
+            // The error type is never a future.
             let is_result = last.ident == "Result";
             let is_known = ["Option", "Vec", "Box", "Arc"]
                 .iter()
@@ -92,7 +92,7 @@ fn is_primitive(name: &Ident) -> bool {
     .any(|primitive| name == primitive)
 }
 
-/// Finds the first future or stream in a return type. Its code would run after the call.
+/// Finds the first future or stream in a return type, which would run after the call.
 fn later(ty: &Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match &*last_word(path) {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),

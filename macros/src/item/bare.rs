@@ -1,18 +1,18 @@
-//! Trait objects without `dyn`, `&Fn(u8) -> u8`, which editions before 2021 allow and syn does not parse.
+//! Trait objects without `dyn`, such as `&Fn(u8) -> u8`, which editions before 2021 allow and syn does not parse.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
 /// Input:  `fn apply(f: &Fn(u8) -> u8) {}`
 /// Output: `fn apply(f: &dyn Fn(u8) -> u8) {}`
 ///
-/// In a block, the functions are changed, but not their bodies.
+/// In a block, changes the functions' signatures, but not their bodies.
 pub(super) fn with_dyn(item: TokenStream) -> TokenStream {
     let is_fn = |token: TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
     let is_block = !item.clone().into_iter().any(is_fn);
     added(item, false, is_block)
 }
 
-/// `inside`: the tokens are in parentheses, so a type may be the first of them.
+/// `inside` tells whether the tokens are in parentheses, where the first of them may begin a type.
 fn added(tokens: TokenStream, inside: bool, in_braces: bool) -> TokenStream {
     let mut output: Vec<TokenTree> = Vec::new();
     for token in tokens {
@@ -39,7 +39,7 @@ fn added(tokens: TokenStream, inside: bool, in_braces: bool) -> TokenStream {
     output.into_iter().collect()
 }
 
-/// Where the path of a trait object begins, if `before` ends in one.
+/// Where a trait object's path begins, if `before` ends with one.
 fn object(before: &[TokenTree], inside: bool) -> Option<usize> {
     let is_colon =
         |at: usize| matches!(&before[at], TokenTree::Punct(punct) if punct.as_char() == ':');

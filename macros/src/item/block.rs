@@ -1,4 +1,4 @@
-//! An `impl` or `trait` block: its header, and its members one by one.
+//! An `impl` or `trait` block: its header, and its members.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use quote::quote;

@@ -11,7 +11,7 @@ use crate::tokens::{braced, find_word, last_word, ours};
 
 /// A function, alone or in a block.
 pub(crate) struct Function {
-    /// Including inner attributes of the body (`#![…]`).
+    /// Includes inner attributes of the body (`#![…]`).
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) visibility: Visibility,
     /// `default` of a specialised impl.
@@ -29,7 +29,7 @@ pub(crate) struct Body {
 }
 
 impl Function {
-    /// Whether a function follows. `input` is behind the attributes and the visibility.
+    /// Whether a function follows. `input` is after the attributes and the visibility.
     pub(crate) fn is_next(input: ParseStream) -> bool {
         let ahead = input.fork();
         let mut first = true;
@@ -51,7 +51,7 @@ impl Function {
         }
     }
 
-    /// The function with its original body, without the attributes that were removed from it.
+    /// The function with its original body, but without the attributes that were removed.
     pub(crate) fn untouched(&self) -> TokenStream {
         match &self.body {
             Some(body) => self.with_body(braced(body.tokens.clone(), body.span)),
@@ -73,8 +73,8 @@ impl Function {
 
     /// Whether the signature shows that the function may use the type `Self`.
     ///
-    /// The body does not count, since editing a body must not rename a lock. Additions of `#[async_trait]` to the
-    /// signature depend on the body, so they do not count either.
+    /// Ignores the body, because editing a body must not rename a lock; and the additions of `#[async_trait]` to the
+    /// signature, because they depend on the body.
     pub(crate) fn knows_self(&self) -> bool {
         let sig = &self.sig;
         if sig.receiver().is_some() {
@@ -122,8 +122,8 @@ impl Function {
         }
     }
 
-    /// Reports an attribute like `#[tokio::main]` that comes after ours: it has to be expanded first, because it makes
-    /// the function sync. Also reports an `async fn main` without such an attribute.
+    /// Reports an attribute like `#[tokio::main]` that follows ours: it has to be expanded first, because it makes the
+    /// function sync. Also reports an `async fn main` without such an attribute.
     fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
         let attribute = kind.word();
         let runtime = self
@@ -147,7 +147,7 @@ impl Function {
 }
 
 impl Body {
-    /// `{ … }` with a span of this crate, so that lints about braces do not apply.
+    /// `{ … }` with this crate's span, which exempts the braces from lints.
     pub(crate) fn group(&self) -> TokenTree {
         braced(self.tokens.clone(), ours(self.span))
     }
@@ -182,7 +182,7 @@ impl Parse for Function {
     }
 }
 
-/// The braces of a body, without the invisible group that `$body:block` of a macro puts around them.
+/// The braces of a body, without the invisible group in which a macro wraps `$body:block`.
 fn braces(token: TokenTree) -> Result<Group> {
     let place = token.span();
     let missing = || Error::new(place, "expected the body of the function, `{ … }`");

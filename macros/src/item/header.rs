@@ -1,4 +1,4 @@
-//! The header of a block: which type or trait it belongs to, and which paths name one of its functions.
+//! The header of a block: its type or trait, and which paths mean one of its functions.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -25,12 +25,12 @@ pub(crate) enum Header {
     Trait(TokenStream),
 }
 
-/// The meaning of a path that ends in the name of a function of the block.
+/// What a path means that ends with the name of a function of the block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
     /// The function of the block.
     This,
-    /// The function of the block, unless the type has another function of that name outside of the trait.
+    /// The function of the block, unless the type has another function of that name outside the trait.
     OfType,
     /// A function that only the compiler can determine.
     Unclear,
@@ -39,7 +39,7 @@ pub(crate) enum Named {
 }
 
 impl Header {
-    /// Parses the header, with empty braces appended, because syn parses only complete blocks.
+    /// Parses the header. Appends empty braces, because syn parses only complete blocks.
     pub(super) fn parse(head: TokenStream) -> Result<Self> {
         let empty = Group::new(Delimiter::Brace, TokenStream::new());
         let tokens = quote!(#head #empty);
@@ -96,7 +96,7 @@ impl Header {
             quote!(#leading #(#segments)::*)
         };
         match &path.qself {
-            // A single word names another function, because an associated function cannot be imported.
+            // A single word means another function, because associated functions cannot be imported.
             None if last == 0 => Named::Another,
             None if self.is_own_path(&before(last)) => self.of_type(),
             None => Named::Unclear,
@@ -183,7 +183,7 @@ impl Header {
 /// Input:  `&mut crate::billing::Ledger<'a, T>`
 /// Output: `Ledger`
 ///
-/// `None` for types without an identifier (a tuple, a slice): the runtime asks the compiler for their names.
+/// `None` for types without an identifier (tuples, slices): the runtime asks the compiler for their names.
 fn identifier(ty: &Type) -> Option<String> {
     let path = match bare_type(ty) {
         Type::Reference(reference) => return identifier(&reference.elem),

@@ -1,4 +1,4 @@
-//! The attributes of this crate on the functions of a block.
+//! This crate's attributes on functions of a block.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -14,11 +14,11 @@ use crate::tokens::{last_word, start};
 /// The attributes of this crate on a function of a block.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// The options of `#[auto_mutex(…)]`, or of another attribute that protects a function.
+    /// The options of `#[auto_mutex(…)]`, or of another protecting attribute.
     pub(crate) options: Option<Options>,
     /// `#[no_auto_mutex]`
     pub(crate) left_out: bool,
-    /// The same attributes, marked as [`DONE`]: without them, the compiler would report the user's import as unused.
+    /// The same attributes, marked as [`DONE`]. Without them, the compiler would report the user's import as unused.
     pub(crate) passed: TokenStream,
 }
 
@@ -116,14 +116,14 @@ fn is_done(tokens: &TokenStream) -> bool {
     tokens.to_string() == DONE
 }
 
-/// Reports our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block.
+/// Rejects our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block.
 fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
     if let Meta::List(list) = &attribute.meta {
         refuse_inside(list, errors);
     }
 }
 
-/// Recursive, because one `cfg_attr` may be inside another.
+/// Recursive, because `cfg_attr` can be nested.
 fn refuse_inside(list: &MetaList, errors: &mut Errors) {
     if !list.path.is_ident("cfg_attr") {
         return;

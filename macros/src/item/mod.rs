@@ -1,7 +1,7 @@
 //! The annotated item: a function, or a block of functions.
 //!
-//! Signatures are parsed; bodies stay tokens, so a body may be anything that the compiler understands, and half-written
-//! code gets the compiler's own errors.
+//! Only signatures are parsed. Bodies stay tokens, so they may contain anything that the compiler understands, and
+//! half-written code gets the compiler's own errors.
 
 mod bare;
 mod block;
@@ -77,7 +77,7 @@ fn refused(kind: Kind, span: Span, what: &str) -> Error {
     Error::new(
         span,
         format!(
-            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it shall protect"
+            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! Items of a block other than functions: constants, types, macro calls. They may contain functions that no lock can
+//! Items of a block that are not functions: constants, types, macro calls. They may contain functions that no lock can
 //! protect.
 
 use proc_macro2::{Spacing, Span, TokenStream, TokenTree};
@@ -19,11 +19,11 @@ pub(crate) struct Other {
     hides: Option<Hides>,
 }
 
-/// A place where an unprotected function may be.
+/// Where an unprotected function may be.
 enum Hides {
     /// In the expansion of a macro.
     Macro,
-    /// In a constant, at this place.
+    /// In a constant, at this span.
     Code(Span),
 }
 
@@ -102,7 +102,7 @@ impl Hides {
     }
 }
 
-/// The place of the first function or closure.
+/// The span of the first function or closure.
 fn code(tokens: TokenStream) -> Option<Span> {
     let mut before: Option<TokenTree> = None;
     let mut tokens = tokens.into_iter().peekable();
@@ -123,7 +123,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
                 if before.as_ref().is_none_or(comes_before_a_value) {
                     return Some(bar.span());
                 }
-                // Skips the second bar of `||`, which is the operator here.
+                // Skip the second bar of `||`, which is an operator here.
                 if bar.spacing() == Spacing::Joint {
                     tokens.next();
                 }
@@ -135,7 +135,7 @@ fn code(tokens: TokenStream) -> Option<Span> {
     None
 }
 
-/// Whether an expression may begin after `token`. If so, `|` begins a closure; otherwise `|` is an operator.
+/// Whether an expression can follow `token`. If so, `|` begins a closure; otherwise it is an operator.
 fn comes_before_a_value(token: &TokenTree) -> bool {
     match token {
         TokenTree::Ident(word) => ["move", "async", "static", "return", "break"]

@@ -1,5 +1,5 @@
-//! The answers that a search has collected, and the calculation of the waits that never end. This is a short second
-//! version of `core/src/deadlock/graph.rs`.
+//! The answers that a search has collected, and the computation of waits that never end. This is a short second version
+//! of `core/src/deadlock/graph.rs`.
 
 use super::Id;
 use super::rules::{Rules, Safeguard};
@@ -130,8 +130,8 @@ impl Graph {
             same.collect()
         };
         let names = self.names.iter().zip(&earlier.names).map(|(now, then)| {
-            // Without the rule `Silence`, the second round takes over the first round's answer for a name that it
-            // has not inspected.
+            // Without the rule `Silence`, the second round reuses the first round's answer for a name that it has not
+            // inspected.
             let heard = match rules.keeps(Safeguard::Silence) {
                 true => now,
                 false if now.is_none() => then,
@@ -160,23 +160,23 @@ impl Graph {
     #[must_use]
     pub fn cycle(&self, root: Id, rules: &Rules) -> Option<Cycle> {
         let blocked = self.blocked(rules);
-        let circle = self.circle(root, &blocked)?;
+        let cycle = self.steps_of_cycle(root, &blocked)?;
         let entangled = match rules.keeps(Safeguard::AllEntangled) {
             true => self.entangled(root, &blocked),
-            false => circle.clone(),
+            false => cycle.clone(),
         };
         let youngest = entangled.iter().map(|held| held.token).max();
         Some(Cycle {
             chosen: youngest?,
-            steps: circle
+            steps: cycle
                 .iter()
                 .map(|held| (held.token, held.wait.id))
                 .collect(),
         })
     }
 
-    /// Returns the holds that are never released. Starts with all holds, and removes the holds whose waits can end,
-    /// until none is left to remove.
+    /// Returns the holds that are never released: starts with all holds, and removes those whose waits can end until no
+    /// more can be removed.
     fn blocked(&self, rules: &Rules) -> Vec<Held> {
         let mut blocked = self.helds();
         loop {
@@ -225,10 +225,10 @@ impl Graph {
     }
 
     /// Returns the shortest cycle: from the wait `root` back to a hold whose task has this wait.
-    fn circle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
+    fn steps_of_cycle(&self, root: Id, blocked: &[Held]) -> Option<Vec<Held>> {
         let first = blocked.iter().filter(|held| held.wait.id == root);
         let first = first.min_by_key(|held| (held.token, held.ticket))?;
-        // Each reached hold, with the index of the hold before it on the path. `None`: `root` waits for this hold directly.
+        // Each hold reached, with the index of the previous one on the path; `None` if `root` waits for it directly.
         let blockers = self.blockers(first, blocked);
         let mut reached: Vec<(Held, Option<usize>)> =
             blockers.into_iter().map(|held| (held, None)).collect();

@@ -1,5 +1,5 @@
-//! The normal form of a world. Worlds that differ only in numbers have the same normal form, and it leaves out facts that
-//! no longer matter.
+//! The normal form of a world, in which numbers are canonical and irrelevant facts are left out. Worlds that differ
+//! only in these have the same normal form.
 
 use super::Id;
 use super::graph::{Answer, Graph};
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// Forgets dead numbers: a number that is no longer in use never comes back, so the second round cannot confirm it.
+    /// Forgets dead numbers. They never come back, so the second round cannot confirm them.
     fn forget(&mut self, rules: &Rules) {
         let mut round = match std::mem::replace(&mut self.search, Search::Idle) {
             Search::Round(round) => round,
@@ -128,7 +128,7 @@ impl World {
 }
 
 impl Graph {
-    /// Clears the waiters: without writers, no waiter blocks another one, and places in the queue do not matter.
+    /// Clears the waiters: without writers, no waiter blocks another, and places in the queue do not matter.
     fn forget_places(&mut self, rules: &Rules) {
         if rules.writers {
             return;
@@ -145,7 +145,7 @@ impl Graph {
         }
     }
 
-    /// Forgets tickets that no longer exist: the answer about them would be `Free`, which changes nothing.
+    /// Forgets tickets that no longer exist. The answer about them would be `Free`, which changes nothing.
     fn forget_free(&mut self, alive: &[Vec<Id>; 3]) {
         let tickets = &alive[Kind::Ticket as usize];
         let answers = &mut self.answers;

@@ -11,7 +11,7 @@ use super::world::{Action, World};
 pub const TRUE: &str = "no false report";
 /// All tasks of a deadlock choose the same call to fail.
 pub const ONE: &str = "one victim";
-/// In every state, each task of a cycle finds the cycle by an undisturbed search.
+/// In every state, each task of a cycle finds the cycle if its search is undisturbed.
 pub const FOUND: &str = "every deadlock is found";
 /// A deadlock of two holds is reported.
 pub const TWO_STEPS: &str = "a deadlock of two holds is reported";

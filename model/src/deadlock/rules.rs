@@ -13,15 +13,15 @@ pub enum Safeguard {
     RoundNumber,
     /// A ticket that its task no longer holds counts as free: it is parked, handed to another task, or lost.
     HeldNow,
-    /// A name or ticket without an answer in this round blocks nothing. An answer of the earlier round is not used instead.
+    /// A name or ticket without an answer in this round blocks nothing. The earlier round's answer is not used instead.
     Silence,
-    /// A cycle counts only if the units that the other holders may release are too few.
+    /// A cycle counts only if the units that other holders may release are too few.
     OtherUnits,
     /// An earlier waiter in the queue counts only if its member confirms that it still waits.
     WaiterAsked,
-    /// The call that fails is chosen among all tasks that wait for each other, not only among those of the cycle.
+    /// The failing call is chosen among all tasks that wait for each other, not only those of the cycle.
     AllEntangled,
-    /// A search that lacks an answer is repeated, because it could choose a different call than a complete search.
+    /// A search that lacks an answer is repeated, because it could choose a different call than a complete one.
     AllAnswers,
 }
 
@@ -96,8 +96,8 @@ impl Rules {
         !self.without.contains(&safeguard)
     }
 
-    /// Returns whether the ages of holds matter. With mutexes alone they do not: each waiting task is in one cycle at
-    /// most, so all tasks of a deadlock see the same holds to choose from.
+    /// Whether the ages of holds matter. With mutexes alone they do not: each waiting task is in at most one cycle, so
+    /// all tasks of a deadlock choose from the same holds.
     pub(super) fn ages(&self) -> bool {
         self.capacities.iter().any(|capacity| *capacity > 1)
     }

@@ -4,9 +4,9 @@ use super::rules::Rules;
 #[cfg(feature = "checker")]
 use super::rules::Safeguard;
 
-/// Each task belongs to a member of its own.
+/// Each task belongs to its own member.
 const APART: &[u8] = &[0, 1, 2];
-/// The first task has a member of its own; the other two tasks share a member.
+/// The first task has its own member. The other two share one.
 const SHARED: &[u8] = &[0, 1, 1];
 
 /// A run with every rule in force.
@@ -124,7 +124,7 @@ pub fn runs() -> Vec<Run> {
     ]
 }
 
-/// Returns the runs that each leave out one rule, and one run that drops an assumption.
+/// Returns the runs that each leave out one rule, and one that drops an assumption.
 #[cfg(feature = "checker")]
 #[must_use]
 pub fn broken() -> Vec<Broken> {

@@ -1,4 +1,4 @@
-//! The search of the first task: two rounds of questions. The answer to each question is a step of its own.
+//! The search of the first task: two rounds of questions. Each answer is a separate step.
 
 use super::Id;
 use super::graph::{Answer, Cycle, Graph, Known, KnownWait};
@@ -20,7 +20,7 @@ pub enum Search {
 /// A round of questions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Round {
-    /// The wait that the search started from.
+    /// The wait from which the search started.
     pub root: Id,
     /// In the second round: the answers of the first round.
     pub first: Option<Graph>,
@@ -30,7 +30,7 @@ pub struct Round {
     pub graph: Graph,
     /// A copy of an answer of the first round that is still in flight.
     pub copy: Option<(Id, Answer)>,
-    /// The holds that were deadlocked between the rounds. (Only the checker uses this; the search does not know it.)
+    /// The holds that were deadlocked between the rounds. (Only the checker uses this. The search does not know it.)
     pub between: Vec<Stuck>,
 }
 
@@ -41,7 +41,7 @@ pub enum Verdict {
     True(usize),
     /// A part of the reported deadlock did not exist, or could end.
     False,
-    /// Another task of this deadlock would let another call fail.
+    /// Another task of this deadlock would choose another call to fail.
     Split,
 }
 
@@ -104,7 +104,7 @@ impl World {
         if round.first.is_some() && round.copy.is_some() {
             actions.push(Action::Copy);
         }
-        // A round may end before all answers are there. If it has found no deadlock, its end has no effect.
+        // A round may end before all answers arrive. If it has found no deadlock, that has no effect.
         if round.cycle(rules).is_some() {
             actions.push(Action::EndRound);
         }
@@ -133,7 +133,7 @@ impl World {
             Action::Copy => {
                 let copy = round.copy.take().filter(|(ticket, _)| {
                     // The copy answers a question of the first round. Without the rule `RoundNumber`, the second round
-                    // accepts it if it still asks the same question.
+                    // accepts it if it is still asking the same question.
                     !rules.keeps(Safeguard::RoundNumber) && round.to_ask().contains(ticket)
                 });
                 round.graph.answers.extend(copy);
@@ -160,7 +160,7 @@ impl World {
             return Search::Round(second);
         }
         round.cycle(rules).map_or(Search::Idle, |cycle| {
-            // A deadlock that is found without some answer is real, but another search decides which call fails.
+            // A deadlock found without some answer is real, but another search decides which call fails.
             let settled = answered || !rules.keeps(Safeguard::AllAnswers);
             Search::Over(judge(
                 &cycle,
@@ -244,7 +244,7 @@ impl World {
         };
         let waits = self.tasks[0].wait.is_some_and(|wait| wait.id == round.root);
         if round.first.is_none() && !waits {
-            // The wait is over, so a second round could not start from it.
+            // The wait is over, and no second round could start from it.
             self.search = Search::Idle;
         } else if !rules.keeps(Safeguard::TwoRounds) {
             // A single round may report anything that was deadlocked at some time during the round.
@@ -283,8 +283,8 @@ impl World {
     }
 }
 
-/// Checks that all parts of `cycle` were deadlocked at once. If `settled`, also checks that all its tasks choose the
-/// same call.
+/// Checks that all parts of `cycle` were deadlocked at the same time. If `settled`, also checks that all its tasks
+/// choose the same call.
 fn judge(cycle: &Cycle, between: &[Stuck], settled: bool) -> Verdict {
     let parts: Vec<Vec<&Stuck>> = cycle
         .steps

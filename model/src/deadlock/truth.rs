@@ -1,6 +1,6 @@
-//! Which tasks are really deadlocked: everything that can end ends, and the tasks that are left wait for ever.
+//! Which tasks are really deadlocked: whatever can end does, and the remaining tasks wait forever.
 //!
-//! The calculation uses the store's own steps, and none of the rules of the search.
+//! Uses the store's own steps, and none of the rules of the search.
 
 use super::Id;
 use super::rules::Rules;
@@ -37,7 +37,7 @@ pub fn stuck(world: &World, rules: &Rules) -> Vec<Stuck> {
     stuck
 }
 
-/// Returns the tasks that hold something and wait for ever.
+/// Returns the tasks that hold something and wait forever.
 #[must_use]
 pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
     let mut end = world.clone();
@@ -54,7 +54,7 @@ pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
             break;
         };
         if let Some(hold) = end.tasks[task].holds.pop() {
-            // A handoff to a task of the same member comes first if it is allowed, because it may overtake other
+            // If a handoff to a task of the same member is allowed, it comes first, because it may overtake other
             // waiters.
             let how = match rules.handoff && end.can_hand_on(task, &hold, rules) {
                 true => End::Handoff,
@@ -70,7 +70,7 @@ pub fn stuck_tasks(world: &World, rules: &Rules) -> Vec<usize> {
     (0..end.tasks.len()).filter(stuck).collect()
 }
 
-/// Returns whether `task` waits for ever in a cycle: it waits for tasks that in turn wait for it, directly or not.
+/// Whether `task` waits forever in a cycle: it waits for tasks that wait for it, directly or not.
 #[must_use]
 pub fn is_in_a_cycle(world: &World, task: usize, rules: &Rules) -> bool {
     let stuck = stuck_tasks(world, rules);

@@ -15,7 +15,7 @@ pub struct Record {
     pub member: u8,
     /// The units of the capacity that the ticket asks for.
     pub units: u8,
-    /// No task holds the ticket any longer, and the ticket ends by itself.
+    /// No task holds the ticket any more, and it ends by itself.
     pub parked: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct Lock {
     pub holders: Vec<Record>,
     /// The tickets that wait, in the order of the store's queue.
     pub waiters: Vec<Record>,
-    /// The tasks that wait, in order of arrival. Each member has at most one ticket in the queue, which serves all its
+    /// The waiting tasks, in order of arrival. Each member has at most one ticket in the queue, which serves all its
     /// tasks.
     pub asking: Vec<usize>,
 }
@@ -62,7 +62,8 @@ pub struct Task {
     pub holds: Vec<Hold>,
     /// The wait of the task, if it waits. A task that waits does nothing else.
     pub wait: Option<Wait>,
-    /// Holds that the task had when its wait began, and has lost since. (Recorded only in runs without the rule `HeldNow`.)
+    /// Holds that the task had when its wait began and has lost since. (Recorded only in runs without the rule
+    /// `HeldNow`.)
     pub lost: Vec<Hold>,
     /// The task's member has died.
     pub dead: bool,
@@ -174,7 +175,7 @@ impl World {
             }
         }
         if self.deaths < rules.deaths {
-            // The member that searches never dies here: its death would only end the search without a report.
+            // The searching member never dies here, which would only end the search without a report.
             let alive = |task: &usize| !self.tasks[*task].dead && rules.member(*task) != 0;
             let mut members: Vec<u8> = (0..self.tasks.len())
                 .filter(alive)
@@ -220,8 +221,7 @@ impl World {
         self.next_of_member(task, hold, rules).is_some()
     }
 
-    /// Returns the task of the same member that `hold` can be handed to. Only a ticket with all units can be handed
-    /// over.
+    /// The task of the same member to which `hold` can be handed off. Only a ticket with all units can be.
     fn next_of_member(&self, task: usize, hold: &Hold, rules: &Rules) -> Option<usize> {
         if hold.units < rules.capacities[hold.name] {
             return None;

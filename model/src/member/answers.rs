@@ -36,8 +36,8 @@ impl Member {
             Phase::Waits { .. } => {
                 self.answered_waiting(me, counter, left, answer.reply, connection);
             }
-            // Replies and messages overtake each other. A reply to a request that is older than the grant does not
-            // apply to the grant.
+            // Replies and messages may overtake each other. A reply to a request from before the grant says nothing
+            // about the grant.
             Phase::Holds { granted, .. } => {
                 if counter > granted || !rules.keeps(Safeguard::OlderAnswer) {
                     self.answered_holding(counter, left, answer.reply, connection, rules);
@@ -106,8 +106,8 @@ impl Member {
                     self.leave(connection);
                 }
             }
-            // Either the token differs, because the store has passed the ticket over and granted it again, or the ticket
-            // no longer holds. The old hold is over.
+            // Either the token differs, because the store has passed the ticket over and granted it again, or the
+            // ticket no longer holds. In both cases the old hold is over.
             _ => self.leave(connection),
         }
     }
@@ -145,7 +145,7 @@ impl Member {
         }
     }
 
-    /// Without the rule `WaitingTicket`, a member that has no ticket accepts every grant that arrives.
+    /// Without the rule `WaitingTicket`, a member without a ticket accepts every grant that arrives.
     fn believe_anyway(&mut self, message: Message, rules: &Rules) {
         self.leaving.retain(|leaving| leaving.0 != message.ticket);
         self.mine = Some(Mine {

@@ -1,8 +1,8 @@
 //! A member: its state, its requests, and how it handles replies and messages.
 //!
-//! A member has only one caller at a time: the handoff between callers of one process is tested elsewhere (see
-//! `core/src/queue/interleavings`). All times are remaining ticks, or ticks that have passed, of the member's own
-//! clock, unless a field names the store's clock.
+//! A member has only one caller at a time, because the handoff within a process is tested elsewhere
+//! (`core/src/queue/interleavings`). Times are remaining or elapsed ticks of the member's own clock, unless a field
+//! mentions the store's clock.
 
 mod answers;
 mod steps;
@@ -21,9 +21,9 @@ pub struct Member {
     pub next: u8,
     /// The ticket that waits or holds.
     pub mine: Option<Mine>,
-    /// Tickets whose release is not answered yet. `true`: the release leaves a tombstone.
+    /// Tickets with an unanswered release; `true` if the release leaves a tombstone.
     pub leaving: Vec<(Ticket, bool)>,
-    /// The token for writes to the register: the token of the last grant that the member accepted.
+    /// The token for writes to the register: that of the last grant that the member accepted.
     pub pen: Option<Token>,
     /// The member has died.
     pub dead: bool,
@@ -72,22 +72,22 @@ impl Member {
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Waits { .. }))
     }
 
-    /// Returns whether the member holds the lock, or has held it and has not noticed the end of the hold.
+    /// Whether the member holds the lock, or has not noticed the end of its hold.
     #[must_use]
     pub fn holds(&self) -> bool {
         let mine = self.mine.as_ref();
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Holds { .. }))
     }
 
-    /// Returns whether the member still has `ticket`. A ticket that is being released counts until the store's answer.
+    /// Whether the member still has `ticket`. A ticket being released counts until the store answers.
     #[must_use]
     pub fn knows(&self, ticket: Ticket) -> bool {
         let mine = self.mine.as_ref().is_some_and(|mine| mine.ticket == ticket);
         mine || self.leaving.iter().any(|leaving| leaving.0 == ticket)
     }
 
-    /// Advances the member's clock by one tick. Requests that were sent `forgotten` ticks ago are forgotten, because they
-    /// can no longer bring a grant.
+    /// Advances the member's clock by one tick, and forgets requests sent `forgotten` ticks ago, which can no longer
+    /// bring a grant.
     pub fn tick(&mut self, forgotten: u8) {
         let Some(mine) = &mut self.mine else { return };
         if let Phase::Holds { left, .. } = &mut mine.phase {

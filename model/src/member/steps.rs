@@ -21,15 +21,15 @@ impl Member {
         self.ask(connection);
     }
 
-    /// Sends the request that the ticket's state calls for: an acquire, or, if the ticket is in the store's queue or
-    /// holds, a touch.
+    /// Sends the request that the ticket's state requires: a touch if the ticket is in the store's queue or holds,
+    /// otherwise an acquire.
     pub fn ask(&mut self, connection: &mut Connection) {
         let Some(mine) = &mut self.mine else { return };
         let acquires = matches!(mine.phase, Phase::Waits { queued: false });
         let counter = mine.count();
         if !connection.connected {
-            // Without a connection the request fails at once. The member still has to assume that a copy of an acquire
-            // is in flight.
+            // Without a connection, the request fails immediately. The member still has to assume that a copy of an
+            // acquire is in flight.
             mine.late |= acquires;
             return;
         }
@@ -44,7 +44,7 @@ impl Member {
         });
     }
 
-    /// The ticket leaves, because it was released, cancelled or lost.
+    /// The ticket leaves because it was released, cancelled or lost.
     pub fn leave(&mut self, connection: &mut Connection) {
         let Some(mine) = self.mine.take() else { return };
         self.leaving.push((mine.ticket, mine.late));
@@ -62,8 +62,7 @@ impl Member {
         }
     }
 
-    /// The member connects again: it asks again for a ticket that waits or holds, and resends releases without an
-    /// answer.
+    /// The member reconnects: it asks again for a waiting or holding ticket, and resends unanswered releases.
     pub fn connected(&mut self, connection: &mut Connection) {
         connection.connected = true;
         self.ask(connection);
@@ -72,7 +71,7 @@ impl Member {
         }
     }
 
-    /// The member dies. Its tickets are forgotten, but requests that it has sent may still arrive.
+    /// The member dies. Its tickets are forgotten, but requests already sent may still arrive.
     pub fn die(&mut self) {
         let pen = self.pen;
         *self = Self {

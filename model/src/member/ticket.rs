@@ -1,4 +1,4 @@
-//! A member's knowledge of its ticket that waits or holds.
+//! What a member knows about its waiting or holding ticket.
 
 use crate::network::{Ticket, Token};
 
@@ -20,7 +20,7 @@ pub struct Mine {
     pub sent: Vec<Sent>,
     /// The last counter used.
     pub last: u8,
-    /// A connection broke before an acquire was answered, so a copy may still arrive.
+    /// Whether a connection broke before an acquire was answered, so that a copy may still arrive.
     pub late: bool,
     /// The state of the ticket.
     pub phase: Phase,
@@ -40,7 +40,7 @@ pub enum Phase {
         token: Token,
         /// Replies to requests up to this counter are older than the grant.
         granted: u8,
-        /// How many more ticks the grant is valid.
+        /// For how many more ticks the grant is valid.
         left: u8,
     },
 }
@@ -64,7 +64,7 @@ impl Mine {
             .map(|sent| sent.age)
     }
 
-    /// The store has executed request `counter`, so the member forgets the times of earlier requests.
+    /// The store has executed request `counter`, so the member forgets when earlier requests were sent.
     pub fn executed(&mut self, counter: u8) {
         self.sent.retain(|sent| sent.counter >= counter);
     }

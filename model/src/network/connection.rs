@@ -1,12 +1,11 @@
-//! [`Connection`]: the requests, replies and messages in flight between a member and the store, and requests that earlier
-//! connections have left in flight.
+//! [`Connection`]: what is in flight between a member and the store, including requests from earlier connections.
 
 use super::{Answer, Message, Request, Ticket, Verb};
 
 /// The connection of one member, and the requests that its earlier connections have left in flight.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Connection {
-    /// The member has a connection. For a dead member: the store has not noticed the death yet.
+    /// Whether the member has a connection. For a dead member: whether the store has not noticed the death yet.
     pub connected: bool,
     /// Requests in flight to the store, the oldest first.
     pub requests: Vec<Request>,
@@ -14,7 +13,7 @@ pub struct Connection {
     pub replies: Vec<Answer>,
     /// Messages in flight to the member, in no order.
     pub messages: Vec<Message>,
-    /// Requests sent on a connection that broke, in no order, and for how many ticks they may still arrive.
+    /// Requests sent on broken connections, in no order, with how many ticks each may still take to arrive.
     pub late: Vec<(Request, u8)>,
 }
 
@@ -42,7 +41,7 @@ impl Connection {
             .count()
     }
 
-    /// Returns whether an acquire of `ticket` has no answer yet.
+    /// Whether an acquire of `ticket` is unanswered.
     #[must_use]
     pub fn owes_acquire(&self, ticket: Ticket) -> bool {
         let requests = self.requests.iter();
@@ -51,7 +50,7 @@ impl Connection {
         all.any(|request| request.ticket == ticket && matches!(request.verb, Verb::Acquire { .. }))
     }
 
-    /// Breaks the connection. Requests that the store has not read may still arrive, for `late` ticks.
+    /// Breaks the connection. Requests that the store has not read may still arrive within `late` ticks.
     pub fn break_off(&mut self, late: u8) {
         self.connected = false;
         self.replies.clear();
@@ -62,7 +61,7 @@ impl Connection {
         self.late.dedup();
     }
 
-    /// The other end no longer exists, so everything in flight is lost.
+    /// The other end is gone, so everything in flight is lost.
     pub fn cut(&mut self) {
         *self = Self {
             connected: false,

@@ -1,8 +1,8 @@
 //! The network between a member and the store: requests and replies in order, messages in any order, and late copies of
 //! requests after a connection broke.
 //!
-//! As with TCP, one connection neither loses nor reorders requests and replies. A connection that breaks loses its
-//! replies and messages.
+//! As with TCP, a connection neither loses nor reorders requests and replies while it lasts. When it breaks, its
+//! replies and messages are lost.
 
 mod connection;
 mod packets;

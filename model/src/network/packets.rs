@@ -5,7 +5,7 @@
 pub struct Ticket {
     /// The member that the ticket belongs to.
     pub member: u8,
-    /// The ticket's number. No other ticket of this member that is still in use has the same number.
+    /// The ticket's number. No other ticket in use by this member has the same number.
     pub number: u8,
 }
 
@@ -17,7 +17,7 @@ pub type Fence = u8;
 pub struct Token {
     /// The fencing token.
     pub fence: Fence,
-    /// The true position of the grant in the order of all grants. Only the checks use it, not the protocol.
+    /// The true position of the grant in the order of all grants. Only the checks use it.
     pub order: u8,
 }
 
@@ -36,7 +36,7 @@ pub enum Verb {
     },
     /// Releases the lock, or leaves the queue.
     Release {
-        /// A late copy of an acquire may arrive after this release, so the store keeps a tombstone.
+        /// Whether the store keeps a tombstone, because a late copy of an acquire may arrive after this release.
         tomb: bool,
     },
 }

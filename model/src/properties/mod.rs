@@ -1,4 +1,4 @@
-//! What must hold in every state, and which situations some state must reach, so that the run has really covered them.
+//! What must hold in every state, and which situations some state must reach for the run to have covered them.
 
 mod possible;
 mod safety;
@@ -21,15 +21,15 @@ pub const TOKENS: &str = "fencing tokens grow";
 pub const REGISTER: &str = "no stale write passes the fence";
 /// Waiters are granted in the order of the queue.
 pub const ORDER: &str = "nobody is overtaken in the queue";
-/// If a member holds the lock by its own clock, the store has that hold, or the store is closed.
+/// If a member holds the lock by its own clock, the store has that hold or is closed.
 pub const BACKED: &str = "what is held by a member's clock the store has for it";
 /// No reply makes a member give up a hold that the store still has.
 pub const KEPT: &str = "no hold is lost for nothing";
-/// While a member holds the lock, no write has been made under a later grant.
+/// While a member holds the lock, nothing has been written under a later grant.
 pub const WRITES: &str = "what a holder writes is taken";
 /// A ticket that its member has finished with is not in the store.
 pub const RELEASED: &str = "what was released stays released";
-/// In every state: if no fault happens from now on, every waiter is served, and nothing is left behind in the store.
+/// In every state: if no more faults happen, every waiter is served, and nothing is left in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
 
 /// Returns the properties of a run.
@@ -48,8 +48,7 @@ pub(crate) fn all(rules: &Rules) -> Vec<Property<Protocol>> {
     if rules.faults.breaks + rules.faults.doubts == 0 {
         all.push(Property::always(KEPT, safety::kept));
     }
-    // A replica that takes over may have missed a release. The released holder then stays in the store until its lease
-    // ends.
+    // A promoted replica may have missed a release. The released holder then stays in the store until its lease ends.
     if rules.faults.failovers == 0 {
         all.push(Property::always(RELEASED, safety::released));
     }

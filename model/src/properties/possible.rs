@@ -1,5 +1,4 @@
-//! The situations that some run must reach. Otherwise, the other properties might hold only because no run reaches such a
-//! situation.
+//! Situations that some run must reach. Otherwise the other properties might hold only because no run gets there.
 
 use stateright::Property;
 
@@ -14,16 +13,17 @@ const FULL: &str = "(possible) N hold";
 const BY_MESSAGE: &str = "(possible) a grant by message is believed";
 /// The store passes a ticket over, because its member seems to be gone or has not claimed a grant in time.
 const PASSED_OVER: &str = "(possible) somebody is passed over";
-/// A paused member has a hold that is over, while another member holds the lock.
+/// A paused member has a hold that is over while another member holds the lock.
 const PAUSED: &str = "(possible) a holder was paused, and another holds";
 /// A late copy of an acquire is in flight, and the store has a tombstone for its ticket.
 const TOMB: &str = "(possible) a late acquire meets a tombstone";
 /// A closed store knows a ticket.
 const CLOSED: &str = "(possible) somebody waits at a closed store";
-/// A member holds the lock by its own clock but may not claim the grant, and the reply that denies the claim is in flight.
+/// A member holds the lock by its own clock but may not claim the grant, and the reply that refuses the claim is in
+/// flight.
 const DOUBTED: &str = "(possible) what is believed may not be claimed";
 
-/// All these situations: some run has to reach each of them.
+/// All these situations. Some run has to reach each of them.
 pub const POSSIBLE: [&str; 7] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED, DOUBTED];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {

@@ -38,7 +38,7 @@ pub(super) fn writes(_: &Protocol, world: &World) -> bool {
     held.all(|(_, token)| token.fence >= world.register.fence)
 }
 
-/// Each record belongs to a dead member, or to a ticket that its member still has: the ticket waits, holds, or is being
+/// Each record belongs to a dead member, or to a ticket that its member still has: it waits, holds, or is being
 /// released.
 pub(super) fn released(_: &Protocol, world: &World) -> bool {
     world.store.records.iter().all(|record| {

@@ -1,9 +1,9 @@
-//! Checks that every waiter is served if the faults end: in each state of a run, the check assumes that no fault happens
-//! from then on, and that every member takes each step that is due.
+//! Checks that every waiter is served once faults end. In each state of a run, the check assumes that no more faults
+//! happen, and that every member takes each step that is due.
 //!
 //! Stateright's `eventually` is not used, because it overlooks cycles of states. Instead, this check walks from every
-//! state to the end, in fixed orders, within a limited number of ticks. Each step of the walk is a step of the model.
-//! So any other event during the walk leads to a state from which the check starts too. Hence every waiter is served as
+//! state to the end, in fixed orders, within a limited number of ticks. Each step of the walk is a step of the model,
+//! so any other event during the walk leads to a state where the check starts as well. Every waiter is thus served as
 //! soon as members and network have worked without faults for that many ticks.
 
 use crate::network::{Request, Ticket, Verb};
@@ -51,12 +51,12 @@ fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
     false
 }
 
-/// Returns the maximum number of ticks until every waiter is served. Live members need no ticks. The lease of a holder
-/// that has gone must end first.
+/// The maximum number of ticks until every waiter is served. Live members need none, but leases of dead holders must
+/// end first.
 fn patience(world: &World, rules: &Rules) -> u8 {
     let leases = world.store.records.iter().filter_map(|record| record.lease);
     let last = leases.map(|lease| lease.left).max().unwrap_or(0);
-    // A request of a dead member that is still in flight may get a lease.
+    // A dead member's request that is still in flight may get a lease.
     let dead = world
         .members
         .iter()
@@ -67,7 +67,7 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     let posthumous = dead.count() as u8 * rules.lease;
     let doubts = world.members.iter().map(|member| member.closed).max();
     let closed = world.store.closed.max(doubts.unwrap_or(0));
-    // The factor `members - 1` below: each of the other members may have died in the queue just now.
+    // The factor `members - 1` below allows for each other member having just died in the queue.
     let noticed = u8::from(world.store.stepped_back);
     noticed + closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }
@@ -133,7 +133,7 @@ fn beat(world: &mut World, rules: &Rules) {
 /// Returns whether the store is empty after all leases, places and tombstones have ended and one more operation has
 /// run.
 fn leaves_nothing(world: &mut World, rules: &Rules) -> bool {
-    // After a step back of the clock, nothing ends before the next operation.
+    // After the clock was stepped back, nothing ends before the next operation.
     if world.store.stepped_back {
         look(world, rules);
     }

@@ -7,18 +7,19 @@ pub enum Clocks {
     Together,
     /// Each clock advances independently.
     Free,
-    /// The members' clocks stand still, so members consider every grant valid for ever.
+    /// The members' clocks stand still, so members consider every grant valid forever.
     Stopped,
 }
 
-/// How often each fault may happen in a run. Pauses need no fault: every member may stop at any point, for any time.
+/// How often each fault may happen in a run. Pauses are no fault, because every member may stop at any point for any
+/// time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Faults {
     /// A connection breaks. Requests in flight may still reach the store, late and in any order; no reply comes back.
     pub breaks: u8,
     /// A message of the store to a member is lost.
     pub losses: u8,
-    /// A message arrives, and will arrive a second time.
+    /// A message arrives twice.
     pub copies: u8,
     /// A member dies.
     pub crashes: u8,
@@ -28,7 +29,7 @@ pub struct Faults {
     pub failovers: u8,
     /// The store's clock is stepped back.
     pub steps_back: u8,
-    /// A member considers the store closed when the store is open, or for longer than the store is closed.
+    /// A member considers the store closed while it is open, or for longer than it is closed.
     pub doubts: u8,
 }
 

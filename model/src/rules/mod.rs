@@ -1,4 +1,4 @@
-//! The rules of a run: its size, its durations, the faults that may happen, and the rule that it leaves out.
+//! The rules of a run: its size, its durations, the possible faults, and the rule that it leaves out.
 
 mod faults;
 mod safeguard;
@@ -15,7 +15,7 @@ pub struct Rules {
     pub capacity: u8,
     /// How often each member asks for the lock.
     pub calls: u8,
-    /// To how many waiters an operation grants, or which it passes over. The next one continues.
+    /// How many waiters an operation grants to or passes over. The next operation continues.
     pub batch: u8,
     /// How long the store keeps a holder that does not renew its lease.
     pub lease: u8,
@@ -31,10 +31,10 @@ pub struct Rules {
     pub allowance: u8,
     /// How long a store grants nothing after a restart without data or a failover.
     pub closed: u8,
-    /// With the fault `doubts`: how many ticks too long a member considers the store closed.
+    /// With the fault `doubts`: for how many ticks too long a member considers the store closed.
     pub doubt: u8,
-    /// How often each member's clock may fall one tick behind the store's clock. 1 stands for clocks that lose at most one
-    /// tick during a lease.
+    /// How often each member's clock may fall a tick behind the store's clock. 1 stands for clocks that lose at most
+    /// one tick per lease.
     pub slips: u8,
     /// How the clocks run.
     pub clocks: Clocks,
@@ -42,18 +42,17 @@ pub struct Rules {
     pub faults: Faults,
     /// Members may give up waiting.
     pub cancels: bool,
-    /// Clocks, restart guard and leases are such that exclusion must hold. If `false`, exclusion is not checked.
+    /// Whether clocks, restart guard and leases are such that exclusion must hold. Otherwise it is not checked.
     pub assumed: bool,
-    /// There is a register that members write to, with their fencing tokens.
+    /// Whether there is a register to which members write with their fencing tokens.
     pub register: bool,
     /// In each state, also check that every waiter is served if no more faults happen.
     pub service: bool,
     /// How many messages to a member may be in flight: with more, the oldest is lost.
     pub messages: u8,
-    /// How many requests about a ticket may be unanswered on one connection. At this limit, the member sends no further
-    /// request.
+    /// How many requests about a ticket may be unanswered on one connection. At this limit, the member sends no more.
     pub pipeline: u8,
-    /// A reply arrives as soon as the store has executed the request. Messages still take any time.
+    /// Replies arrive as soon as the store has executed the request. Messages may still take any time.
     pub prompt: bool,
     /// Worlds that differ only by a permutation of the members count as one.
     pub symmetric: bool,
@@ -62,8 +61,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Returns the rules of a run with a mutex, and with `members` members that lock once each. There are no faults, but
-    /// every step may take any time.
+    /// The rules of a run with a mutex, and with `members` members that lock once each. There are no faults, but every
+    /// step may take any time.
     #[must_use]
     pub fn new(members: u8) -> Self {
         Self {

@@ -1,11 +1,11 @@
-//! The rules that a run can leave out, to show the purpose of each.
+//! The rules that a run can leave out, to show why each is needed.
 
 /// A rule of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Safeguard {
     /// The store grants no more than the capacity.
     HolderCheck,
-    /// The store grants to the first waiter of the queue, not to the ticket that asks just now.
+    /// The store grants to the first waiter of the queue, not to the ticket that happens to ask.
     QueueCheck,
     /// The validity of a grant by message counts from when the request with the named counter was sent.
     FreshGrant,
@@ -29,15 +29,16 @@ pub enum Safeguard {
     ServerTime,
     /// A hold whose renewal is answered with another token is over.
     SameToken,
-    /// A reply to a request that is older than the grant does not apply to the grant.
+    /// A reply to a request from before the grant says nothing about the grant.
     OlderAnswer,
-    /// If another ticket's operation grants to a ticket, this grant lasts only a short time, until the member claims it.
+    /// A grant made by another ticket's operation lasts only a short time, until the member claims it.
     Claim,
-    /// A touch that may not claim, because its member considers the store closed, does not take back the provisional grant.
+    /// A touch that may not claim, because its member considers the store closed, does not withdraw the provisional
+    /// grant.
     LeftAlone,
-    /// A waiter that does not touch its ticket keeps its place for a limited time only.
+    /// A waiter that does not touch its ticket loses its place after some time.
     PlaceEnds,
-    /// The register refuses a token that is less than the greatest one that it has seen.
+    /// The register refuses a token lower than the greatest one it has seen.
     Fence,
 }
 

@@ -1,4 +1,4 @@
-//! The assumptions of the properties: each run drops one assumption, and names the property that no longer holds.
+//! The assumptions behind the properties: each run drops one, and names the property that no longer holds.
 
 use super::Broken;
 use super::holding::short;

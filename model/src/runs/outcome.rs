@@ -29,17 +29,17 @@ pub struct Outcome {
     pub states: usize,
     /// Different states.
     pub unique: usize,
-    /// The greatest depth: the longest of the shortest paths to a state, in steps.
+    /// The greatest depth: the longest of the shortest paths to any state, in steps.
     pub depth: usize,
     /// How long the run took.
     pub took: Duration,
     /// Properties that do not hold, each with a path to a state that breaks it.
     pub broken: BTreeMap<&'static str, Vec<String>>,
-    /// The properties that some state must have, but that no explored state has.
+    /// Properties that some state must have, but no explored state has.
     pub unseen: Vec<&'static str>,
 }
 
-/// Explores every state, until some property is broken.
+/// Explores every state until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules, threads: usize) -> Outcome {
     run(rules, threads, HasDiscoveries::AnyFailures, None)
@@ -58,8 +58,8 @@ pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
     let mut best = refute(rules.clone(), property);
     while let Some(path) = best.broken.get(property) {
         let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-        // The depth of a path is its number of states: its steps and one more. The checker does not check states at the
-        // given depth itself, so this run finds only shorter paths.
+        // The depth of a path is its number of states, which is its steps plus one. The checker does not check states
+        // at the given depth, so this run finds only shorter paths.
         let shorter = run(rules.clone(), 1, until, Some(path.len() + 1));
         if !shorter.broken.contains_key(property) {
             break;
@@ -73,7 +73,7 @@ fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>
     check(Protocol(rules), threads, until, depth)
 }
 
-/// Runs the checker on `model` until it has found the discoveries of `until`, or up to `depth`.
+/// Runs the checker on `model` until `until` is satisfied, or up to `depth`.
 pub(crate) fn check<M>(
     model: M,
     threads: usize,

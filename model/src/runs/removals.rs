@@ -1,4 +1,4 @@
-//! The purpose of each rule: without the rule, some property no longer holds.
+//! Why each rule is needed: without it, some property no longer holds.
 
 use super::holding::{lawless, short};
 use crate::properties::{
@@ -6,7 +6,7 @@ use crate::properties::{
 };
 use crate::rules::{Faults, Rules, Safeguard};
 
-/// A run that breaks a property. The checker must notice that.
+/// A run that breaks a property, which the checker must notice.
 #[derive(Clone, Debug)]
 pub struct Broken {
     /// The rule or assumption that the run leaves out.
@@ -168,8 +168,8 @@ pub fn removals() -> Vec<Broken> {
             EXCLUSION,
             Rules {
                 faults: Faults::default().doubts(1),
-                // With these durations, a ticket whose grant is taken back has already lost its place. So two members are
-                // enough to break the property.
+                // With these durations, a ticket whose grant is withdrawn has already lost its place, so two members
+                // are enough to break the property.
                 claim: 2,
                 place: 1,
                 ..twice(short(2))

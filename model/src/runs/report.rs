@@ -2,8 +2,8 @@
 
 use super::{Size, explore, holding, limits, refute_shortly, removals, table};
 
-/// Explores the small runs, or with `large` all runs, and prints their outcomes. Returns `false` if an outcome is not
-/// the expected one.
+/// Explores the small runs, or all runs with `large`, and prints their outcomes. Returns `false` after an unexpected
+/// outcome.
 #[must_use]
 pub fn report(large: bool, only: &str, threads: usize) -> bool {
     let chosen = holding().into_iter().filter(|run| {
@@ -11,7 +11,7 @@ pub fn report(large: bool, only: &str, threads: usize) -> bool {
         run.name.contains(only) && (large || is_small)
     });
     let outcomes = chosen.map(|run| {
-        // Small runs use one thread, because with several threads the reported depth is not exact.
+        // Small runs use one thread, because with several the reported depth is inexact.
         let threads = if run.size == Size::Large { threads } else { 1 };
         (run.name, explore(run.rules, threads))
     });

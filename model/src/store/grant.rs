@@ -4,7 +4,7 @@ use super::{Lease, NEAR, Record, Store};
 use crate::network::{Fence, Message, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 
-/// The surroundings of one operation: the clock, the members that listen, and the effects of the operation.
+/// The environment of an operation: the clock, the listening members, and the operation's effects.
 #[derive(Debug)]
 pub struct Channel<'a> {
     /// The rules of the run.
@@ -15,7 +15,7 @@ pub struct Channel<'a> {
     pub listening: &'a [bool],
     /// The member whose operation it is.
     pub member: u8,
-    /// This member considers the store closed, so its operation grants nothing.
+    /// Whether this member considers the store closed, so that its operation grants nothing.
     pub closed: bool,
     /// Grants sent as messages.
     pub told: Vec<Message>,
@@ -26,13 +26,13 @@ pub struct Channel<'a> {
     pub given: Vec<Token>,
     /// The position of the next grant in the order of all grants.
     pub order: u8,
-    /// A waiter was granted before an earlier waiter.
+    /// Whether a waiter was granted before an earlier one.
     pub overtook: bool,
 }
 
 impl Store {
-    /// Grants as far as there is room, and notifies the first waiters. `own` is the ticket of the operation: its member
-    /// gets the reply, so it gets no message.
+    /// Grants as far as there is room, and notifies the first waiters. `own` is the operation's ticket, which gets the
+    /// reply instead of a message.
     pub(super) fn grant(&mut self, channel: &mut Channel<'_>, own: Option<Ticket>) {
         if !channel.closed {
             self.grant_what_fits(channel, own);

@@ -27,7 +27,7 @@ pub struct Store {
     pub gone: Vec<(Ticket, u8)>,
     /// For how many more ticks the store grants nothing.
     pub closed: u8,
-    /// The clock was stepped back, and no operation has noticed yet. Nothing ends before the next operation.
+    /// Whether the clock was stepped back and no operation has noticed yet. Nothing ends before the next operation.
     pub stepped_back: bool,
 }
 

@@ -68,7 +68,7 @@ impl Store {
             counter,
             place: rules.place,
             quiet: false,
-            // A ticket that has just asked touches soon by itself, so it needs no notification.
+            // A ticket that has just asked touches soon anyway, so it needs no notification.
             notified: Some(0),
             lease: None,
         });
@@ -92,8 +92,8 @@ impl Store {
         record.counter = record.counter.max(counter);
         record.quiet = false;
         match &mut record.lease {
-            // The ticket may not claim now. Still, the grant is not taken back: the member may consider it valid until it
-            // ends.
+            // The ticket may not claim now. Its grant is not withdrawn, because the member may consider it valid until
+            // it ends.
             Some(_) if unclaimed => record.place = rules.place,
             Some(lease) => {
                 lease.left = rules.lease;

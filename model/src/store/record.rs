@@ -11,10 +11,10 @@ pub struct Record {
     pub counter: u8,
     /// For how many more ticks the ticket keeps its place; 0 for a holder that has claimed.
     pub place: u8,
-    /// The ticket was passed over, and gets no grant before its next request.
+    /// Whether the ticket was passed over, and gets no grant before its next request.
     pub quiet: bool,
-    /// For a waiter in the queue: how many ticks ago it came, or was notified that it is among the first. `None` after a
-    /// touch, until the waiter is notified again.
+    /// For a waiter in the queue: how many ticks ago it came, or was told that it is among the first. `None` after a
+    /// touch, until it is told again.
     pub notified: Option<u8>,
     /// The ticket's grant, if it holds.
     pub lease: Option<Lease>,
@@ -23,9 +23,9 @@ pub struct Record {
 /// A grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
-    /// For how many more ticks the lease lasts. 0: the lease has ended, and no operation has noticed yet.
+    /// For how many more ticks the lease lasts. At 0, it has ended and no operation has noticed yet.
     pub left: u8,
-    /// Another ticket's operation granted it, and its own member has not claimed it.
+    /// Whether another ticket's operation granted it, and its own member has not claimed it yet.
     pub provisional: bool,
     /// The token of the grant.
     pub token: Token,

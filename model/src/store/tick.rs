@@ -1,4 +1,4 @@
-//! The store's clock advances, or steps back.
+//! The store's clock advances or is stepped back.
 
 use super::Store;
 use crate::rules::Rules;
@@ -10,7 +10,7 @@ impl Store {
         if self.stepped_back {
             return;
         }
-        // No rule distinguishes longer times since a notification.
+        // No rule tells longer times since a notification apart.
         let longest = rules.place.min(rules.claim + 1);
         for record in &mut self.records {
             record.place = record.place.saturating_sub(1);
@@ -24,9 +24,9 @@ impl Store {
         }
     }
 
-    /// Steps the clock far back, so that every deadline is far in the future. The next operation would shorten each
-    /// remaining time to its full length, so the full lengths are set here. (So a lease that had ended, but that no
-    /// operation has dropped yet, continues.)
+    /// Steps the clock far back, so that every deadline is far in the future. The next operation would cut each
+    /// remaining time to its full length, so the full lengths are set here. (A lease that had ended, but that no
+    /// operation has dropped yet, thus continues.)
     pub fn step_back(&mut self, rules: &Rules) {
         self.stepped_back = true;
         for record in &mut self.records {

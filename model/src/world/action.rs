@@ -25,7 +25,7 @@ pub enum Action {
     Reply(u8),
     /// A message arrives at a member.
     Message(u8, Message),
-    /// A message arrives, and will arrive a second time.
+    /// A message arrives for the first of two times.
     Copy(u8, Message),
     /// A message is lost.
     Lost(u8, Message),
@@ -47,7 +47,7 @@ pub enum Action {
     MemberTick(u8),
     /// The store's clock is stepped back.
     StepBack,
-    /// A member assumes that the store stays closed longer than it does.
+    /// A member assumes that the store stays closed for longer than it does.
     Doubt(u8),
     /// The store is restarted, and has lost its data.
     Restart,

@@ -48,7 +48,7 @@ impl World {
             }
             None => {}
             Some(mine) => {
-                // A member asks again only after the last request was answered, or after a reconnect.
+                // A member asks again only after its last request was answered, or after a reconnect.
                 if connection.connected && connection.under_way(mine.ticket) == 0 {
                     actions.push(Action::Ask(index));
                 }
@@ -110,7 +110,7 @@ impl World {
     fn ticks(&self, rules: &Rules, actions: &mut Vec<Action>) {
         match rules.clocks {
             Clocks::Together => {
-                // A slow clock makes a difference only to a member that has a ticket.
+                // A slow clock matters only to a member with a ticket.
                 let slow = |index: &u8| {
                     let member = &self.members[usize::from(*index)];
                     member.mine.is_some() && member.slips > 0

@@ -1,4 +1,4 @@
-//! Drops facts that no part of the model will use again. Two worlds that differ only in such facts then count as one.
+//! Drops facts that the model will not use again, so that worlds that differ only in these count as one.
 
 use super::World;
 use crate::member::{Member, Phase};
@@ -33,12 +33,12 @@ impl World {
         connection.messages.drain(..older);
         connection.late.sort_unstable();
         connection.late.dedup();
-        // The counter of a record is used only in a grant by message, and a claimed holder gets no further one.
+        // A record's counter is used only in grants by message, and a claimed holder gets no more of these.
         for store in [Some(&mut self.store), self.replica.as_deref_mut()]
             .into_iter()
             .flatten()
         {
-            // Only a step back of the clock could revive a tombstone that has ended.
+            // Only a step back of the clock can revive an ended tombstone.
             if self.faults.steps_back == 0 {
                 store.gone.retain(|gone| gone.1 > 0);
             }

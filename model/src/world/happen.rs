@@ -116,8 +116,8 @@ impl World {
             .iter()
             .map(|connection| connection.connected)
             .collect();
-        // A late request may have been sent before its member considered the store closed. The model assumes this, because
-        // it is the worst case.
+        // A late request may have been sent before its member considered the store closed. The model assumes so, as the
+        // worst case.
         let doubts = if answers {
             self.members[usize::from(me)].closed
         } else {
@@ -182,7 +182,7 @@ impl World {
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
-    /// Returns whether the member has a hold by its own clock, and the store has this hold too and is not closed.
+    /// Whether the member has a hold by its own clock, and the store has it too and is not closed.
     fn is_kept(&self, me: u8) -> bool {
         let held = self.members[usize::from(me)].held();
         self.store.closed == 0 && held.is_some_and(|(ticket, token)| self.store.has(ticket, token))
@@ -220,15 +220,15 @@ impl World {
         self.register = pen;
     }
 
-    /// Replaces the store by another server, or by the same server after a restart. Everything in flight is lost.
+    /// Replaces the store with another server, or with the same server after a restart. Everything in flight is lost.
     fn replace_store(&mut self, store: Store, rules: &Rules) {
         self.store = store;
         if rules.keeps(Safeguard::RestartGuard) {
             self.store.closed = rules.closed;
         }
-        // Tokens can run ahead of the clock after a burst of grants. `RestartGuard` keeps the store closed for longer than
-        // that lead, so the clock has passed the last token before the next grant. Runs without `RestartGuard` assume the
-        // same.
+        // After a burst of grants, tokens can run ahead of the clock. `RestartGuard` keeps the store closed for longer
+        // than that, so the clock has passed the last token before the next grant. Runs without `RestartGuard` assume
+        // the same.
         self.later = true;
         for (member, connection) in self.members.iter_mut().zip(&mut self.connections) {
             if !member.dead {

@@ -1,8 +1,8 @@
 //! The whole state of the model at one instant, and the steps that are possible next.
 //!
-//! No step is ever forced: requests, replies and messages may take any time, and so may each step of a member. So a
-//! member can pause at any point, for any time, without a step for pauses. Meanwhile its clock advances. After the pause,
-//! the member continues from its old state.
+//! No step is ever forced: requests, replies, messages and the steps of members may take any time. A member can thus
+//! pause at any point, for any time, without a special step. Its clock keeps advancing, and afterwards the member
+//! continues from its old state.
 
 mod action;
 mod enabled;
@@ -40,7 +40,7 @@ pub struct World {
     pub register: Token,
     /// The faults that may still happen.
     pub faults: Faults,
-    /// The server's time is later than the last token. In runs with the rule `LastToken`, this is always `true`.
+    /// Whether the server's time is later than the last token. Always `true` in runs with the rule `LastToken`.
     pub later: bool,
     /// The server's clock was stepped back, far behind the last token.
     pub behind: bool,
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// The server's time as a token. A tick contains more token values than grants, so the time does not fall behind the
+    /// The server's time as a token. A tick has more token values than grants, so the time does not fall behind the
     /// tokens unless the clock is stepped back.
     fn server_time(&self) -> Fence {
         if self.behind {

@@ -1,6 +1,6 @@
-//! Normal form: worlds that differ only in numbers count as one. After each step, tokens, tickets and counters are
-//! renumbered in their order, and facts that will not be used again are dropped. So there are finitely many worlds,
-//! although time has no limit.
+//! The normal form: after each step, tokens, tickets and counters are renumbered in their order, and irrelevant facts
+//! are dropped. Worlds that differ only in these count as one. There are thus finitely many worlds, although time is
+//! unlimited.
 
 use super::World;
 use crate::member::Phase;
@@ -43,7 +43,7 @@ impl World {
             fences.note(token.fence);
             orders.note(token.order);
         });
-        // While the store knows its last token, the next token is greater than all others. So the value of the last token
+        // While the store knows its last token, the next token is greater than all others, so the last token's value
         // does not matter.
         let known = self.store.last == self.past.last.fence && self.replica.is_none();
         if !known {
@@ -79,8 +79,8 @@ impl World {
         member.leaving.sort_unstable();
     }
 
-    /// Renumbers the counters of the ticket that waits or holds, and drops sent requests whose counter is no longer
-    /// referred to.
+    /// Renumbers the counters of the waiting or holding ticket, and drops sent requests whose counters nothing refers
+    /// to.
     fn number_counters(&mut self, me: u8) {
         let mine = self.members[usize::from(me)].mine.clone();
         let mut counters = Ranks(vec![0]);

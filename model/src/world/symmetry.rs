@@ -1,7 +1,7 @@
 //! Symmetry: worlds that differ only by a permutation of the members count as one.
 //!
-//! Members are sorted by a hash of their state. Members with equal hashes may occur in both orders. Then one world is
-//! explored twice, but no world is missed.
+//! Members are sorted by a hash of their state. Those with equal hashes may come in either order. One world is then
+//! explored twice, but none is missed.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,7 +18,7 @@ impl World {
         order.sort_unstable();
         let mut members = Vec::with_capacity(self.members.len());
         let mut connections = Vec::with_capacity(self.connections.len());
-        // Tickets first get unused member numbers, so that no two members are mixed up on the way.
+        // Tickets first get unused member numbers, so that no two members get mixed up on the way.
         for me in 0..count {
             self.each_ticket(me, |ticket, _| ticket.member += count);
         }

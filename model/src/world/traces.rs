@@ -45,7 +45,7 @@ impl World {
         visit(&mut self.register);
     }
 
-    /// Visits every occurrence of a ticket of `me`, with its counter if the place has one.
+    /// Visits every occurrence of a ticket of `me`, with its counter if there is one.
     pub(super) fn each_ticket(
         &mut self,
         me: u8,

@@ -1,6 +1,6 @@
-//! A round of an acquire asks all nodes at once. If enough have granted, but no majority gave the same token, it writes
-//! a new one to them before the grant counts. A renewal touches the ticket on every node; one that has lost it is asked to
-//! grant it again, and counts from the next renewal on.
+//! A round of an acquire asks all nodes together. If enough have granted, but with no majority for one token, the round
+//! writes a new token to them before the grant counts. A renewal touches the ticket on every node. A node that has lost
+//! it is asked to grant it again, and counts from the next renewal on.
 
 use std::collections::hash_map::Entry;
 use std::ops::ControlFlow::{Break, Continue};
@@ -17,8 +17,8 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 
 /// Three times the duration of the round so far, within this range.
 const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it, and
-/// all nodes give the same next token until their clocks reach it.
+/// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it,
+/// and then all nodes give the same next token until their clocks reach it.
 const AHEAD: u64 = 10_000;
 /// Added to [`AHEAD`] at random, so that two members rarely write the same token.
 const SPREAD: u64 = 1_000;
@@ -45,7 +45,8 @@ impl Quorum {
         if let Phase::Held(_) = state.phase {
             return self.renew(request);
         }
-        // A store never answers a ticket's first request with "gone" or "refused", so that always makes a round.
+        // A store never answers a ticket's first request with "gone" or "refused", so a first request always makes a
+        // round.
         if state.is_worn() && state.lease.counter > 1 {
             return self.end(request, Ok(Reply::Refused));
         }
@@ -56,7 +57,7 @@ impl Quorum {
         }
     }
 
-    /// Without a grant or a place, the ticket leaves all nodes; otherwise its next request starts.
+    /// Without a grant or a place, the ticket leaves all nodes. Otherwise its next request starts.
     pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
@@ -124,14 +125,14 @@ impl Quorum {
             let (token, same) = most_frequent(tokens, |token| *token).unwrap_or_default();
             if same >= majority {
                 self.took = took;
-                // The units that are left may be enough for another waiter.
+                // The remaining units may be enough for another waiter.
                 if state.won(nodes, token) {
                     self.wake_one(&job.request.name);
                 }
                 let signal = None;
                 return self.end(job.request, Ok(Reply::Granted { token, signal }));
             }
-            // Holders of one owner share a token, so no new one is chosen while a majority may still give the same.
+            // Holders with one owner share a token, so no new one is chosen while a majority may still give the same.
             let is_owned = !state.share.owner.is_empty();
             let waits = is_owned && job.token == 0 && same + unanswered >= majority;
             if !waits || !job.is_in_grace(now, grace) {
@@ -163,7 +164,7 @@ impl Quorum {
         self.decide(job);
     }
 
-    /// Only nodes that have held the ticket without a gap count.
+    /// Only nodes count that have held the ticket without a gap.
     pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
         let Some(state) = find(&mut self.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
@@ -191,7 +192,8 @@ impl Quorum {
 }
 
 impl Job {
-    /// A node that has already given this token to another ticket answers with its next; then a still greater one is written.
+    /// A node that has already given this token to another ticket answers with its next one. Then a still greater one
+    /// is written.
     fn raise(&mut self, nodes: &mut Nodes, ticket: Ticket) {
         if self.second.unanswered() == 0 {
             let tokens = self.votes.replies().filter_map(token_of);
@@ -225,7 +227,7 @@ impl TicketState {
     }
 }
 
-/// 0: it keeps all.
+/// The units that a holder keeps; 0 for all.
 pub(super) fn kept_units(request: &Request) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,

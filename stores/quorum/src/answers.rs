@@ -1,4 +1,4 @@
-//! Applies an answer or a message to the state of a ticket at one node, whichever job waits for the answer.
+//! Applies an answer or a message to the state of a ticket on one node, whichever job waits for the answer.
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Message, Name, Op, Reply, Request};
@@ -11,7 +11,7 @@ use super::wake::name_of;
 impl Quorum {
     pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer) {
         match (&request.op, result) {
-            // A release in a wake queue is not repeated, because places there expire within seconds.
+            // Releases in a wake queue are not repeated, because places there expire within seconds.
             (Op::Release { .. }, _) if name_of(&request.name).is_some() => {}
             (Op::Release { ticket, .. }, Ok(_)) => {
                 self.nodes.all[node].pending.remove(ticket);
@@ -43,7 +43,7 @@ impl Quorum {
     fn note_unreleased(&mut self, node: usize, request: &Request, error: &StoreError) {
         let mut op = request.op.clone();
         if let Op::Release { ticket, tomb, .. } = &mut op {
-            // A copy of the acquire may still arrive, so the next release must leave a tombstone.
+            // A copy of the acquire may still arrive, so the next release has to leave a tombstone.
             *tomb |= error.is_disconnected();
             if let Some(state) = self.tickets.get_mut(ticket) {
                 state.on[node].tombed |= *tomb;
@@ -55,7 +55,7 @@ impl Quorum {
 
     pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
         let Some(ticket) = message.ticket() else {
-            // The member ignores a probe that it has already received.
+            // Members ignore probes that they have already received.
             return self.tell(name, message);
         };
         let majority = self.nodes.majority();
@@ -71,7 +71,7 @@ impl Quorum {
                 state.notified(&mut self.nodes, node, *token, signal)
             }
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
-            // Each node reports the loss, the member gets one message.
+            // Each node reports the loss, but the member gets one message.
             Message::Lost { .. } => {
                 let is_new = !std::mem::replace(&mut state.on[node].lost, true);
                 is_new && state.on.iter().filter(|on| on.lost).count() == majority
@@ -109,7 +109,7 @@ impl TicketState {
                 self.notified(nodes, node, *token, signal.clone().unwrap_or_default());
             }
             (_, Ok(Reply::Granted { token: granted, .. })) => {
-                // The node granted after enough others had: its token is raised to the one that they have.
+                // The node granted late, so its token is raised to the one that the others have.
                 if on.open
                     && let Phase::Held(token) = self.phase
                     && *granted < token

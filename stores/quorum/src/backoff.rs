@@ -1,5 +1,5 @@
 //! Delays that keep members from colliding: a random pause after a round that nobody won, and a head start for waiters
-//! that a release has woken, which the releasing member would mostly overtake.
+//! woken by a release, because the releasing member would usually overtake them.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use auto_mutex_core::store::{Name, between};
 use super::machine::Quorum;
 use super::wake::wake_queue;
 
-/// The longest pause after a first collision; twice the duration of a round if that is longer.
+/// The longest pause after a first collision, or twice the duration of a round if that is longer.
 const FIRST: Duration = Duration::from_millis(4);
 const DOUBLINGS: u32 = 8;
 const LONGEST: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub(super) fn backoff(collisions: u32, round: Duration) -> Duration {
 }
 
 impl Quorum {
-    /// `queue`: the wake queue of the name.
+    /// `queue` is the wake queue of the name.
     pub(super) fn note_release(&mut self, queue: &Name) {
         let (now, (remembered, names)) = (self.nodes.now, REMEMBERED);
         if self.releases.len() >= names {

@@ -1,4 +1,4 @@
-//! The end of a lost round: another round, at once or after a pause, or an answer without a grant.
+//! The end of a lost round: another round, now or after a pause, or an answer without a grant.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 
 const PERSISTENCE: Duration = Duration::from_millis(200);
 const TRIES: u32 = 6;
-/// A waiter looks after this pause although no release has woken it.
+/// A waiter tries again after this pause even if no release has woken it.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
 const TOO_FEW_ADOPTED: &str =
-    "too few servers have handed the lock over; the others grant nothing yet, or are slow";
+    "too few servers have transferred the lock; the others grant nothing yet, or are slow";
 
-/// `Continue`: another round may succeed, after this pause.
+/// `Continue` means that another round may succeed, after this pause.
 pub(super) fn lost(
     state: &mut TicketState,
     nodes: &mut Nodes,
@@ -28,8 +28,8 @@ pub(super) fn lost(
 ) -> ControlFlow<Result<Reply, StoreError>, Duration> {
     let (votes, enough) = (&job.votes, state.needed());
     let adopts = state.adopts.is_some();
-    // Enough nodes may still grant this adoption. Those that did no longer know the old ticket, so releasing the
-    // new one would leave none that holds the lock: the member repeats the request instead.
+    // Enough nodes may still grant this adoption. Those that have granted no longer know the old ticket, so releasing
+    // the new one would leave no holder. The member repeats the request instead.
     if adopts && nodes.len() - votes.count(refuses_adoption) >= enough {
         let is_reached = nodes.up() >= enough && votes.trouble().is_none();
         return Break(Err(match is_reached {
@@ -50,7 +50,7 @@ pub(super) fn lost(
     if adopts {
         return Break(Ok(Reply::Gone));
     }
-    // A node that has not answered when the round ends counts as unreachable.
+    // A node that has not answered by the end of the round counts as unreachable.
     let is_over = job.ends <= nodes.now;
     let unanswered = if is_over { 0 } else { votes.unanswered() };
     if votes.answered() + unanswered < enough {
@@ -93,12 +93,12 @@ fn after_collision(
         return Continue(between(Duration::ZERO, took));
     }
     if is_held && state.wake_queue.is_none() {
-        // One more round after joining: a release before that has not woken the ticket.
+        // One more round after joining, because an earlier release has not woken the ticket.
         state.join_wake_queue();
         return Continue(Duration::ZERO);
     }
     if state.collisions > 1 {
-        // Otherwise, the ticket could miss every release between two rounds.
+        // Otherwise the ticket could miss every release between two rounds.
         state.join_wake_queue();
     }
     if !is_held && persists && pause < PERSISTENCE {

@@ -1,6 +1,6 @@
-//! Waiting for a notification: the ticket queues on every node, and the first that notifies it wakes it. A notification
-//! reaches a majority, so at least one node on which the ticket waits. All nodes send it with the same text, and it
-//! counts once; a different or late one goes to that node's next waiter.
+//! Waiting for a notification: the ticket queues on every node, and the first node that notifies it wakes it. A
+//! notification reaches a majority, and thus at least one node on which the ticket waits. All nodes send it with the
+//! same text, and it counts once. A different or late one goes to that node's next waiter.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,9 +48,9 @@ impl Quorum {
         };
         Some(match job.votes.of(node) {
             Vote::Unanswered => return None,
-            // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait on:
-            // it no longer renews its places on the other nodes.
-            Vote::Answered(Ok(reply)) if place(reply).is_some() => Ok(Reply::Gone),
+            // The node didn't accept the claim, so the notification may go to another waiter. The ticket can't wait any
+            // longer, because it no longer renews its places on the other nodes.
+            Vote::Answered(Ok(reply)) if place_in(reply).is_some() => Ok(Reply::Gone),
             Vote::Answered(Ok(reply)) => Ok(reply.clone()),
             Vote::Answered(Err(_)) | Vote::None => {
                 Err(self.nodes.unreachable(self.nodes.majority()))
@@ -60,7 +60,7 @@ impl Quorum {
 
     fn waiting_result(&self, votes: &Votes) -> Option<Result<Reply, StoreError>> {
         let majority = self.nodes.majority();
-        let places = votes.replies().filter_map(place);
+        let places = votes.replies().filter_map(place_in);
         let waiting = places.clone().count();
         if waiting >= majority {
             return Some(Ok(Reply::Queued {
@@ -73,13 +73,13 @@ impl Quorum {
             return None;
         }
         if votes.answered() >= majority {
-            let refusal = votes.replies().find(|reply| place(reply).is_none());
+            let refusal = votes.replies().find(|reply| place_in(reply).is_none());
             return Some(Ok(refusal.cloned().unwrap_or(Reply::Gone)));
         }
         Some(Err(self.nodes.trouble(votes, majority)))
     }
 
-    /// `node` is connected again: a ticket that waits there may have missed its notification.
+    /// `node` is connected again, and a ticket that waits there may have missed its notification.
     pub(super) fn listen_again(&mut self, node: usize) {
         let waits = |state: &TicketState| state.phase == Phase::Listening && state.on[node].open;
         let waiting = self.tickets.iter().filter(|(_, state)| waits(state));
@@ -120,7 +120,7 @@ fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
     (0..votes.len()).find(|node| votes.reply(*node).is_some_and(is_granted))
 }
 
-fn place(reply: &Reply) -> Option<(u64, Duration)> {
+fn place_in(reply: &Reply) -> Option<(u64, Duration)> {
     match reply {
         Reply::Queued {
             position, again, ..

@@ -18,10 +18,10 @@ use super::votes::majority;
 const GRACE: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Its drop calls [`Store::close`], also when the runtime ends.
+/// Dropping it calls [`Store::close`], even at runtime shutdown.
 pub(super) struct Driver {
     store: Arc<QuorumStore>,
-    /// With whether each is connected.
+    /// Each with whether it is connected.
     nodes: Vec<(Box<dyn store::Driver>, bool)>,
 }
 
@@ -110,7 +110,7 @@ impl Driver {
                 break;
             }
             if !idle {
-                // New requests go first: the member may have sent some when it got the events.
+                // New requests go first: the member may have sent some when it received the events.
                 continue;
             }
             match quorum.next() {

@@ -1,4 +1,4 @@
-//! The engine of a quorum: [`QuorumEndpoint`], several engines of one server each.
+//! [`QuorumEndpoint`]: the engine of a quorum, made of several engines of one server each.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub(crate) struct QuorumEndpoint {
     nodes: Vec<Arc<dyn Engine>>,
 }
 
-/// `[user[:password]@]host[:port],…[/database][?parameters]`: the same URL with `redis://` for each of the servers.
+/// `[user[:password]@]host[:port],…[/database][?parameters]`: the same URL with `redis://` for each server.
 fn redlock(rest: &str) -> Parsed {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, after) = rest.split_at(end);
@@ -44,7 +44,7 @@ fn of_several(nodes: Vec<Arc<dyn Engine>>) -> Parsed {
     }
     if nodes.len() < 3 || nodes.len().is_multiple_of(2) || nodes.len() > LARGEST {
         return Err(invalid(
-            "a quorum needs 3, 5, 7 … 15 servers: an even one more only makes it weaker",
+            "a quorum needs 3, 5, 7 … 15 servers: an even number only makes it weaker",
         ));
     }
     let mut servers: Vec<_> = nodes.iter().map(|node| node.servers()).collect();

@@ -1,4 +1,4 @@
-//! [`Inspector`]: reads names from every server of a quorum, and changes nothing. Merges the answers like those of queries.
+//! [`Inspector`]: reads names from every server of a quorum, and changes nothing. Merges the answers as for queries.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::query::described;
 use super::votes::{Votes, majority};
 use super::wake::{name_of, wake_queue};
 
-/// How long a server that could not be reached is left out.
+/// How long an unreachable server is left out.
 const PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) struct Inspector {
@@ -91,7 +91,7 @@ impl Inspector {
         Err(self.trouble.clone().unwrap_or_else(unasked))
     }
 
-    /// Returns the answer of one server; `None` if the server cannot be reached.
+    /// Returns the answer of one server; `None` if it cannot be reached.
     async fn of_one<T>(
         &mut self,
         index: usize,

@@ -1,5 +1,5 @@
 //! The quorum: several independent Redis servers, of which a majority decides, by the rules in `docs/protocol.md`. Each
-//! server has a Redis store of its own; this crate decides which request goes to which, and merges the answers.
+//! server has its own Redis store. This crate decides which requests go to which server, and merges the answers.
 
 mod acquire;
 mod answers;

@@ -1,5 +1,5 @@
-//! [`Quorum`]: one member's tickets, and a [`Job`] for each of its requests, as a state machine without threads, sockets
-//! or clock.
+//! [`Quorum`]: the tickets of one member, and a [`Job`] for each of its requests, as a state machine without threads,
+//! sockets or clock.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, GrantBlock, Instant, Message, Name, NameMap, Node, NodeChange, Op, Reply,
-    Request, Ticket, TicketMap,
+    Answer, Closed, Events, Instant, Message, Name, NameMap, Node, NodeChange, Op, Reply, Request,
+    Ticket, TicketMap,
 };
 
 use super::nodes::Nodes;
@@ -24,9 +24,9 @@ pub(super) struct Job {
     pub(super) request: Request,
     pub(super) kind: Kind,
     pub(super) votes: Votes,
-    /// The answers to a second request: the raise of a round, or the wake queue of a query.
+    /// Answers to a second request: the raise of a round, or the wake queue of a query.
     pub(super) second: Votes,
-    /// What a round writes back; 0: not chosen yet.
+    /// The token that a round writes back, or 0 if not chosen yet.
     pub(super) token: u64,
     pub(super) began: Instant,
     pub(super) ends: Instant,
@@ -44,7 +44,7 @@ pub(super) enum Kind {
         held: bool,
         enough: usize,
     },
-    /// The notified ticket, which was released, leaves the other nodes too.
+    /// The notified ticket was released, so it leaves the other nodes, too.
     Withdraw(Ticket),
     Query,
 }
@@ -57,7 +57,7 @@ impl Job {
         if matches!(request.op, Op::Raise { .. }) {
             self.second.put(node, result.clone());
         }
-        // The answer to a raise is a newer one about the ticket.
+        // The answer to a raise is more recent.
         self.votes.put(node, result);
     }
 
@@ -66,7 +66,7 @@ impl Job {
         nodes.send(node, self.number, &self.request.name, op);
     }
 
-    /// The first call starts the time of grace.
+    /// The first call starts the grace period.
     pub(super) fn is_in_grace(&mut self, now: Instant, grace: Duration) -> bool {
         *self.grace.get_or_insert(now.after(grace)) > now
     }
@@ -75,10 +75,10 @@ impl Job {
 pub(super) struct Quorum {
     pub(super) nodes: Nodes,
     pub(super) tickets: TicketMap<TicketState>,
-    /// A request to a node carries the number of the job that waits for the answer.
+    /// A request to a node has the number of the job that waits for its answer.
     pub(super) jobs: HashMap<u64, Job>,
     pub(super) timers: BTreeSet<(Instant, u64)>,
-    /// By wake queue: when this member last released, and when a node said that it had woken a waiter.
+    /// For each wake queue: when this member last released, and when a node reported that it had woken a waiter.
     pub(super) releases: NameMap<(Instant, Option<Instant>)>,
     pub(super) took: Duration,
     pub(super) last_job: u64,
@@ -86,7 +86,7 @@ pub(super) struct Quorum {
     was_reached: bool,
     /// What was last reported to the member.
     connected: bool,
-    closing: Option<GrantBlock>,
+    closed: Option<Closed>,
     sweep_at: usize,
 }
 
@@ -104,7 +104,7 @@ impl Quorum {
             last_job: 0,
             events,
             connected,
-            closing: None,
+            closed: None,
             sweep_at: SWEEP,
         };
         quorum.report(match connected {
@@ -131,7 +131,7 @@ impl Quorum {
             Input::Told(node, name, message) => self.told(node, &name, message),
             Input::Changed(node, change) => match change {
                 NodeChange::Connected { .. } => self.up(node),
-                NodeChange::Closed(closing) => self.nodes.all[node].closing = closing,
+                NodeChange::Closed(closed) => self.nodes.all[node].closed = closed,
                 NodeChange::Disconnected(error) | NodeChange::StillDisconnected(error) => {
                     self.down(node, error);
                 }
@@ -141,10 +141,10 @@ impl Quorum {
         while let Some((node, answer)) = self.nodes.refused.pop() {
             self.answered(node, answer);
         }
-        let closing = self.nodes.closing();
-        if closing != self.closing {
-            self.closing = closing;
-            self.report(NodeChange::Closed(closing));
+        let closed = self.nodes.closed();
+        if closed != self.closed {
+            self.closed = closed;
+            self.report(NodeChange::Closed(closed));
         }
     }
 
@@ -219,7 +219,7 @@ impl Quorum {
         }
     }
 
-    /// Drops tickets that the member will not release.
+    /// Drops tickets that the member will never release.
     fn sweep(&mut self) {
         if self.tickets.len() >= self.sweep_at {
             let now = self.nodes.now;

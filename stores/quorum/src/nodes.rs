@@ -1,28 +1,28 @@
-//! [`Nodes`]: the servers of the quorum: which are reachable, the requests to each, and the pending releases of each.
+//! [`Nodes`]: the servers of the quorum: whether they can be reached, the requests to each, and pending releases.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, GrantBlock, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store,
-    StoreErrorKind, TicketMap, not_yet, tell,
+    Answer, Closed, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store, StoreErrorKind,
+    TicketMap, not_yet, tell,
 };
 
 use super::votes::{Votes, majority};
 
-/// The number of no job.
+/// A number that no job has.
 pub(super) const NOBODY: u64 = 0;
 
 pub(super) const MOST_PENDING: usize = 10_000;
-/// The delay before refused releases are sent again, and how many at a time.
+/// The delay before refused releases are sent again, and how many are sent together.
 const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
 
 #[derive(Debug)]
 pub(super) struct PendingRelease {
     name: Name,
     park_until: Instant,
-    /// A copy of an acquire, or of this release, may arrive at any time.
+    /// A copy of an acquire, or of this release, may still arrive at any time.
     tomb: bool,
     used: u64,
     until: Instant,
@@ -32,9 +32,9 @@ pub(super) struct PendingRelease {
 pub(super) struct Node {
     store: Arc<dyn Store>,
     pub(super) down: Option<StoreError>,
-    pub(super) closing: Option<GrantBlock>,
+    pub(super) closed: Option<Closed>,
     pub(super) pending: TicketMap<PendingRelease>,
-    /// Since the node was last reachable, because too many were pending.
+    /// How many pending releases were dropped since the node was last reachable, because there were too many.
     pub(super) dropped: u64,
     retry: Option<Instant>,
     touched: bool,
@@ -51,7 +51,7 @@ impl Nodes {
         let node = |(store, connected): (_, bool)| Node {
             store,
             down: (!connected).then(not_yet),
-            closing: None,
+            closed: None,
             pending: TicketMap::default(),
             dropped: 0,
             retry: None,
@@ -95,14 +95,14 @@ impl Nodes {
         self.up() >= self.majority()
     }
 
-    /// After this, a majority of the nodes grants; `None` if one grants now, or cannot be reached.
-    pub(super) fn closing(&self) -> Option<GrantBlock> {
-        let closing = self.reachable().filter_map(|node| self.all[node].closing);
-        let mut closing: Vec<_> = closing.filter(|it| self.now < it.until).collect();
-        closing.sort_by_key(|closing| closing.until);
-        let open = self.up() - closing.len();
+    /// Why and until when no majority of the nodes grants. `None` if a majority grants now, or cannot be reached.
+    pub(super) fn closed(&self) -> Option<Closed> {
+        let closed = self.reachable().filter_map(|node| self.all[node].closed);
+        let mut closed: Vec<_> = closed.filter(|it| self.now < it.until).collect();
+        closed.sort_by_key(|closed| closed.until);
+        let open = self.up() - closed.len();
         let missing = self.majority().checked_sub(open + 1)?;
-        closing.get(missing).copied()
+        closed.get(missing).copied()
     }
 
     pub(super) fn note_up(&mut self, node: usize) {
@@ -119,7 +119,7 @@ impl Nodes {
         if !self.are_connected() {
             return self.disconnected();
         }
-        // Not a disconnection: the member would wait for a reconnect, although a majority is still connected.
+        // Not a disconnection, after which the member would wait for a reconnect although a majority is connected.
         StoreError::new(StoreErrorKind::Busy, self.cause(enough))
     }
 
@@ -163,7 +163,7 @@ impl Nodes {
         }
     }
 
-    /// `refused`: the node has answered, but keeps the ticket.
+    /// With `refused`, the node has answered but keeps the ticket.
     pub(super) fn add_pending(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
         let now = self.now;
         let &Op::Release {

@@ -1,5 +1,6 @@
-//! Operations that concern no ticket's lease, like inspect or a forced release. Their answers are merged once a majority of
-//! the connected nodes has answered: the majority counts, and a silent node agrees with every answer.
+//! Operations that concern no ticket's lease, such as inspect or a forced release. Their answers are merged once a
+//! majority of the connected nodes has answered. The majority's answer counts, and a silent node agrees with every
+//! answer.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +27,7 @@ impl Quorum {
             let error = StoreError::new(StoreErrorKind::Unsupported, what);
             return self.answer(request, Err(error));
         }
-        // The waiters of the name are there. None of them keeps another one waiting.
+        // The name's waiters are in the wake queue. None of them blocks another.
         let asks_beside = matches!(request.op, Op::Inspect { above: 0 } | Op::Delete);
         let queue = wake_queue(&request.name);
         let mut job = self.new_job(request, Kind::Query);
@@ -64,7 +65,7 @@ impl Quorum {
             return Some(Ok(merge(&job.request.op, &job.votes, &job.second)));
         }
         let error = self.nodes.unreachable(majority);
-        // Not `Busy`: the member would send the operation again, and some nodes may have executed it.
+        // Not `Busy`, after which the member would resend the operation, although some nodes may have executed it.
         let error = match job.request.op {
             Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)
@@ -75,7 +76,7 @@ impl Quorum {
     }
 }
 
-/// `beside`: the answers about the wake queue, where the waiters of the name are.
+/// `beside` has the answers about the wake queue, where the name's waiters are.
 fn merge(op: &Op, votes: &Votes, beside: &Votes) -> Reply {
     let Some(first) = votes.replies().next() else {
         return Reply::Gone;
@@ -162,7 +163,7 @@ fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<T
     tickets
 }
 
-/// The most frequent token is the quorum's; `since` is that of the first node that received the ticket.
+/// The most frequent token is the quorum's. `since` is that of the first node that received the ticket.
 fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
     let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
     let left = known.iter().map(|ticket| ticket.left).max();

@@ -1,4 +1,4 @@
-//! A release goes to every node that may hold the ticket. An unreachable node gets the release when it reconnects.
+//! A release goes to every node that may hold the ticket; to an unreachable one, when it reconnects.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState};
 use super::votes::Votes;
 
-/// How long the other nodes have to report a notification that was used.
+/// How long other nodes have to report a notification that was used.
 const LATER: Duration = Duration::from_millis(250);
 
 impl Quorum {

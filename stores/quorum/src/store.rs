@@ -1,4 +1,4 @@
-//! [`QuorumStore`]: queues requests from any thread and events of the nodes until the background thread handles them.
+//! [`QuorumStore`]: queues requests from any thread, and events of the nodes, for the background thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ impl Store for QuorumStore {
         if known.len() < majority(self.nodes.len()) {
             return Guarantees::unknown();
         }
-        // Any node may complete a second majority.
+        // Any node may complete another majority.
         let mut guarantees = Guarantees::weakest(known);
         guarantees.fifo = false;
         guarantees

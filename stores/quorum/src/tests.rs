@@ -1,4 +1,4 @@
-//! One member with stub nodes, whose answers the test controls: sequences that need exact timing.
+//! One member with stub nodes, whose answers the test controls, for sequences that need exact timing.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::State;
 use auto_mutex_core::store::{
-    Answer, Cause, Events, GrantBlock, Instant, Lease, MemberId, Message, Mode, Name, NameRecord,
-    Node, NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
+    Answer, Cause, Closed, Events, Instant, Lease, MemberId, Message, Mode, Name, NameRecord, Node,
+    NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
 };
 
 use super::machine::Quorum;
@@ -40,7 +40,7 @@ pub(super) enum Event {
     Told(Message),
     /// Whether a majority was reachable before.
     Connected(bool),
-    Closed(Option<GrantBlock>),
+    Closed(Option<Closed>),
     Disconnected,
 }
 
@@ -70,7 +70,7 @@ impl Events for Recorder {
     fn node_changed(&self, _: Node, change: NodeChange) {
         self.push(match change {
             NodeChange::Connected { again } => Event::Connected(again),
-            NodeChange::Closed(closing) => Event::Closed(closing),
+            NodeChange::Closed(closed) => Event::Closed(closed),
             _ => Event::Disconnected,
         });
     }
@@ -191,7 +191,7 @@ impl Rig {
 
     fn pass(&mut self, time: Duration) {
         self.quorum.nodes.now = self.quorum.nodes.now.after(time);
-        // The message has no effect, because its ticket is unknown. But `take` runs the timers that are due.
+        // The unknown ticket makes the message harmless, but `take` runs the timers that are due.
         self.take(Input::Told(
             0,
             Name::from_escaped("m"),
@@ -301,7 +301,7 @@ fn an_adoption_goes_on_after_an_outage() {
     let mut rig = Rig::new(3);
     let (old, new) = (Ticket::random(), Ticket::random());
     assert!(is_granted(&rig.ask(acquire(old, 1, 1))));
-    // Node 0 adopts the lock. Node 1 adopts it too, but its answer is lost. Node 2 is unreachable.
+    // Node 0 adopts the lock. Node 1 does too, but its answer is lost. Node 2 is unreachable.
     rig.down(2);
     rig.ways[1] = Way::LosesAnswers;
     let lost = rig.ask(adopt(old, new, 1));
@@ -450,7 +450,7 @@ fn what_was_handed_over_is_forgotten() {
     let mut rig = Rig::new(3);
     for _ in 0..2000 {
         assert!(is_granted(&rig.ask(acquire(Ticket::random(), 1, 1))));
-        // No request releases the ticket: its lease ends.
+        // Nothing releases the ticket, whose lease simply ends.
         rig.pass(LEASE * 3);
     }
     assert!(
@@ -464,26 +464,26 @@ fn what_was_handed_over_is_forgotten() {
 fn nodes_that_are_down_are_not_open() {
     let mut rig = Rig::new(5);
     let until = rig.quorum.nodes.now.after(Duration::from_secs(9));
-    let closing = GrantBlock {
+    let closed = Closed {
         until,
         cause: Cause::Restart,
     };
-    let closed = |rig: &Rig| {
+    let reported = |rig: &Rig| {
         let told = rig.told.iter().rev();
         told.filter_map(|output| match output {
-            Event::Closed(closing) => Some(*closing),
+            Event::Closed(closed) => Some(*closed),
             _ => None,
         })
         .next()
         .flatten()
     };
-    rig.take(Input::Changed(0, NodeChange::Closed(Some(closing))));
-    assert_eq!(closed(&rig), None);
+    rig.take(Input::Changed(0, NodeChange::Closed(Some(closed))));
+    assert_eq!(reported(&rig), None);
     rig.down(1);
     rig.down(2);
-    assert_eq!(closed(&rig), Some(closing));
+    assert_eq!(reported(&rig), Some(closed));
     rig.up(2);
-    assert_eq!(closed(&rig), None);
+    assert_eq!(reported(&rig), None);
 }
 
 #[test]
@@ -510,7 +510,7 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     ));
     let side = "m:%wake";
     assert!(rig.names[2].contains_key(side), "{:?}", rig.names[2].keys());
-    // The node is connected again, without its data.
+    // The node is connected again, but without its data.
     rig.down(2);
     rig.names[2].clear();
     rig.up(2);
@@ -518,8 +518,8 @@ fn a_place_is_looked_after_when_its_node_is_back() {
     assert!(rig.names[2].contains_key(side));
 }
 
-/// After the notification, the ticket no longer renews its places on the other nodes. If it waited on at one node only, it
-/// could miss the next notification.
+/// After the notification, the ticket no longer renews its places on the other nodes. If it kept waiting on a single
+/// node, it could miss the next notification.
 #[test]
 fn a_notification_that_may_not_be_claimed_wakes_for_no_reason() {
     let mut rig = Rig::new(3);
@@ -558,7 +558,7 @@ fn a_notification_that_several_nodes_send_wakes_one_waiter() {
     }
 }
 
-/// If two waiting tickets kept the grants of their lost rounds, neither ticket could get a majority.
+/// If two waiting tickets kept the grants of their lost rounds, neither could get a majority.
 #[test]
 fn a_lost_round_gives_back_what_it_got() {
     let mut rig = Rig::new(3);
@@ -610,8 +610,8 @@ fn what_is_missing_is_said_as_it_is() {
     );
 }
 
-/// Tickets of one owner share a hold and its token. So the second ticket must not choose a new token while the answer of
-/// node 0 may confirm the token of the first ticket.
+/// Tickets with one owner share a hold and its token, so the second ticket must not choose a new token while node 0's
+/// answer may confirm that of the first.
 #[test]
 fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     let mut rig = Rig::new(3);
@@ -628,7 +628,7 @@ fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
     };
     rig.ways[2] = Way::Freezes;
     let first = token(rig.ask(of_owner(Ticket::random())));
-    // Node 2 grants later, with a token that differs from the token of the other nodes.
+    // Node 2 grants later, with another token than the other nodes.
     rig.pass(Duration::from_millis(30));
     for (node, request) in std::mem::take(&mut rig.kept) {
         rig.execute(node, &request);

@@ -1,4 +1,4 @@
-//! [`TicketState`]: the state of one ticket of this member, as a whole and on each node.
+//! [`TicketState`]: the state of one ticket of this member, in total and on each node.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ pub(super) struct TicketState {
     pub(super) later: VecDeque<Request>,
     pub(super) asked: Instant,
     pub(super) rounds: u32,
-    /// `None` while the ticket does not wait for a release there.
+    /// `None` while the ticket is not waiting for a release there.
     pub(super) wake_queue: Option<Name>,
     pub(super) woken: bool,
-    /// Rounds in a row that nobody seems to have won.
+    /// Consecutive rounds that nobody seems to have won.
     pub(super) collisions: u32,
-    /// How often the `expire` was restarted: the maximum over the nodes.
+    /// How often `expire` was restarted: the maximum of the nodes.
     pub(super) refreshed: u32,
 }
 
@@ -45,21 +45,21 @@ pub(super) enum Phase {
     Wanting,
     Held(u64),
     Listening,
-    /// By this node, with a signal of this text.
+    /// Notified by this node, with a signal of this text.
     Notified(usize, Arc<str>),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct OnNode {
-    /// An acquire was sent, and since then no release; nor has the node refused the ticket.
+    /// Whether an acquire was sent, and since then neither a release nor a refusal by the node.
     pub(super) open: bool,
-    /// An acquire was sent on a connection that broke: a copy may arrive at any time.
+    /// Whether an acquire was sent on a connection that broke, so that a copy may arrive at any time.
     pub(super) late: bool,
     pub(super) unanswered: u32,
-    /// A tombstone refuses the ticket from now on.
+    /// Whether a tombstone refuses the ticket from now on.
     pub(super) tombed: bool,
     pub(super) acquired: u64,
-    /// When its place in the wake queue of the node was last renewed.
+    /// When its place in the node's wake queue was last renewed.
     pub(super) queued: Option<Instant>,
     pub(super) wake: Option<u64>,
     pub(super) lost: bool,
@@ -67,12 +67,12 @@ pub(super) struct OnNode {
 }
 
 impl OnNode {
-    /// Now, or when a late copy arrives.
+    /// Whether it may hold now, or when a late copy arrives.
     pub(super) fn may_hold(&self) -> bool {
         self.open || self.late
     }
 
-    /// Whether the release must leave a tombstone, because an acquire may reach the node later.
+    /// Returns whether the release must leave a tombstone, because an acquire may reach the node later.
     pub(super) fn release(&mut self, is_up: bool) -> bool {
         let tomb = self.late || !is_up && self.unanswered > 0;
         (self.open, self.late, self.lost) = (false, false, false);
@@ -123,7 +123,7 @@ impl TicketState {
         self.on.iter().filter(|on| on.open).count()
     }
 
-    /// Its lock was adopted elsewhere, or the ticket is forgotten: all leases have ended.
+    /// Whether its lock was adopted elsewhere, or the ticket was forgotten, because all leases have ended.
     pub(super) fn is_forsaken(&self, now: Instant) -> bool {
         let longest = self.lease.hold.max(self.lease.place) + SILENT;
         let is_idle = self.job.is_none() && self.later.is_empty();
@@ -131,7 +131,7 @@ impl TicketState {
         is_idle && asks && self.asked.until(now) > longest
     }
 
-    /// The member should continue with a new ticket.
+    /// Whether the member should continue with a new ticket.
     pub(super) fn is_worn(&self) -> bool {
         self.on.iter().any(|on| on.tombed)
     }
@@ -143,8 +143,8 @@ impl TicketState {
         nodes.send(node, job, &self.name, self.acquire());
     }
 
-    /// A node that has lost the ticket is asked to take it again, but doesn't count in this job: it may have granted to another
-    /// ticket, or notified one, meanwhile.
+    /// A node that has lost the ticket is asked to take it again, but doesn't count in this job: in the meantime it may
+    /// have granted to, or notified, another ticket.
     pub(super) fn touch_on(&mut self, nodes: &mut Nodes, node: usize, job: &mut Job) {
         if self.on[node].open {
             let (lease, units) = (self.lease, kept_units(&job.request));

@@ -1,4 +1,4 @@
-//! [`Votes`]: each node's answer to one request, and how many nodes are enough.
+//! [`Votes`]: each node's answer to a request, and how many nodes are enough.
 
 use auto_mutex_core::store::{Reply, Share, StoreErrorKind};
 use auto_mutex_core::{LockKind, StoreError};
@@ -8,8 +8,8 @@ pub(super) fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
-/// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have:
-/// `q * (capacity + 1) > capacity * nodes`. Each reader must have a node in common with each writer.
+/// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have: `q *
+/// (capacity + 1) > capacity * nodes`. Every reader must share a node with every writer.
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
     if share.kind != LockKind::Semaphore {
@@ -83,7 +83,7 @@ impl Votes {
         })
     }
 
-    /// The best cause to report: neither a lost connection nor a busy server.
+    /// The best cause to report: preferably neither a lost connection nor a busy server.
     pub(super) fn trouble(&self) -> Option<&StoreError> {
         let is_cause =
             |error: &&StoreError| !error.is_disconnected() && error.kind() != StoreErrorKind::Busy;
@@ -111,7 +111,7 @@ pub(super) fn is_granted(reply: &Reply) -> bool {
 mod tests {
     use super::*;
 
-    /// The maximum number of holders of one unit, if each holds a unit on `each` nodes and a node has `capacity` units.
+    /// The most holders of one unit, if each holds one on `each` nodes, and a node has `capacity` units.
     fn holders(nodes: usize, capacity: usize, each: usize) -> usize {
         nodes * capacity / each
     }

@@ -1,5 +1,5 @@
-//! Waiting for a release. On each node, a ticket waits for a signal in the wake queue of its name. Each release wakes the
-//! first ticket in that queue. If a woken waiter dies and does not claim its signal, the signal goes to the next waiter.
+//! Waiting for a release. On each node, a ticket waits for a signal in the wake queue of its name. Each release wakes
+//! the first ticket in that queue. If a woken waiter dies without claiming its signal, the next waiter gets it.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ pub(super) fn wake_queue(name: &Name) -> Name {
     name.beside(SUFFIX)
 }
 
-/// The name of which this one is the wake queue. Names of users never end in this way.
+/// The name to which this wake queue belongs. Names of users never end like this.
 pub(super) fn name_of(queue: &Name) -> Option<&str> {
     queue.before(SUFFIX)
 }
 
 impl TicketState {
-    /// Uses up a signal that the ticket got there before.
+    /// Uses up a signal that the ticket already got there.
     pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
         let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
         let place = self.lease.place.max(PLACE);
@@ -34,7 +34,7 @@ impl TicketState {
             on.queued = None;
             nodes.send(node, NOBODY, &queue, release_op(ticket, false, used));
         }
-        // Until the next round, a third of the lifetime may pass.
+        // Up to a third of the lifetime may pass until the next round.
         let fresh = |since: Instant| since.until(nodes.now) < place / 3;
         if on.queued.is_some_and(fresh) {
             return;
@@ -81,7 +81,7 @@ impl Quorum {
         }
     }
 
-    /// The node has reconnected, and may have been restarted.
+    /// The node has reconnected, perhaps after a restart.
     pub(super) fn look_after_places(&mut self, node: usize) {
         for state in self.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {

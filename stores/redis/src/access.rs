@@ -1,4 +1,4 @@
-//! [`Login`]: who logs in to a server.
+//! [`Login`]: the credentials for a server.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use auto_mutex_core::store::{Address, Granted, Secret, Source};
 pub(crate) struct Login {
     pub(crate) user: Option<Secret>,
     pub(crate) password: Option<Secret>,
-    /// The provider, which is called for each connection. With a provider, `user` and `password` are `None`.
+    /// Called for each connection. With a provider, `user` and `password` are `None`.
     pub(crate) source: Option<Source>,
 }
 
@@ -32,7 +32,7 @@ impl Login {
         Ok(())
     }
 
-    /// A provider gets `limit` to return them. Cancel safe.
+    /// A provider gets `limit` to answer. Cancel safe.
     pub(crate) async fn granted(
         &self,
         address: &Address,

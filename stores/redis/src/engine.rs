@@ -1,4 +1,4 @@
-//! The engine of one server, of a service that sentinels monitor, and of a Redis Cluster: [`RedisEndpoint`].
+//! [`RedisEndpoint`]: the engine of a single server, a service behind sentinels, or a Redis Cluster.
 
 use std::sync::Arc;
 
@@ -30,11 +30,11 @@ inventory::submit! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RedisEndpoint {
     pub(crate) layout: Layout,
-    /// The one server, the sentinels, or some nodes of the cluster, which name the others.
+    /// The server; or the sentinels; or some nodes of the cluster, which report the others.
     pub(crate) servers: Vec<Address>,
     pub(crate) login: Login,
     pub(crate) db: u32,
-    /// What the sentinels monitor, and the login on them; empty without sentinels.
+    /// The service's name on the sentinels, and the login there; empty without sentinels.
     pub(crate) service: String,
     pub(crate) sentinel_login: Login,
     /// For the servers and the sentinels.
@@ -114,7 +114,7 @@ impl Engine for RedisEndpoint {
         Ok(Arc::new(asking))
     }
 
-    /// Fails if the options need a feature that this program was built without.
+    /// Fails if an option needs a feature that is not compiled in.
     fn check(&self, options: &StoreOptions) -> Checked {
         match options.replicas.is_some() && !cfg!(feature = "replicas") {
             true => Err((

@@ -1,4 +1,4 @@
-//! Errors of the server and of the socket, classified by how to handle them.
+//! Errors of servers and sockets, classified by how to handle them.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // The server cannot be used at present: the client closes the connection, and checks the server on a new one.
+    // The server cannot be used for now: the client closes the connection, and checks the server on a new one.
     ReadOnly = "READONLY" Disconnected,
     MasterDown = "MASTERDOWN" Disconnected,
     Loading = "LOADING" Disconnected,
@@ -83,7 +83,7 @@ pub(super) fn of_socket(error: &std::io::Error) -> StoreError {
     StoreError::disconnected(error.to_string())
 }
 
-/// Newer servers name the user who lacks a permission, and all repeat the arguments of an unknown command.
+/// Removes what newer servers repeat: the user without a permission, and the arguments of an unknown command.
 fn anonymous(details: &str) -> Cow<'_, str> {
     if let Some((unknown, _)) = details.split_once(", with args beginning with") {
         return unknown.into();
@@ -97,7 +97,7 @@ fn anonymous(details: &str) -> Cow<'_, str> {
 
 const CAUGHT: &str = "@user_script:";
 
-/// Before Redis 7, an error within a script has the code ERR or [`CAUGHT`], and maybe its own code in the text.
+/// Before Redis 7, an error within a script has the code ERR or [`CAUGHT`], and perhaps its own code in the text.
 fn meaning<'a>(code: &'a str, details: &'a str) -> &'a str {
     let (code, caught) = match code {
         CAUGHT => ("ERR", true),

@@ -1,4 +1,4 @@
-//! [`Inspector`]: reads names and their state from one server, and changes nothing there.
+//! [`Inspector`]: reads names and their state from one server, and changes nothing.
 
 use std::time::{Duration, SystemTime};
 
@@ -34,14 +34,14 @@ impl Inspector {
         }
     }
 
-    /// Runs `ask` once more on a new connection if it fails on one that was open before, which may have ended. Queries
-    /// change nothing, so that's harmless.
+    /// If `ask` fails on an old connection, which may have ended, runs it again on a new one. That is harmless, because
+    /// queries change nothing.
     async fn with<T>(
         &mut self,
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let connector = &self.connector;
-        let failed = |error: ConnectError| error.at(&connector.place());
+        let failed = |error: ConnectError| error.at(&connector.address_text());
         loop {
             let opened = self.opened.take();
             let was_open = opened.is_some();
@@ -86,7 +86,7 @@ impl Reader for Inspector {
                 }
                 None => question.arg(ALL_KEYS),
             };
-            let mut page = page(connection.ask(&question).await?, &connector.place())?;
+            let mut page = page(connection.ask(&question).await?, &connector.address_text())?;
             let mut questions = redis::pipe();
             for found in &page.keys {
                 if pattern.is_none() {
@@ -110,7 +110,7 @@ impl Reader for Inspector {
                         Err(error) if Code::of_error(&error) == Code::NoPerm => {
                             return Err(refused(error));
                         }
-                        // Foreign data, or a slot that has moved: the state will show.
+                        // The error is foreign data or a moved slot, which reading the state will show.
                         Err(_) => false,
                     };
                 }
@@ -141,7 +141,7 @@ impl Reader for Inspector {
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let described = self.with(describe).await;
-            vec![described.map_err(|error| (self.connector.place(), error))]
+            vec![described.map_err(|error| (self.connector.address_text(), error))]
         })
     }
 }
@@ -158,9 +158,9 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let address = opened.server.address.to_string();
     let guard = connector.guard.reading();
     let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
-    let closing = term.closing.filter(|_| guard.is_noted());
+    let closed = term.closed.filter(|_| guard.is_noted());
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
-    server.closed_for = closing.and_then(|closing| closing.left(Instant::now()));
+    server.closed_for = closed.and_then(|closed| closed.left(Instant::now()));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;
@@ -171,12 +171,12 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     Ok(server)
 }
 
-/// Returns the name, if `key` is the first key of a name. The other keys of a name do not end with the brace.
+/// Returns the name if `key` is the first key of a name. A name's other keys do not end with the brace.
 fn name_of(key: &str) -> Option<Name> {
     Name::parse(key.strip_prefix(KEY)?.strip_suffix('}')?)
 }
 
-/// All keys of the library are text, so other keys are skipped.
+/// Skips keys that are not text, because keys of the library always are.
 fn page(reply: Value<'_>, server: &str) -> Result<Page, ConnectError> {
     let reply = accept(reply)?;
     let Some([cursor, Value::List(keys)]) = reply.as_list() else {
@@ -191,7 +191,7 @@ fn page(reply: Value<'_>, server: &str) -> Result<Page, ConnectError> {
     })
 }
 
-/// Fails as a whole if the server has lost the scripts: a new connection loads them again.
+/// Fails as a whole if the server has lost the scripts. A new connection loads them again.
 fn state(reply: &Value<'_>) -> Result<Result<NameRecord, StoreError>, ConnectError> {
     match reply::parse(reply, &Op::Inspect { above: 0 }) {
         Ok(Reply::Info(record)) => Ok(Ok(record)),
@@ -207,7 +207,7 @@ fn micros(value: &Value<'_>) -> Option<u64> {
     Some(part(0)?.saturating_mul(1_000_000).saturating_add(part(1)?))
 }
 
-/// Reads a line like `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`.
+/// Parses a line like `slave0:ip=10.0.0.2,port=6379,state=online,offset=1,lag=0`.
 fn replica(facts: &Facts, number: usize) -> Option<Replica> {
     let line = facts.field(&format!("slave{number}"))?;
     let field = |name: &str| {

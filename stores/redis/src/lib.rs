@@ -1,10 +1,10 @@
-//! The Redis store: the rules of `docs/protocol.md` as Lua scripts, behind one connection per member.
+//! The Redis store: the rules of `docs/protocol.md` as Lua scripts, through one connection per member.
 //!
-//! `route/` finds the server, `login/` greets it, `connect/` makes a connection ready, and `link/` serves it and replaces a
-//! lost one. `script/` has the rules, with the requests and replies on the wire. Requests of any thread come
-//! through `pipeline/`. Nothing here knows the kinds of locks, nor the queues of waiters in this process.
+//! `route/` finds the server, `login/` greets it, `connect/` makes a connection ready, and `link/` serves it and
+//! replaces a lost one. `script/` has the rules, and the encoding of requests and replies. Requests from any thread
+//! come through `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
-// Without clusters and replicas, nobody calls what they need of the other folders.
+// Without clusters and replicas, parts of the other folders are unused.
 #![cfg_attr(
     not(all(feature = "cluster", feature = "replicas")),
     allow(dead_code, unused_imports)

@@ -1,4 +1,4 @@
-//! [`Redis1Credentials`]: providers written for the redis crate, version 1.
+//! [`Redis1Credentials`]: credential providers made for the redis crate, version 1.
 
 use std::error::Error;
 use std::fmt;
@@ -10,8 +10,8 @@ use redis::{BasicAuth, RedisResult, StreamingCredentialsProvider};
 
 use auto_mutex_core::{Credentials, CredentialsProvider, ServerAddress};
 
-/// Makes a [`CredentialsProvider`] of a `StreamingCredentialsProvider` of the redis crate (version 1), such as its
-/// `EntraIdCredentialsProvider`. Needs the feature `redis-1`.
+/// Turns a `StreamingCredentialsProvider` of the redis crate (version 1), such as its `EntraIdCredentialsProvider`,
+/// into a [`CredentialsProvider`]. Needs the feature `redis-1`.
 ///
 /// When the stream yields new credentials, the client sends them on each open connection. An empty user name means the
 /// default user.
@@ -29,7 +29,7 @@ use auto_mutex_core::{Credentials, CredentialsProvider, ServerAddress};
 pub struct Redis1Credentials(Box<dyn StreamingCredentialsProvider>);
 
 impl Redis1Credentials {
-    /// Takes the credentials from `provider`. Start the provider first, if it must be started.
+    /// Takes the credentials from `provider`. If it needs to be started, start it first.
     pub fn new(provider: impl StreamingCredentialsProvider + 'static) -> Self {
         Self(Box::new(provider))
     }
@@ -66,7 +66,7 @@ impl CredentialsProvider for Redis1Credentials {
         let mut updates = self.0.subscribe();
         let mut seen = 0;
         while let Some(update) = next(&mut updates).await {
-            // The stream begins with the current credentials, so only the second ones are new.
+            // The stream begins with the current credentials, so only those after the first are new.
             seen += u32::from(update.is_ok());
             if seen > 1 {
                 return;
@@ -88,8 +88,8 @@ mod tests {
 
     use super::*;
 
-    /// A provider whose stream yields the current credentials at once, and later each change. The provider of the redis
-    /// crate for Entra ID does the same.
+    /// A provider whose stream yields the current credentials, and later each change, as the redis crate's provider for
+    /// Entra ID does.
     struct Fake(watch::Sender<Option<BasicAuth>>);
 
     struct Told {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::script::Scripts;
 
-/// Commands for every connection to a server. HELLO needs no right, and neither do AUTH and SETNAME within HELLO.
+/// Commands for every connection to a server. HELLO needs no right, nor do AUTH and SETNAME within HELLO.
 pub(crate) const CONNECTION: &[&str] = &[
     "del",
     "evalsha",
@@ -17,10 +17,10 @@ pub(crate) const CONNECTION: &[&str] = &[
 pub(crate) const DATABASE: &[&str] = &["select"];
 pub(crate) const REPLICAS: &[&str] = &["wait"];
 pub(crate) const CLUSTER: &[&str] = &["asking", "cluster|info", "cluster|myid", "cluster|slots"];
-/// Commands for nodes of version 7 and above. Without these rights, messages go to all nodes.
+/// Commands for nodes of version 7 and above. Without them, messages go to all nodes.
 pub(crate) const SHARD_CHANNELS: &[&str] = &["spublish", "ssubscribe"];
 pub(crate) const OPERATOR: &[&str] = &["getrange", "pttl", "scan"];
-/// Commands that write a key, or send or receive messages: looking needs none of them.
+/// Commands that write a key, or send or receive messages. Reading needs none of them.
 pub(crate) const WRITING: &[&str] = &[
     "del",
     "hdel",
@@ -39,10 +39,10 @@ pub(crate) const WRITING: &[&str] = &[
 pub(crate) const SENTINEL: &[&str] = &["sentinel|master", "sentinel|sentinels", "subscribe"];
 pub(crate) const SWITCHED: &str = "+switch-master";
 
-/// Optional commands. `config|get` reports more about the server: a user without this right can connect, with a warning.
+/// Optional commands. Without `config|get`, which reports more about the server, a user can connect, with a warning.
 pub(crate) const OPTIONAL: &[&str] = &["config|get"];
 
-/// For servers since version 7.2: older ones refuse an ACL rule with this command.
+/// For servers since version 7.2. Older ones refuse ACL rules with this command.
 pub(crate) const INTRODUCTION: &[&str] = &["client|setinfo"];
 
 pub(crate) fn of_scripts() -> BTreeSet<String> {

@@ -1,4 +1,4 @@
-//! [`ShardChannels`]: the names with a shard channel, whose messages stay at the node (`scripts/cluster.lua`).
+//! [`ShardChannels`]: the names with a shard channel, whose messages stay on their node (`scripts/cluster.lua`).
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,22 +10,23 @@ const MOST: usize = 4096;
 
 #[derive(Default)]
 pub(super) struct ShardChannels {
-    /// `true` while a node of a cluster is connected, unless it has refused a subscription.
+    /// Whether a node of a cluster is connected and has not refused a subscription.
     usable: bool,
     subscribed: HashSet<String>,
-    /// For which the store has queued one request; `true`: since the last [`sweep`](Self::sweep).
+    /// Names for which the store has queued one request; `true` if that was since the last [`sweep`](Self::sweep).
     once: HashMap<String, bool>,
 }
 
 impl ShardChannels {
-    /// Returns the channels to subscribe to at once: the server may still count the old connection as a subscriber.
+    /// Returns the channels to subscribe to first, because the server may still count the old connection as a
+    /// subscriber.
     pub(super) fn reconnect(&mut self) -> Vec<String> {
         self.usable = true;
         self.once.clear();
         self.subscribed.iter().cloned().collect()
     }
 
-    /// The second call for a name returns the channel: a subscription for a single request isn't worth its cost.
+    /// Returns the channel at the second call for a name: a subscription for a single request isn't worth its cost.
     pub(super) fn queued(&mut self, name: &Name, member: MemberId) -> Option<String> {
         if !self.usable {
             return None;
@@ -56,7 +57,7 @@ impl ShardChannels {
         self.once.clear();
     }
 
-    /// Subscriptions stay: the reply to SUNSUBSCRIBE can't be told from the push that reports a moved slot.
+    /// Keeps subscriptions, because the reply to SUNSUBSCRIBE looks like the push that reports a moved slot.
     pub(super) fn sweep(&mut self) {
         self.once.retain(|_, recent| std::mem::take(recent));
     }
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(channels.queued(&name(1), member), None);
         assert_eq!(channels.queued(&name(1), member), Some(channel.clone()));
         assert_eq!(channels.queued(&name(1), member), None);
-        // The slot has moved, and may come back.
+        // The slot has moved away, and may come back.
         channels.lost(&channel);
         assert_eq!(channels.queued(&name(1), member), None);
         assert_eq!(channels.queued(&name(1), member), Some(channel.clone()));

@@ -21,11 +21,7 @@ pub(super) struct Snapshot<K> {
 }
 
 /// Executes an operation by the rules.
-pub(super) fn apply(
-    state: &mut State,
-    listening: &HashSet<MemberId>,
-    request: &Request<'_>,
-) -> Outcome {
+pub fn apply(state: &mut State, listening: &HashSet<MemberId>, request: &Request<'_>) -> Outcome {
     let Request {
         now,
         opens,

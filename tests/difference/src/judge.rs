@@ -1,8 +1,8 @@
-//! Checks that do not depend on the model, because the model could share a fault with the scripts.
+//! Checks that do not depend on the model, which could have the same fault as the scripts.
 //!
-//! The judge knows the operations and replies, and the state that the scripts report after each. A grant is a promise:
-//! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into the
-//! capacity. Tokens grow. No ticket holds for longer than it asked. No signal is lost or doubled.
+//! The judge knows the operations and replies, and the state reported by the scripts after each. A grant is a promise:
+//! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into
+//! the capacity. Tokens grow. No ticket holds for longer than it asked. No signal is lost or duplicated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -207,8 +207,8 @@ impl Judge {
         };
         let is_in = |records: &[TicketRecord]| records.iter().any(|record| record.ticket == ticket);
         let fits = match reply {
-            // A ticket with a provisional grant cannot claim it now. It holds until the grant ends, because its member may
-            // rely on the grant.
+            // A ticket with a provisional grant cannot claim it now. It holds until the grant ends, because its member
+            // may rely on it.
             Reply::Queued { .. } | Reply::Busy { .. } if closed && is_in(&info.holders) => {
                 let promise = self.promises.get(&ticket);
                 promise.is_none_or(|promise| promise.provisional)
@@ -246,7 +246,7 @@ impl Judge {
         }
     }
 
-    /// Checks a lower bound of the units in use: it leaves out holders that have named several owners, because they may
+    /// Checks a lower bound of the units in use. It leaves out holders that have named several owners, because they may
     /// share a hold.
     fn nobody_is_too_many(&self, info: &NameRecord) {
         let capacity = u64::from(info.capacity.unwrap_or_default());

@@ -1,5 +1,6 @@
-//! Compares an engine with the rules of the locks (`auto_mutex_core::store::State`): the same random operations at the same times. Every reply, every
-//! message and every state must be the same. A judge that uses neither of them looks for faults that both share.
+//! Compares an engine with the rules of the locks (`auto_mutex_core::store::State`): random operations at the same
+//! times must give the same replies, messages and states. A judge that uses neither side looks for faults that both
+//! share.
 //!
 //! An engine implements [`Subject`]. `AUTO_MUTEX_RUNS=n` makes n runs of 250 operations each. A run that fails prints how to
 //! repeat it.
@@ -18,7 +19,8 @@ use std::thread;
 
 use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 
-pub use self::play::{run, run_by_judge};
+pub use self::both::apply as apply_rules;
+pub use self::play::{START, run, run_by_judge};
 
 /// A server of an engine, whose clock the comparison sets. It serves one run after the other.
 pub trait Subject {
@@ -69,8 +71,8 @@ pub struct Request<'a> {
     pub member: MemberId,
     /// The operation.
     pub op: &'a Op,
-    /// Whether an engine that has several representations of a name should choose the one for crowded names first. This must not
-    /// change the outcome.
+    /// Whether an engine with several representations of a name should first choose the one for crowded names. This
+    /// must not change the outcome.
     pub spread: bool,
 }
 
@@ -88,7 +90,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Removes what may differ.
+    /// Removes what may legitimately differ.
     fn comparable(mut self) -> Self {
         blur(&mut self.info);
         if let Reply::Info(info) = &mut self.reply {
@@ -107,9 +109,9 @@ impl Outcome {
     }
 }
 
-/// Removes the waiters' places. A place is a time, and of two tickets in the same microsecond, one gets the next microsecond.
-/// Scripts forget the place of an only holder. So places may differ by a microsecond, or by more after the clock was
-/// stepped back. The order of the places is the same.
+/// Removes the waiters' places. A place is a time, and of two tickets in the same microsecond, one gets the next.
+/// Scripts forget the place of a sole holder. Places may therefore differ by a microsecond, or by more after the clock
+/// was stepped back, but not in order.
 fn blur(info: &mut NameRecord) {
     for waiter in &mut info.waiters {
         assert_ne!(waiter.since, 0);
@@ -125,8 +127,8 @@ fn number(variable: &str) -> Option<u64> {
     Some(text.parse().unwrap())
 }
 
-/// Compares the subjects that `new` makes with the rules, on all processors. `expected` are kinds of outcomes that some run
-/// must meet in addition to `USUAL`; otherwise the test has proved little.
+/// Compares the subjects made by `new` with the rules, on all processors. `expected` are kinds of outcomes, besides
+/// `USUAL`, that some run must meet; otherwise the test has shown little.
 pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
         return run(&mut new(), seed, &mut HashSet::new());
@@ -162,7 +164,7 @@ pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// Ends the runs of the other threads if its own run panics.
+/// Ends the runs of the other threads if this one panics.
 struct Failure<'a>(&'a AtomicBool);
 
 impl Drop for Failure<'_> {

@@ -191,7 +191,7 @@ impl Use {
             55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
             55 => Op::Raise {
                 ticket,
-                // A token that another server might have given at about this time.
+                // A token that another server might have given at about the same time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
             },
             56 => Op::Delete,
@@ -230,7 +230,7 @@ impl Use {
         } else {
             Duration::ZERO
         };
-        // `used` is mostly the last token that the client knows for the ticket, which may not be the ticket's current one.
+        // `used` is usually the last token that the client knows for the ticket, which may not be the current one.
         let used = if dice.one_in(3) {
             0
         } else {

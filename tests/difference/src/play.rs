@@ -14,7 +14,8 @@ use super::ops::Use;
 use super::{Outcome, Subject};
 
 const STEPS: u32 = 250;
-const START: u64 = 1_795_000_000_000_000;
+/// The time at which each run starts.
+pub const START: u64 = 1_795_000_000_000_000;
 /// A time after which nothing of a run is left.
 const LATER: u64 = 40_000_000_000;
 
@@ -23,7 +24,7 @@ pub fn run(subject: &mut impl Subject, seed: u64, seen: &mut HashSet<String>) {
     run_beside(true, subject, seed, seen);
 }
 
-/// Like [`run`], but only the judge looks at the outcomes, which are not compared with the rules.
+/// Like [`run`], but only the judge checks the outcomes, without comparing them with the rules.
 pub fn run_by_judge(subject: &mut impl Subject, seed: u64) {
     run_beside(false, subject, seed, &mut HashSet::new());
 }
@@ -59,9 +60,9 @@ struct Play<'a, S: Subject> {
     both: Both<'a, S>,
     dice: Dice,
     now: u64,
-    /// The time before which nothing is granted, as most members know it.
+    /// The time before which nothing is granted, according to most members.
     closed_until: u64,
-    /// The same time, as known to the member of the next operation.
+    /// The same time according to the member of the next operation.
     opens: u64,
     crowd: bool,
     /// A failover closes the store now and then.
@@ -146,7 +147,7 @@ impl<'a, S: Subject> Play<'a, S> {
         self.note(index, &op, &outcome, seen);
     }
 
-    /// More tickets than one operation grants, or ends, wait for a name; others may hold it.
+    /// More tickets wait for a name than one operation grants or ends. Others may hold it.
     fn herd(&mut self, seen: &mut HashSet<String>) {
         let index = self.dice.below(self.uses.len() as u64) as usize;
         let time = self.dice.millis(&[2_500, 10_000, 30_000]);

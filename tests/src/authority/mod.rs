@@ -1,4 +1,4 @@
-//! Certificates made for a test: a certificate authority and the certificates that it signs, as files.
+//! Certificates for a test: an authority, and the certificates that it signs, as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};

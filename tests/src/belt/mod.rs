@@ -1,9 +1,8 @@
-//! Belts of bounded length on the witness, for contests in which tasks hand over numbered items. A mutex protects each
+//! Belts of bounded length on the witness, for contests in which tasks pass on numbered items. A mutex protects each
 //! belt, and two condition variables signal that an item was put or taken.
 //!
-//! A killed task cannot lose an item, because one script takes the item and also reports it. But the task can lose a
-//! notification. Then items stay on the belt and no task moves them, or fewer tasks report a wake-up than the notifiers
-//! counted.
+//! A killed task cannot lose an item, because one script both takes and reports it. It can lose a notification, though.
+//! Then items stay on the belt with no task to move them, or fewer tasks report a wake-up than the notifiers counted.
 
 mod ledger;
 #[cfg(test)]
@@ -53,7 +52,7 @@ pub struct Belt {
     name: String,
     who: String,
     bound: u32,
-    /// The reports that the next step will send, so that they need no round trip of their own.
+    /// The reports to send with the next step, which saves them a round trip.
     reports: String,
 }
 
@@ -125,7 +124,7 @@ impl Belt {
         self.reports += &format!("{} {what}", self.who);
     }
 
-    /// Sends the reports that are still waiting for a next step.
+    /// Sends the reports that still wait for a next step.
     pub fn flush(&mut self) {
         let reports = std::mem::take(&mut self.reports);
         if !reports.is_empty() {

@@ -1,4 +1,5 @@
-//! `test-fork URL WHAT`: forks, and reports what parent and child may do then. The tests say which lines it writes.
+//! `test-fork URL WHAT`: forks, and reports what parent and child can do afterwards. The tests say which lines it
+//! writes.
 //!
 //! | `WHAT` | when it forks |
 //! |---|---|
@@ -61,8 +62,8 @@ fn holding(url: &str) -> ExitCode {
     }
 }
 
-/// Forks children, one after the other. Probably many of them find something of the parent's locked. A child that waits
-/// for that never ends.
+/// Forks children one after another. Many of them probably find something that the parent had locked. A child that
+/// waits for it never ends.
 fn children_connect() {
     let is_over = AtomicBool::new(false);
     let client = Client::connect("memory://").expect("a client");
@@ -95,7 +96,7 @@ fn children_connect() {
     });
 }
 
-/// Runs `child` in a forked child, which then ends, and waits for that.
+/// Runs `child` in a forked child, and waits for its end.
 fn in_child(child: impl FnOnce()) {
     match os::fork() {
         None => {
@@ -119,7 +120,7 @@ fn bare() -> Result<(), LockError> {
             let config = Config::new(url).expect("a configuration");
             let waits = config.deadlock(Deadlock::Fail).deadlock_after("20ms");
             auto_mutex::setup(waits).expect("a client of the child");
-            // What the parent holds is not held by the child: it makes no re-entry, no order and no deadlock.
+            // The child does not hold the parent's locks: no re-entry, no order and no deadlock.
             say(&format!("child inside {}", outcome(&same())));
             let other = auto_mutex::Mutex::new("other").metrics_label("other");
             say(&format!("child other {}", outcome(&other.blocking_lock())));
@@ -129,7 +130,7 @@ fn bare() -> Result<(), LockError> {
     Ok(())
 }
 
-/// Has the lock of [`bare`].
+/// Takes the same lock as [`bare`].
 #[auto_mutex(name = "bare", block = 0.5)]
 fn same() -> Result<(), LockError> {
     Ok(())
@@ -195,7 +196,7 @@ fn signals(url: &str) -> ExitCode {
         idle()
     });
     let locked = |name| client.mutex(name).blocking_info().expect("an answer");
-    // A lease ends too late for these checks.
+    // The end of a lease would come too late for these checks.
     let holder = |name| locked(name).holders.first().map(|holder| holder.pid);
     let until = |name, is: bool| eventually_within(LONG / 2, name, || holder(name).is_some() == is);
     until("outer", true);
@@ -212,14 +213,14 @@ fn signals(url: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Does nothing for ever.
+/// Sleeps forever.
 fn idle() -> ! {
     loop {
         thread::park();
     }
 }
 
-/// Ends a child by SIGTERM. Returns the signal of which it has died.
+/// Ends a child by SIGTERM. Returns the signal that killed it.
 fn terminated(child: i32) -> Option<i32> {
     auto_mutex_tests::process::terminate(child.cast_unsigned());
     os::wait(child)
@@ -241,15 +242,15 @@ fn say(line: &str) {
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
-/// `fork` has no safe wrapper: the child has only the thread that called `fork`, so a lock that another thread held at that
-/// moment stays locked in the child.
+/// `fork` has no safe wrapper: the child has only the calling thread, so a lock that another thread held stays locked
+/// there.
 #[allow(unsafe_code)]
 mod os {
     /// The child's process id in the parent, `None` in the child.
     pub(super) fn fork() -> Option<libc::pid_t> {
-        // SAFETY: the library's own threads hold no lock that matters across this call: they do not lock stdout, and the C
-        // library resets the locks of its allocator. The child only calls the library under test, which is the purpose of
-        // this program, and ends.
+        // SAFETY: the library's threads hold no lock that matters here: they do not lock stdout, and the C library
+        // resets its allocator's locks. The child only calls the library under test, which is the purpose of this
+        // program, and then ends.
         match unsafe { libc::fork() } {
             0 => None,
             child if child > 0 => Some(child),
@@ -257,7 +258,7 @@ mod os {
         }
     }
 
-    /// Waits for the end of `child`. Returns the signal of which it has died.
+    /// Waits for the end of `child`. Returns the signal that killed it.
     pub(super) fn wait(child: libc::pid_t) -> Option<i32> {
         let mut status = 0;
         // SAFETY: `status` lives longer than the call, and `child` is our child.

@@ -1,5 +1,5 @@
-//! A wall clock for one server, which a test can step while the server runs. It is a few lines of C, compiled on demand and
-//! loaded into the server before libc. It needs Linux and a C compiler.
+//! A wall clock for one server, which a test can step while the server runs. It consists of a few lines of C, compiled
+//! on demand and loaded into the server before libc. It needs Linux and a C compiler.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
@@ -22,7 +22,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Makes a clock that shows the machine's time. The error is the reason why this machine cannot have one.
+    /// Makes a clock that shows the machine's time. Returns why this machine cannot have one, if so.
     pub fn new() -> Result<Self, String> {
         if !cfg!(target_os = "linux") {
             return Err("the clock of a process can be stepped on Linux only".to_owned());

@@ -16,8 +16,7 @@ pub struct Migration<'a> {
 }
 
 impl Cluster {
-    /// Begins to move a slot: from now on, if node `from` does not have the key of a request, it redirects the request to
-    /// node `to`.
+    /// Begins to move a slot: from now on, node `from` redirects requests for keys that it does not have to node `to`.
     #[track_caller]
     pub fn migrate(&self, slot: u16, from: usize, to: usize) -> Migration<'_> {
         let migration = Migration {
@@ -46,7 +45,8 @@ impl Cluster {
         let delete = |node: &Redis| node.try_command(&["CLUSTER", "DELSLOTS", &slot]);
         delete(self.node(from)).expect("it has the slot");
         eventually_within(AGREE, "nobody serves the slot", || {
-            // A node that learnt the slot's owner from other nodes does not learn of the deletion, so each node gets the command.
+            // A node that learnt the slot's owner from others does not learn of the deletion, so every node gets the
+            // command.
             self.running().for_each(|node| drop(delete(node)));
             self.running().all(|node| {
                 let info = node.command(&["CLUSTER", "INFO"]);
@@ -114,7 +114,7 @@ impl Migration<'_> {
         }
     }
 
-    /// Gives the slot to the new node. Until the old node knows this, it redirects requests for keys that it does not have.
+    /// Gives the slot to the new node. Until the old node knows, it redirects requests for keys that it does not have.
     #[track_caller]
     pub fn finish(self) {
         let id = self.id(self.to);
@@ -125,8 +125,8 @@ impl Migration<'_> {
                 self.set(self.cluster.node(index), "NODE", &id);
             }
         }
-        // If a test moves slots faster than the nodes learn of it, two nodes may choose the same epoch. Then the nodes
-        // disagree for half a minute, and keys are lost.
+        // If slots moved faster than the nodes learn of it, two nodes could choose the same epoch. They would then
+        // disagree for half a minute, and keys would be lost.
         eventually_within(AGREE, "the nodes know who has the slot", || {
             let known = |node: &Redis| epoch(node, &id);
             let own = known(self.target());

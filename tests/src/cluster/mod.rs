@@ -37,8 +37,8 @@ pub struct Shape {
 }
 
 impl Default for Shape {
-    /// A replica takes over only by command, or after its primary has been silent for 30 seconds. If some nodes fail, the
-    /// other nodes still serve their slots.
+    /// A replica takes over only by command, or after its primary has been silent for 30 seconds. If some nodes fail,
+    /// the others still serve their slots.
     fn default() -> Self {
         Self {
             options: Options::default(),
@@ -217,8 +217,8 @@ impl Cluster {
         })
     }
 
-    /// Of the nodes `home` and `home + 3`, one is a replica of the other. Makes this replica take over by command; returns when
-    /// all nodes know the new primary.
+    /// One of the nodes `home` and `home + 3` is a replica of the other. Makes it take over by command, and returns
+    /// when all nodes know the new primary.
     #[track_caller]
     pub fn fail_over(&self, home: usize) {
         let primary = self.primary_of(home).expect("a primary");
@@ -231,7 +231,7 @@ impl Cluster {
         self.follows(replica, primary);
         let mut asked: Option<Instant> = None;
         eventually_within(ELECT, "the replica takes over by command", || {
-            // On a slow machine, the replica gives up the failover after five seconds; then it gets the command again.
+            // On a slow machine, the replica gives up after five seconds, and then gets the command again.
             if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
                 let _ = self.nodes[replica].try_command(&["CLUSTER", "FAILOVER"]);
                 asked = Some(Instant::now());
@@ -241,8 +241,8 @@ impl Cluster {
         self.taken_over(replica);
     }
 
-    /// Waits until every node that answers knows that `replica` is a replica of `primary`. A node does not vote for a node
-    /// that it still considers a primary.
+    /// Waits until every node that answers knows that `replica` is a replica of `primary`. Nodes do not vote for a node
+    /// that they still consider a primary.
     #[track_caller]
     fn follows(&self, replica: usize, primary: usize) {
         let [replica, primary] = [replica, primary].map(|index| self.standing(index));
@@ -295,9 +295,9 @@ impl Cluster {
         });
     }
 
-    /// Waits until all running nodes report that the cluster works, and agree which node serves which slot. The report alone
-    /// is not enough: without full coverage, a node that knows of no slot yet also reports that the cluster works, but it
-    /// refuses keys that are moved to it.
+    /// Waits until all running nodes report that the cluster works, and agree on who serves which slot. The report
+    /// alone is not enough: without full coverage, a node that knows of no slot yet reports the same, but refuses keys
+    /// that are moved to it.
     #[track_caller]
     pub fn works(&self) {
         eventually_within(AGREE, "the cluster works", || {

@@ -1,7 +1,7 @@
 //! Waits for conditions, with a time limit.
 //!
-//! Every wait of a test uses these functions. So a fault shows as a failed test that names the missing condition, never as
-//! a test that hangs. The limit is generous: only a wait that would never end reaches it.
+//! Every wait of a test uses these functions, so that a bug shows as a failed test that names the missing condition,
+//! never as a hanging one. The limit is generous: only a wait that would never end reaches it.
 
 use std::future::Future;
 use std::thread;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::Mutex;
 
-/// The time limit for events that should happen at once, on a slow and busy machine.
+/// The time limit for events that should happen immediately, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A lease that does not end during a test. So no event that a test sees is caused by the end of a lease.
+/// A lease that outlasts every test, so that no event in a test is caused by its end.
 pub const LONG: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(2);
@@ -77,7 +77,7 @@ pub async fn waiters(observer: &Mutex, count: usize) {
     .await;
 }
 
-/// Runs `work` on a thread of its own; panics with `what` if it does not end within `limit`.
+/// Runs `work` on another thread; panics with `what` if it does not end within `limit`.
 ///
 /// This is for blocking calls, which cannot be cancelled. A panic of `work` is passed on.
 #[track_caller]

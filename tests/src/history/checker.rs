@@ -1,8 +1,8 @@
 //! Searches for an allowed order of operations: Wing and Gong's algorithm, with Lowe's cache of visited states.
 //!
-//! Two rules make the search fast and do not change its result ([`tests`](super) compare it with an exhaustive search):
-//! operations with ranks are taken in the order of their ranks, and an operation that only helps is taken as soon as it is
-//! allowed.
+//! Two rules make the search fast without changing its result ([`tests`](super) compare it with an exhaustive search):
+//! operations with ranks are taken in the order of their ranks, and an operation that only helps is taken as soon as it
+//! is allowed.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
@@ -38,12 +38,12 @@ pub trait Specification {
     fn only_helps(&self, op: &Self::Op) -> bool;
 }
 
-/// The result if no order is allowed.
+/// What is known if no order is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The longest order that was found, as indices of operations.
     pub order: Vec<usize>,
-    /// The operations that could come next by their times. None of them is allowed.
+    /// The operations that could come next by their times, none of which is allowed.
     pub stuck: Vec<usize>,
 }
 
@@ -98,7 +98,7 @@ struct Search<'a, S: Specification> {
     ranks: BTreeSet<(u64, usize)>,
     taken: BTreeSet<usize>,
     left: BTreeSet<usize>,
-    /// The visited states: the greatest index taken, the indices below it that are left, and the object's state.
+    /// The visited states: the greatest index taken, the untaken indices below it, and the object's state.
     tried: HashSet<(Option<usize>, Vec<usize>, S::State)>,
 }
 
@@ -144,7 +144,7 @@ impl<'a, S: Specification> Search<'a, S> {
         self.left.remove(&index);
     }
 
-    /// The operations left that could come next by their times: those whose `from` is not after the earliest `to`.
+    /// The remaining operations that could come next by their times: those whose `from` is not after the earliest `to`.
     fn by_time(&self) -> impl Iterator<Item = usize> {
         let end = self.ends.first().map_or(u64::MAX, |(end, _)| *end);
         let starts = self.starts.range(..=(end, usize::MAX));

@@ -15,8 +15,8 @@ pub fn now() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Records the events of one task, in a file that other tasks write to as well. Each event is in the file when `note`
-/// returns, even if the process is killed afterwards.
+/// Records the events of one task in a file shared with other tasks. An event is in the file when `note` returns, even
+/// if the process is killed afterwards.
 pub struct Recorder {
     file: File,
     who: String,
@@ -36,7 +36,7 @@ impl Recorder {
     pub fn note(&mut self, at: u64, what: What) {
         let who = self.who.clone();
         let line = format!("{}\n", Event { at, who, what });
-        // A single write, so that no line of another task comes between.
+        // A single write, so that no other task's line comes in between.
         self.file
             .write_all(line.as_bytes())
             .expect("a file to write to");

@@ -5,8 +5,8 @@ use std::fmt::{Debug, Write as _};
 
 use super::{Lock, Span, Specification, Step, Violation, check};
 
-/// Reduces a lock's history to a small part that shows the fault: leaves out whole holds as long as no order explains the
-/// rest. (A correct history stays correct without one of its holds. So if the rest is wrong, the whole is wrong, too.)
+/// Reduces a lock's history to a small part that shows the fault, by leaving out whole holds while no order explains
+/// the rest. (A correct history stays correct without one of its holds, so if the rest is wrong, the whole is, too.)
 pub fn minimal(lock: &Lock, history: &[Span<Step>]) -> Vec<Span<Step>> {
     let mut rest = history.to_vec();
     let holds: BTreeSet<_> = rest.iter().map(|span| span.op.hold()).collect();
@@ -30,8 +30,8 @@ pub fn minimal(lock: &Lock, history: &[Span<Step>]) -> Vec<Span<Step>> {
     rest
 }
 
-/// The end of the longest order that was found, and the operations that could not come next. Times are in microseconds;
-/// zero is the earliest time shown.
+/// The end of the longest order found, and the operations that could not come next. Times are in microseconds from the
+/// earliest one shown.
 pub fn shown<S: Specification>(history: &[Span<S::Op>], violation: &Violation) -> String {
     const LAST: usize = 6;
     let (order, stuck) = (&violation.order, &violation.stuck);

@@ -1,5 +1,5 @@
-//! Simulates a managed service or a proxy in front of a Redis server: the service answers some commands itself, and a real
-//! server behind it answers all other commands.
+//! Simulates a managed service or a proxy in front of a Redis server: it answers some commands itself, and a real
+//! server behind it answers the rest.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -9,11 +9,11 @@ use std::thread;
 
 use crate::redis::Redis;
 
-/// Maps the words of a command to a complete reply of the service. `None`: the server behind the service answers. An empty
+/// Maps the words of a command to a complete reply of the service. With `None`, the server behind it answers. An empty
 /// reply closes the connection.
 type Answer = dyn Fn(&[String]) -> Option<String> + Send + Sync;
 
-/// A service in front of a server. After its drop, it accepts no connection.
+/// A service in front of a server. Once dropped, it accepts no more connections.
 pub struct Managed {
     port: u16,
     ended: Arc<AtomicBool>,
@@ -44,8 +44,8 @@ impl Managed {
         Self { port, ended }
     }
 
-    /// As [`start`](Self::start), but the service answers some commands with an error. Each pair of `refused` is the first
-    /// word or words of a command (`CONFIG GET`), and its error.
+    /// Like [`start`](Self::start), but answers some commands with an error. Each pair in `refused` is the first word
+    /// or words of a command (`CONFIG GET`), and its error.
     pub fn refusing(redis: &Redis, refused: &'static [(&'static str, &'static str)]) -> Self {
         Self::start(redis, move |words| {
             let command = words.join(" ").to_uppercase();

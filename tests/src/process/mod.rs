@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 
-/// Sends a signal. A process that has already ended is no error.
+/// Sends a signal. It is no error if the process has already ended.
 fn signal(pid: u32, signal: Signal) {
     match kill_process(of(pid), signal) {
         Ok(()) | Err(Errno::SRCH) => {}
@@ -39,7 +39,7 @@ pub fn stop(pid: u32) {
 /// Suspends a child of this process, and returns when the child is suspended.
 pub fn stop_child(pid: u32) {
     stop(pid);
-    // An error means that the child has ended, and that other code has already waited for it.
+    // An error means that the child has ended, and other code has already waited for it.
     let _ = waitpid(Some(of(pid)), WaitOptions::UNTRACED);
 }
 

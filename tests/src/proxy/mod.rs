@@ -1,6 +1,7 @@
 //! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections and bytes.
 //!
-//! The proxy handles bytes, not commands. A fault that waits for a request or a reply (`lose_…`, `…_reply_at`) strikes once.
+//! The proxy handles bytes, not commands. A fault that waits for a request or a reply (`lose_…`, `…_reply_at`) happens
+//! once.
 
 mod pump;
 mod state;
@@ -50,8 +51,8 @@ impl Proxy {
         self.state.change(|faults| faults.delay = delay);
     }
 
-    /// Limits each direction of each connection to `bytes` per second. The proxy still reads all data at once, like a
-    /// kernel with free buffers.
+    /// Limits each direction of each connection to `bytes` per second. The proxy still reads all data immediately, as a
+    /// kernel with free buffers does.
     pub fn pace(&self, bytes: u32) {
         self.state.change(|faults| faults.pace = bytes);
     }
@@ -61,27 +62,27 @@ impl Proxy {
         self.state.cut();
     }
 
-    /// Passes the next request on and cuts its connection after `bytes` of the reply.
+    /// Forwards the next request, and cuts its connection after `bytes` of the reply.
     pub fn lose_reply_after(&self, bytes: usize) {
         self.state
             .change(|faults| faults.lose_reply_after = Some(bytes));
     }
 
-    /// Cuts the connection after `bytes` of the next reply that is longer than that. All bytes that arrive from the server
-    /// at once count as one reply.
+    /// Cuts the connection after `bytes` of the next longer reply. Bytes that arrive from the server together count as
+    /// one reply.
     pub fn cut_reply_at(&self, bytes: usize) {
         self.state
             .change(|faults| faults.cut_reply_at = Some(bytes));
     }
 
-    /// As [`cut_reply_at`](Self::cut_reply_at), but [freezes](Self::freeze) the proxy instead of cutting. A
-    /// [`thaw`](Self::thaw) passes the rest of the reply on.
+    /// Like [`cut_reply_at`](Self::cut_reply_at), but [freezes](Self::freeze) the proxy instead of cutting.
+    /// [`thaw`](Self::thaw) forwards the rest of the reply.
     pub fn freeze_reply_at(&self, bytes: usize) {
         self.state
             .change(|faults| faults.freeze_reply_at = Some(bytes));
     }
 
-    /// Whether a fault is armed for a reply and has not struck yet.
+    /// Whether a fault for a reply is still pending.
     pub fn is_armed(&self) -> bool {
         let now = self.state.now();
         now.cut_reply_at.is_some()
@@ -89,7 +90,7 @@ impl Proxy {
             || now.lose_reply_after.is_some()
     }
 
-    /// The most bytes that came from the server at once since the last call of this function.
+    /// The most bytes that came from the server in one read since the last call of this function.
     pub fn longest_reply(&self) -> usize {
         self.state.longest_reply.swap(0, Ordering::AcqRel)
     }
@@ -99,7 +100,7 @@ impl Proxy {
         self.state.change(|faults| faults.lose_request = true);
     }
 
-    /// Keeps all connections open and passes nothing on until [`thaw`](Self::thaw).
+    /// Keeps all connections open and forwards nothing until [`thaw`](Self::thaw).
     pub fn freeze(&self) {
         self.state.change(|faults| faults.frozen = true);
     }
@@ -109,8 +110,8 @@ impl Proxy {
         self.state.change(|faults| faults.replies_held = true);
     }
 
-    /// Like [`freeze`](Self::freeze), but only for the existing connections; new connections work. Bytes that are held back
-    /// arrive after a [`thaw`](Self::thaw), even if their sender has gone.
+    /// Like [`freeze`](Self::freeze), but only for existing connections; new ones work. Bytes held back arrive after a
+    /// [`thaw`](Self::thaw), even if their sender has gone.
     pub fn freeze_existing(&self) {
         let connections = self.connections();
         self.state
@@ -127,12 +128,12 @@ impl Proxy {
         });
     }
 
-    /// Half-open: discards the server's replies, while requests still reach the server.
+    /// Half-open: drops the server's replies, while requests still reach the server.
     pub fn swallow_replies(&self) {
         self.state.change(|faults| faults.swallow_replies = true);
     }
 
-    /// Half-open: the existing connections stay open but carry nothing in either direction, even after a
+    /// Half-open: existing connections stay open but carry nothing in either direction, even after a
     /// [`heal`](Self::heal). New connections work.
     pub fn half_open(&self) {
         self.state
@@ -170,7 +171,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.state.end();
-        // Wakes the thread that accepts, so that it ends too.
+        // Wakes the accepting thread, so that it ends, too.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct State {
     pub(super) connections: AtomicU64,
     pub(super) bytes_up: AtomicU64,
     pub(super) bytes_down: AtomicU64,
-    /// The most bytes that came from the server at once.
+    /// The most bytes that came from the server in one read.
     pub(super) longest_reply: AtomicUsize,
     /// The number of the last connection that is half-open; 0: none.
     pub(super) dead_up_to: AtomicU64,

@@ -1,4 +1,4 @@
-//! Reads the keys, holders, waiters and tickets that the library under test has in the store.
+//! Reads the library's keys, holders, waiters and tickets in the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,7 +57,7 @@ impl Redis {
             .collect()
     }
 
-    /// The keys of the library that have no TTL, and so would stay for ever.
+    /// Keys of the library without a TTL, which would never go away.
     #[track_caller]
     pub fn keys_without_ttl(&self) -> Vec<Key> {
         let all = self.keys_like("auto_mutex:*").into_iter();
@@ -76,8 +76,8 @@ impl Redis {
         self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
-    /// Asks for the state of every name, with a new client for each namespace. The names of condition variables are left
-    /// out, because a client cannot ask for their state.
+    /// Asks for the state of every name, with a new client per namespace. Skips names of condition variables, for whose
+    /// state a client cannot ask.
     #[track_caller]
     fn inspect(&self) -> Vec<LockInfo> {
         let keys = self.keys();
@@ -88,7 +88,7 @@ impl Redis {
         let mut clients = BTreeMap::new();
         let infos = names
             .map(|name| {
-                // A name without a colon has no namespace: it comes from a client without one.
+                // A name without a colon comes from a client without a namespace.
                 let (namespace, name) = match name.split_once(':') {
                     Some((namespace, name)) => (Some(namespace), name),
                     None => (None, name),
@@ -119,8 +119,8 @@ impl Redis {
         channels.list().len()
     }
 
-    /// The tickets that hold or wait for `name` (with its namespace): every text in its keys that looks like a ticket and
-    /// is not a member's id.
+    /// The tickets that hold or wait for `name` (with its namespace): every text in its keys that looks like a ticket
+    /// and is not a member's id.
     #[track_caller]
     pub fn tickets(&self, name: &str) -> Vec<String> {
         const DUMP: &str = "local all = {} \

@@ -1,5 +1,5 @@
-//! A redis-server for one test, with a directory, a port and a unix socket of its own. The server ends with the test, even
-//! if the test is killed.
+//! A redis-server for one test, with its own directory, port and Unix socket. It ends with the test, even if the test
+//! is killed.
 
 mod keys;
 mod options;
@@ -57,7 +57,7 @@ impl Redis {
             .prefix("am-")
             .tempdir()
             .expect("a temporary directory");
-        // Another program may take the port before the server binds it. Then another port is tried.
+        // Another program may take the port before the server binds it. In that case, try another port.
         for _ in 0..50 {
             let port = match options.is_cluster() {
                 true => Port::with_bus(),
@@ -82,7 +82,7 @@ impl Redis {
         panic!("redis-server does not start (is it installed?):\n{log}");
     }
 
-    /// Makes the server independent of the authority's directory, which its owner may delete then. The running server does
+    /// Makes the server independent of the authority's directory, which may then be deleted. The running server does
     /// not read its certificate again.
     pub(crate) fn copy_ca(&mut self) {
         self.options.copy_ca_to(self.dir.path());
@@ -275,7 +275,7 @@ impl Redis {
         process::cont(self.pid());
     }
 
-    /// Keeps the server busy with a script for about `duration`, on a thread of its own. Returns when the script has begun.
+    /// Keeps the server busy with a script for about `duration`, on another thread. Returns when the script has begun.
     /// After 20 ms, the server answers `BUSY` to other clients.
     pub fn keep_busy(&self, duration: Duration) {
         const LOOP: &str = "local function now() local t = redis.call('TIME') return t[1] * 1000 + t[2] / 1000 end \
@@ -287,7 +287,7 @@ impl Redis {
             script
                 .send(&["EVAL", LOOP, "0", &millis])
                 .expect("the script is sent");
-            // Closing the connection would not end the script. Reading the reply keeps the server's log clean.
+            // Reads the reply to keep the server's log clean. Closing the connection would not end the script.
             std::thread::spawn(move || drop(script.receive()))
         };
         let mut probe = self.connect();

@@ -57,16 +57,16 @@ impl Options {
         self.user("locks", "least", &rule.to_string())
     }
 
-    /// The server writes to disk before it answers, as `docs/operations.md` advises. A busy disk makes this slow, so most
-    /// tests use [`survives_kills`](Self::survives_kills).
+    /// Makes the server write to disk before it answers, as `docs/operations.md` advises. A busy disk makes this slow,
+    /// so most tests use [`survives_kills`](Self::survives_kills).
     #[must_use]
     pub fn persistent(mut self) -> Self {
         self.appends = Some("always");
         self
     }
 
-    /// The server passes every write to the operating system before it answers. So a killed server comes back with its
-    /// data, and the speed of the disk does not matter.
+    /// Makes the server pass every write to the operating system before it answers, so that a killed server comes back
+    /// with its data, whatever the speed of the disk.
     #[must_use]
     pub fn survives_kills(mut self) -> Self {
         self.appends = Some("no");
@@ -127,8 +127,7 @@ impl Options {
         self.tls.is_some()
     }
 
-    /// `ca=…`, as a part of a URL.
-    /// Copies the authority's certificate to `dir`, for the clients that connect from now on.
+    /// `ca=…`, as part of a URL. Copies the authority's certificate to `dir`, for clients that connect from now on.
     pub(super) fn copy_ca_to(&mut self, dir: &Path) {
         if let Some(tls) = &mut self.tls {
             let copy = dir.join("ca.pem");

@@ -1,7 +1,7 @@
-//! Ports for servers that may be restarted: no other test takes a server's port while the server is down.
+//! Ports for servers that may be restarted: no other test takes the port of a server while it is down.
 //!
-//! Each test process reserves blocks of ports, with one locked file for each block. A returned port is used again only when
-//! the process has no unused port, because a remaining client may still try to connect to it.
+//! Each test process reserves blocks of ports, with a locked file per block. A returned port is reused only when the
+//! process has no unused one left, because a remaining client may still try to connect to it.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -9,8 +9,8 @@ use std::net::TcpListener;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The first port. All ports are below the range that systems use for outgoing connections. Otherwise, an outgoing
-/// connection could occupy a port before the server is started again.
+/// The first port. All ports are below the range for outgoing connections, one of which could otherwise occupy a port
+/// while its server is down.
 const FIRST: u16 = 20_000;
 const BLOCK: u16 = 100;
 /// The distance from a cluster node's port to its second port.

@@ -4,8 +4,8 @@ use super::{Options, Redis};
 use crate::events::eventually;
 
 impl Options {
-    /// Settings for replication in tests: a replica follows its primary at once. With `min-replicas-to-write`, a primary
-    /// that lost its replicas accepts writes for a second at most.
+    /// Replication settings for tests: a replica follows its primary immediately, and with `min-replicas-to-write`, a
+    /// primary without replicas accepts writes for at most a second.
     #[must_use]
     pub fn replicated(self) -> Self {
         self.line("repl-diskless-sync-delay 0")

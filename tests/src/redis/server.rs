@@ -12,10 +12,10 @@ use super::Options;
 use crate::events::PATIENCE;
 use crate::process;
 
-/// A shell script that starts the server, prints its process id, and reads its own input. The input closes when the test
-/// process ends, even if it is killed. Then the script kills the server, waits until it is gone, and removes its directory,
-/// unless the input says to keep it. After the first line, only the server has the output open. `AUTO_MUTEX_REDIS_SERVER`
-/// names another program than `redis-server`: see `tests/servers`.
+/// A shell script that starts the server, prints its process id, and reads its own input, which closes when the test
+/// process ends, even if it is killed. Then the script kills the server, waits for its end, and removes its directory,
+/// unless the input says to keep it. After the first line, only the server has the output open.
+/// `AUTO_MUTEX_REDIS_SERVER` names another program than `redis-server`: see `tests/servers`.
 const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD "${AUTO_MUTEX_REDIS_SERVER:-redis-server}" "$@" & echo $!; exec >&-; read -r keep; kill -9 $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "${1%/*}""#;
 
 pub(super) struct Server {
@@ -26,7 +26,7 @@ pub(super) struct Server {
 impl Server {
     /// Starts the server. Returns `None` if the server ends at once, because its port is taken.
     pub(super) fn start(dir: &Path, options: &Options) -> Option<Self> {
-        // A socket that a killed server left behind would look like a server that is up.
+        // A socket left behind by a killed server would look like a running one.
         let _ = std::fs::remove_file(dir.join("sock"));
         let mut guardian = Command::new("sh")
             .args(["-c", GUARDIAN, "sh"])

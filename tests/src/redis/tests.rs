@@ -62,7 +62,7 @@ fn it_is_kept_busy_for_a_while() {
     let redis = Redis::start();
     let mut connection = redis.connect();
     let started = Instant::now();
-    // `keep_busy` returns when the server was found busy; the script may have ended since.
+    // `keep_busy` has seen the server busy, but the script may have ended since.
     redis.keep_busy(Duration::from_millis(300));
     while connection.try_call(&["PING"]).is_err() {}
     assert!(started.elapsed() >= Duration::from_millis(250));
@@ -92,7 +92,7 @@ fn its_holders_waiters_and_tickets_are_seen() {
     let thread = std::thread::spawn(move || waiter.mutex("m").blocking_lock().map(drop));
     eventually("it waits", || redis.waiting() == 1);
     assert_eq!(redis.tickets("suite:m").len(), 2);
-    // `waiting` asks with a client of its own, whose member leaves a moment later.
+    // `waiting` asks with another client, whose member leaves a moment later.
     eventually("they are two again", || redis.members() == 2);
     drop(guard);
     thread.join().unwrap().unwrap();

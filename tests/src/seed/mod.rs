@@ -1,6 +1,6 @@
 //! Repeatable random numbers: a small generator whose seed is printed.
 //!
-//! `AUTO_MUTEX_SEED` repeats a run. The numbers are good enough to choose victims, and for nothing else.
+//! `AUTO_MUTEX_SEED` repeats a run. The numbers are only good enough to choose victims.
 
 /// A generator (xorshift64*).
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ impl Seed {
 
     /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
-        // `| 1` avoids zero, the only state that xorshift never leaves. The multiplication spreads small seeds.
+        // `| 1` avoids zero, which xorshift would never leave. The multiplication spreads small seeds.
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 

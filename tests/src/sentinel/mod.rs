@@ -16,8 +16,8 @@ use crate::redis::{Options, Redis};
 
 /// The name of the service.
 pub const NAME: &str = "the-service";
-/// How long a server may be silent before the sentinels consider it down, in milliseconds. `PLACID` is longer than any
-/// delay on a busy machine, so that only a test's own fault causes a failover. `VIGILANT` is for tests that cause one.
+/// How long a server may be silent before the sentinels consider it down, in milliseconds. `PLACID` exceeds any delay
+/// on a busy machine, so that only a test's own fault causes a failover. `VIGILANT` is for tests that cause one.
 const PLACID: u32 = 60_000;
 const VIGILANT: u32 = 1_000;
 const SERVERS: usize = 3;

@@ -8,7 +8,7 @@ use crate::events::{PATIENCE, eventually_within};
 use crate::redis::Redis;
 use crate::resp::Value;
 
-/// The time limit for a failover, which takes some seconds. If its first attempt fails, the next one follows after twice
+/// The time limit for a failover, which takes some seconds. If the first attempt fails, the next follows after twice
 /// the failover timeout.
 const FAILOVER: Duration = Duration::from_secs(60);
 
@@ -54,8 +54,8 @@ impl Service {
         found.expect("just found")
     }
 
-    /// From now on, the sentinels replace a primary that is silent for a second. Before this call, and after
-    /// [`leave_alone`](Self::leave_alone), they replace a primary only by command.
+    /// From now on, the sentinels replace a primary that is silent for a second. Otherwise, and after
+    /// [`leave_alone`](Self::leave_alone), they do so only by command.
     #[track_caller]
     pub fn watch_closely(&self) {
         self.down_after(VIGILANT);
@@ -136,8 +136,8 @@ impl Service {
         });
     }
 
-    /// Cuts a server off from its replicas and from the sentinels, while clients keep their existing connections. So
-    /// neither the server nor these clients learn that another server takes its place. Needs
+    /// Cuts a server off from its replicas and the sentinels, but not from its connected clients, so that neither it
+    /// nor they notice that another server takes over. Needs
     /// [`ServiceOptions::proxied`](super::ServiceOptions::proxied).
     pub fn isolate(&self, index: usize) {
         self.proxies[index].refuse();

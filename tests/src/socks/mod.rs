@@ -1,7 +1,7 @@
 //! A SOCKS5 proxy (RFC 1928, without logins) to the servers of this machine, and the client's side of the protocol.
 //!
-//! Only the proxy knows the hosts under `.test`, which are all this machine. So a connection to such a host must have come
-//! through the proxy.
+//! Only the proxy knows the hosts under `.test`, all of which are this machine. A connection to one of them must have
+//! come through the proxy.
 
 mod client;
 #[cfg(test)]

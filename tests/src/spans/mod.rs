@@ -1,7 +1,7 @@
-//! A `tracing` subscriber that records the spans and events of the threads that listen, and which spans each thread is in.
+//! A `tracing` subscriber that records the spans and events of listening threads, and which spans each thread is in.
 //!
-//! The whole program has one subscriber. With one for each thread, `tracing` may decide that no subscriber wants a
-//! callsite: this happens if one thread reaches the callsite for the first time while another thread sets its subscriber.
+//! The whole program has one subscriber. With one per thread, `tracing` could decide that no subscriber wants a
+//! callsite, if one thread reached it first while another was setting its subscriber.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -120,8 +120,8 @@ impl State {
     }
 }
 
-/// All recorded spans: the span with id `n` is entry `n - 1`. An entry is the thread's record and the index of the span in
-/// it. A span on a thread that does not listen has the id [`UNHEARD`].
+/// All recorded spans: the span with id `n` is entry `n - 1`. An entry is the thread's record and the span's index in
+/// it. Spans on threads that do not listen have the id [`UNHEARD`].
 #[derive(Default)]
 struct Listener(Mutex<Vec<(Spans, usize)>>);
 

@@ -31,8 +31,8 @@ pub trait TestStore: Send + Sync {
         self.server().map(forget).is_some()
     }
 
-    /// A configuration for a new member, with a lease that does not end during a test. So no event that a test sees is
-    /// caused by the end of a lease.
+    /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the
+    /// end of a lease.
     fn config(&self) -> Config {
         config(self.url())
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::TestStore;
 
-/// A memory store with a name of its own.
+/// A memory store with its own name.
 #[derive(Debug)]
 pub struct Memory(String);
 

@@ -1,4 +1,5 @@
-//! One suite for every store: a test takes a [`TestStore`], and [`conformance!`](crate::conformance) runs it on each store.
+//! One suite for every store: tests take a [`TestStore`], and [`conformance!`](crate::conformance) runs them on each
+//! store.
 
 mod case;
 mod cluster;
@@ -19,9 +20,9 @@ pub use toy::Toy;
 
 use case::{config, key};
 
-/// Makes a `#[test]` of each listed function on each store:
-/// `conformance! { module: a_test, #[needs(order)] another; … }`. The functions are `async fn(&dyn TestStore)` in modules
-/// of the crate. If a store lacks what a test needs, the test is ignored on this store, with the reason.
+/// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
+/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the
+/// test is ignored there, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]

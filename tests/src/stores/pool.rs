@@ -1,4 +1,4 @@
-//! Servers that no test uses at the moment. Starting a server takes a while, but emptying one takes only milliseconds.
+//! Idle servers, for reuse. Starting a server takes a while, emptying one only milliseconds.
 
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -33,8 +33,7 @@ impl<T: Reusable> Pool<T> {
     }
 }
 
-/// A store that returns to its pool when it is dropped. After a failed test it does not return, because a client may still
-/// use it.
+/// A store that returns to its pool when dropped, except after a failed test, because a client may still be using it.
 pub(super) struct Lent<T: Reusable + 'static> {
     item: Option<T>,
     pool: &'static Pool<T>,
@@ -58,8 +57,8 @@ impl<T: Reusable> Drop for Lent<T> {
     }
 }
 
-/// Waits until the last client has disconnected, because its late release would leave keys, and then empties the server.
-/// Returns false if a client stays connected.
+/// Waits until the last client has disconnected, because its late release would leave keys, and then empties the
+/// server. Returns `false` if a client stays connected.
 pub(super) fn empty(server: &Redis) -> bool {
     let left = happens_within(std::time::Duration::from_secs(2), || server.clients() == 0);
     if left {

@@ -45,7 +45,7 @@ impl TestStore for OnSentinel {
         Vec::new()
     }
 
-    /// No restart guard is needed, because no server restarts. With the guard, the first test would have to wait.
+    /// No restart guard is needed, because no server restarts. With it, the first test would have to wait.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)
     }

@@ -7,7 +7,7 @@ use auto_mutex_example_engine as _;
 
 use super::TestStore;
 
-/// A store of the toy engine with a name of its own.
+/// A store of the toy engine with its own name.
 #[derive(Debug)]
 pub struct Toy(String);
 

@@ -1,11 +1,11 @@
-//! An independent witness: a Redis of its own that records which tasks hold, when, and with which tokens.
+//! An independent witness: a separate Redis that records which tasks hold, when, and with which tokens.
 //!
-//! A holder of one or several names, of all units or of some, reports when it enters and when it leaves. A killed or
-//! suspended holder cannot report that it leaves, so a plain counter would see too many holders. Therefore a holder also
-//! asks its guard *after* each answer of the witness. If the guard is still valid then, it was also valid at the instant of
-//! the answer. Two of these instants give an interval during which the guard was certainly valid. At no instant may the
-//! holders with valid guards have more units of a name than there are, even if processes are killed. The fenced registers
-//! represent the protected resources: see `register.lua`.
+//! A holder of one or several names, of all units or some, reports when it enters and leaves. A killed or suspended
+//! holder cannot report that it leaves, so a plain counter would see too many holders. A holder therefore also asks its
+//! guard *after* each answer of the witness. If the guard is still valid then, it was valid at the instant of the
+//! answer. Two such instants give an interval in which the guard was certainly valid. At no instant may holders with
+//! valid guards have more units of a name than there are, even if processes are killed. The fenced registers represent
+//! the protected resources: see `register.lua`.
 
 mod part;
 mod section;

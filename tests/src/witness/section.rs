@@ -10,7 +10,7 @@ const LEAVE: &str = concat!(include_str!("register.lua"), include_str!("leave.lu
 pub struct Sections {
     connection: Connection,
     who: String,
-    /// The evidence of the last section. The next report carries it, so that evidence costs no round trip.
+    /// The evidence of the last section. The next report includes it, which saves a round trip.
     evidence: String,
 }
 

@@ -60,8 +60,8 @@ struct Tokens {
 }
 
 impl Tokens {
-    /// Returns what is wrong with the token of `next`, if anything. If two sections together exceed the capacity, the later
-    /// one must not have the lower token. Two tasks never have the same token; a writer that is downgraded keeps its token.
+    /// What is wrong with the token of `next`, if anything. If two sections together exceed the capacity, the later one
+    /// must not have the lower token. Two tasks never have the same token; a downgraded writer keeps its own.
     fn fault(&mut self, next: &Held) -> Option<String> {
         let Part {
             token,

@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 use crate::events::{PATIENCE, eventually};
 use crate::process;
 
-/// How long a worker may take to start and to connect: many workers start at once, on busy machines.
+/// How long a worker may take to start and connect: many workers start together, on busy machines.
 const START: Duration = Duration::from_secs(60);
 
 /// The settings for a worker.

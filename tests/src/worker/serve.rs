@@ -59,7 +59,7 @@ pub fn main() -> ExitCode {
     };
     let lease = Duration::from_millis(lease.parse().expect("milliseconds"));
     let config = Config::new(url.as_str()).map(|config| {
-        // The servers of tests have just been started, and no client has a longer lease, so no restart guard is needed.
+        // The servers were just started, and no client has a longer lease, so no restart guard is needed.
         let config = config.namespace("suite").lease(lease);
         let config = config.longest_lease(lease).restart_guard(false);
         let config = config.connect_timeout(super::START);
@@ -84,7 +84,7 @@ pub fn main() -> ExitCode {
     match end {
         End::Abort => std::process::abort(),
         End::Exit => std::process::exit(0),
-        // The runtime is dropped first, so that nothing but the guard's drop comes before the return.
+        // Drops the runtime first, so that nothing but the guard's drop precedes the return.
         End::Finish(name) => {
             drop(runtime);
             let guard = client.mutex(&name).blocking_lock().expect("the lock");
@@ -142,8 +142,8 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                     .with_max_level(tracing::Level::TRACE)
                     .with_writer(std::io::sink)
                     .init();
-                // Creates the thread-locals on this thread, too. They are destroyed during the end of the process, because this
-                // thread ends the process.
+                // Creates the thread-locals on this thread as well. They are destroyed at the end of the process, which
+                // this thread causes.
                 tracing::info!("from now on");
                 say("ok");
             }
@@ -201,7 +201,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
                 };
                 contest.run(&client, enough(&mut lines)).await;
             }
-            // This line came after the end of the contest, because other workers had closed the belt.
+            // The contest had already ended, because other workers had closed the belt.
             ["enough"] => {}
             ["again", url] => match auto_mutex::setup(url) {
                 Ok(()) => say("ok"),

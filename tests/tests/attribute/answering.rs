@@ -1,5 +1,5 @@
-//! Handlers that are functions of their own block: by whatever path they are named, they take no lock. All other functions
-//! of the block do.
+//! Handlers that are functions of their own block take no lock, whatever path names them. All other functions of the
+//! block do.
 
 use auto_mutex::{Client, LockError, auto_mutex};
 
@@ -149,7 +149,7 @@ macro_rules! lend_both {
                 u32::from(with) + $more
             }
 
-            // A function with an attribute of its own takes its lock, although `with` names it as a handler.
+            // A function with its own attribute takes its lock, although `with` uses it as a handler.
             #[auto_mutex(on_timeout = |_| 1)]
             fn away(&self, count: impl Fn() -> u32) -> u32 {
                 count()
@@ -329,7 +329,7 @@ fn a_closure_may_call_its_own_function_again() {
     assert_eq!(while_held(|| Retry.ask(3)), 3);
 }
 
-/// A function with an attribute of its own takes its lock, even if the block names it as a handler.
+/// A function with its own attribute takes its lock, even if the block uses it as a handler.
 struct Marked;
 
 #[auto_mutex(name = "book", block = 0, on_timeout = Self::busy)]

@@ -183,7 +183,7 @@ fn a_loss_ends_the_call() {
     );
 }
 
-/// A parameter that is `Send`, but not `Sync`, does not change whether the future is `Send`.
+/// A parameter that is `Send` but not `Sync` does not affect whether the future is `Send`.
 #[test]
 fn a_parameter_needs_no_sync() {
     use std::cell::Cell;

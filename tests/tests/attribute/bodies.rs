@@ -84,7 +84,7 @@ fn a_dropped_future_releases() {
             assert!(futures::poll!(call.as_mut()).is_pending());
         }
         drop(call);
-        // A second call gets the lock at once: the queue in this process knows that the lock is free.
+        // A second call gets the lock immediately, because the local queue knows that it is free.
         let mut call = Box::pin(forever());
         assert!(futures::poll!(call.as_mut()).is_pending());
         drop(call);
@@ -181,11 +181,11 @@ fn a_future_stays_small() {
         size_of_val(&plain([0; 1024])),
         size_of_val(&locked([0; 1024])),
     );
-    // The argument is stored as often as in the plain future; only the call itself is added.
+    // The argument is stored as often as in the plain future. Only the call itself is added.
     assert!(locked < plain + 1024, "{plain} -> {locked}");
 }
 
-/// Documented: a parameter is dropped after the body, when the lock has been released, unless the body has moved it.
+/// Documented: a parameter that the body has not moved is dropped after the body, when the lock has been released.
 #[test]
 fn a_parameter_is_dropped_under_the_lock_if_the_body_owns_it() {
     struct Looks<'a>(&'a auto_mutex::Client, &'a std::cell::Cell<Option<bool>>);

@@ -119,7 +119,7 @@ async fn calls_that_never_wait_let_other_tasks_run() {
         .await;
 }
 
-/// A future inside a task may be polled with a waker of its own.
+/// A future inside a task may be polled with its own waker.
 #[tokio::test]
 async fn a_part_of_a_task_lets_other_tasks_run() {
     let mutex = client().mutex("m");

@@ -37,7 +37,7 @@ fn busy_async<T>(call: impl Future<Output = T>) -> T {
     scoped_on(&client, call)
 }
 
-/// Runs `call` with a client that has been shut down. So the call fails, but not with a timeout.
+/// Runs `call` with a client that has been shut down, so the call fails, but not with a timeout.
 fn down<T>(call: impl FnOnce() -> T) -> T {
     let client = named_client();
     client.blocking_shutdown();
@@ -286,7 +286,7 @@ fn each_handler_answers_its_own_case_only() {
     assert_eq!(down_async(error()), Err(Outcome::Failed(String::new())));
 }
 
-/// A fault of redis-em-mutex: it called `on_timeout` for the timeout of an inner lock, when half of the body had run.
+/// A bug in redis-em-mutex: it called `on_timeout` for the timeout of an inner lock, after half of the body had run.
 #[test]
 fn a_timeout_inside_the_body_is_the_bodys_own() {
     #[auto_mutex(name = "outer", block = 0, on_timeout = || panic!("not this lock"), on_error = |_| panic!("not this lock"))]
@@ -420,7 +420,7 @@ fn patterns_are_handed_on_whole() {
     assert_eq!(scoped_on(&client, future(point(), [4, 5], "", (6,))), 21);
 }
 
-/// Behind a reference, a pattern binds only parts of the argument, so the handler gets the reference itself.
+/// The pattern only binds parts behind a reference, so the handler gets the reference itself.
 #[test]
 fn a_reference_is_handed_on_as_it_is() {
     struct Point {

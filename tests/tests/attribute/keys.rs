@@ -62,7 +62,7 @@ fn a_tuple_has_a_part_for_each() {
     assert_eq!(key(|| one(1)), ":1");
 }
 
-/// The macro escapes the template, and the runtime escapes the lock's name; both must do it alike.
+/// The macro escapes the template, and the runtime the lock's name. Both must do it in the same way.
 #[test]
 fn a_text_is_escaped_in_the_name_as_in_the_template() {
     // One character of each general category, and all ASCII characters except most letters and digits.
@@ -170,7 +170,7 @@ fn the_expression_is_evaluated_once_and_before_waiting() {
     }
     let calls = Cell::new(0);
     assert_eq!(client().blocking_scope(|| counted(&calls)).unwrap(), 1);
-    // The key is evaluated also if no client is in force, so it is evaluated before any wait.
+    // The key is evaluated even if no client is in force, which shows that it is evaluated before any wait.
     assert!(matches!(counted(&calls), Err(LockError::NotSetUp)));
     assert_eq!(calls.get(), 2);
 }

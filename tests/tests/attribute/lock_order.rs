@@ -1,4 +1,4 @@
-//! The lock order of annotated functions: their classes are templates, and `order = "…"` allows an intended order.
+//! The lock order of annotated functions: their labels are templates, and `order = "…"` allows an intended order.
 
 use auto_mutex::{LockError, OrderEdge, auto_mutex, auto_read, auto_semaphore, auto_write, sites};
 
@@ -99,7 +99,7 @@ impl Other {
 }
 
 fn named(edges: &[OrderEdge]) -> Vec<(String, Option<&str>)> {
-    let named = |edge: &OrderEdge| format!("{} > {}", edge.before.class, edge.after.class);
+    let named = |edge: &OrderEdge| format!("{} > {}", edge.before.label, edge.after.label);
     edges
         .iter()
         .map(|edge| (named(edge), edge.allowed.as_deref()))
@@ -112,7 +112,7 @@ fn line_of(function: &str) -> u32 {
 }
 
 #[test]
-fn a_class_is_the_template_of_the_names() {
+fn a_label_is_the_template_of_the_names() {
     let client = client();
     let call = |month| {
         ledger(month, || {
@@ -167,7 +167,7 @@ fn another_key_of_the_same_function_is_found_and_keys_is_the_remedy() {
     let inverted: Vec<_> = edges.iter().filter(|edge| edge.inverted).collect();
     assert_eq!(inverted.len(), 1, "{edges:?}");
     assert_eq!(inverted[0].before, inverted[0].after);
-    // A call for another lock of the class while two of them are held.
+    // A call for another lock of the label while two of them are held.
     client
         .blocking_scope(|| both(1, 2, || both(2, 3, || Ok(()))))
         .unwrap();
@@ -217,7 +217,7 @@ fn every_attribute_and_a_block_take_the_option() {
 }
 
 #[test]
-fn a_class_has_the_type_where_only_a_method_is_annotated() {
+fn a_label_has_the_type_where_only_a_method_is_annotated() {
     let client = client();
     for _ in 0..2 {
         client
@@ -232,11 +232,11 @@ fn a_class_has_the_type_where_only_a_method_is_annotated() {
     }
     client.assert_lock_order();
     let edges = client.lock_order();
-    let mut classes: Vec<_> = named(&edges).into_iter().map(|(edge, _)| edge).collect();
-    classes.sort();
+    let mut labels: Vec<_> = named(&edges).into_iter().map(|(edge, _)| edge).collect();
+    labels.sort();
     let expected = ["by_default", "handle", "of_block"]
         .map(|f| format!("auto-mutex-tests:Layer:{f} > auto-mutex-tests:Service:{f}"));
-    assert_eq!(classes, expected);
+    assert_eq!(labels, expected);
     // The opposite order of the types is a finding.
     client
         .blocking_scope(|| Service.handle(|| Layer.handle(|| Ok(()))))
@@ -254,7 +254,7 @@ fn another_key_of_the_same_type_is_found() {
     let edges = client.lock_order();
     assert!(edges.len() == 1 && edges[0].inverted, "{edges:?}");
     assert_eq!(
-        &*edges[0].after.class,
+        &*edges[0].after.label,
         "auto-mutex-tests:Other:keyed:{self.0}"
     );
 }

@@ -68,7 +68,7 @@ fn no_body_begins_under_a_lock_that_is_lost() {
         let mut cx = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut cx).is_pending());
         drop(guard);
-        // The call is the first in the queue. So `mutex` gets the lock only after `expire` has ended the call's grant.
+        // The call is the first in the queue, so `mutex` gets the lock only after `expire` has ended the call's grant.
         let guard = mutex.blocking_lock().unwrap();
         assert!(call.as_mut().poll(&mut cx).is_pending());
         assert_eq!(witness.calls(), 0);
@@ -163,7 +163,7 @@ fn nested() -> Result<(), LockError> {
     Ok(())
 }
 
-/// What a body owns is dropped while its lock is held, as if the body had ended: nested calls re-enter.
+/// Whatever a body owns is dropped while its lock is held, as after a normal end, and nested calls re-enter.
 #[test]
 fn a_body_is_dropped_inside_its_lock() {
     #[auto_mutex(name = "l")]
@@ -313,7 +313,7 @@ fn a_lost_lock_is_free_for_the_next() {
     assert_eq!(witness.calls(), 2);
 }
 
-/// A body that runs to its end returns its value, although the lock is lost. It may check the guard at its end.
+/// A body that runs to its end returns its value even if the lock is lost. It may check the guard itself.
 #[test]
 fn what_a_body_returns_after_a_loss_is_returned() {
     #[auto_mutex(name = "l", guard = g)]

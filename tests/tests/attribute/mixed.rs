@@ -1,4 +1,4 @@
-//! An attribute of another kind on a function of a block replaces the block's kind for that function; options are merged.
+//! An attribute of another kind on a function of a block overrides the block's kind, and their options are merged.
 
 use auto_mutex::{
     LockError, MutexGuard, Permit, RwLockReadGuard, RwLockWriteGuard, auto_mutex, auto_read,

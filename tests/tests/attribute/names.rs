@@ -37,7 +37,7 @@ impl<T> Ledger<T> {
         Ok(None)
     }
 
-    /// `Self` is used only in the body, so it is not part of the lock's name: editing a body must not rename a lock.
+    /// `Self` occurs only in the body, so it is not part of the lock's name: editing a body must not rename a lock.
     #[auto_mutex(guard = g)]
     fn associated() -> Name {
         let _: Option<Self> = None;

@@ -175,7 +175,7 @@ fn the_client_may_be_named() {
         }
     }
 
-    // The field's client is used, whether another client is in force or none.
+    // The field's client is used, with or without another client in force.
     let ledger = Ledger {
         locks: named_client(),
     };

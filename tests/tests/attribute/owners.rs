@@ -1,4 +1,4 @@
-//! `owner`: calls with the same owner share the lock, in whatever tasks they run.
+//! `owner`: calls with the same owner share the lock, whatever their tasks.
 
 use std::fmt;
 use std::sync::Arc;

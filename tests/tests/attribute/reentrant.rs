@@ -216,7 +216,7 @@ fn a_handler_gets_the_error() {
     assert!(text.contains("would never end"), "{text}");
 }
 
-/// A worker of rayon that waits in `join` runs other jobs meanwhile, inside of the body that waits.
+/// While a rayon worker waits in `join`, it runs other jobs inside the waiting body.
 #[test]
 fn a_job_that_a_waiting_worker_steals_does_not_enter() {
     let client = client();

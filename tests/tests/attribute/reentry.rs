@@ -282,7 +282,7 @@ fn a_thread_that_is_ending_can_still_call() {
     impl Drop for Last {
         fn drop(&mut self) {
             let Self(client, done) = self;
-            // The thread's other locals may be destroyed by now.
+            // The thread's other locals may already be destroyed.
             let call = auto_mutex::Client::clone(client);
             let (token, ()) = on(&call, || Ok(())).expect("the lock");
             done.send(token).expect("somebody listens");

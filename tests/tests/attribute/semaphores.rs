@@ -234,7 +234,8 @@ fn a_timeout_and_a_loss_are_answered_as_with_a_mutex() {
         }
         Ok("done")
     }
-    // The inner call runs in another thread, so it finds the semaphore busy. Its body, with a further nested call, never runs.
+    // The inner call runs on another thread and finds the semaphore busy. Its body, with a further nested call, never
+    // runs.
     let client = client();
     assert_eq!(scoped(client.scope(one(&client, false))).unwrap(), "done");
     assert_eq!(scoped(client.scope(one(&client, true))).unwrap(), "lost");

@@ -1,4 +1,4 @@
-//! The overhead of a protected call over its body: memory in its future, stack while it is polled, depth of types.
+//! The cost of a protected call compared with its body: memory in its future, stack during a poll, depth of types.
 
 use std::future::Future;
 use std::process::{Command, Stdio};
@@ -157,8 +157,8 @@ fn a_call_adds_little_to_a_future() {
     for (call, of_call) in calls {
         assert!(of_call <= size + 400, "{call}: {size} -> {calls:?}");
     }
-    // These need the arguments outside of the body until the lock is granted: a body with a guard begins only then, and a
-    // handler takes them.
+    // These need the arguments outside the body until the lock is granted: a body with a guard begins only then, and a
+    // handler may take them.
     for of_call in [
         size_of_val(&with_guard([0; KIB])),
         size_of_val(&with_timeout([0; KIB])),
@@ -171,7 +171,7 @@ fn a_call_adds_little_to_a_future() {
 /// The environment variable of the child process that polls a future: the name of the call, and the size of the stack.
 const CALL: &str = "AUTO_MUTEX_CALL_ON_STACK";
 
-/// An overflow of the stack ends the process, so each try runs in its own process.
+/// A stack overflow ends the process, so each attempt runs in its own.
 fn fits(call: &str, stack: usize) -> bool {
     let status = Command::new(std::env::current_exe().expect("this program"))
         .args([
@@ -199,7 +199,7 @@ fn stack_of(call: &str) -> usize {
     enough
 }
 
-/// Gives each future a frame of its own: the frame of a debug build has a place for every variable.
+/// Gives each future its own stack frame, because the frame of a debug build has space for every variable.
 #[inline(never)]
 fn poll<F: Future<Output = Outcome>>(make: fn() -> F) {
     let client = named_client();
@@ -255,7 +255,7 @@ nested! {
     n14 n13 n15 n14 n16 n15 n17 n16 n18 n17 n19 n18 n20 n19 n21 n20 n22 n21 n23 n22 n24 n23
 }
 
-/// To see whether a future is `Send`, the compiler looks at most through 128 types nested in one another.
+/// To find out whether a future is `Send`, the compiler looks through at most 128 nested types.
 #[test]
 fn twenty_five_calls_inside_one_another_compile() {
     fn send<T: Send>(value: T) -> T {

@@ -10,7 +10,7 @@ use auto_mutex::{Client, LockError};
 /// The longest time that a test waits for an expected event.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// A client with a store of its own, so that tests are independent.
+/// A client with its own store, so that tests are independent.
 pub(crate) fn client() -> Client {
     Client::connect("memory://").expect("memory needs nothing")
 }
@@ -74,7 +74,7 @@ impl Drop for Inside {
     }
 }
 
-/// Runs `future` in a runtime of several threads, under a client of its own.
+/// Runs `future` in a runtime of several threads, under its own client.
 pub(crate) fn scoped<T>(future: impl Future<Output = T>) -> T {
     scoped_on(&client(), future)
 }

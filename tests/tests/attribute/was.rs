@@ -160,7 +160,7 @@ struct Account {
     id: &'static str,
 }
 
-/// The old version of a type, before it was renamed.
+/// The old version of a type, before its rename.
 mod before {
     use super::*;
 
@@ -239,7 +239,7 @@ fn an_old_name_with_placeholders_is_complete() {
     let names = client().blocking_scope(|| each(1, 2)).unwrap();
     assert_eq!(names, ["1", "new:1", "new:2"]);
 
-    // A parameter of that name is a value, but at the beginning the namespace of the lock comes first.
+    // A parameter of that name is a value, except at the beginning, where the lock's namespace takes precedence.
     #[auto_mutex(ns = "n", name = "new", was = "{namespace}:old:{namespace}", guard = g)]
     fn of_a_namespace(namespace: u32) -> Result<Vec<String>, LockError> {
         let _ = namespace;

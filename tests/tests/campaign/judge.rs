@@ -28,7 +28,7 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
         turns.iter().all(|&turns| turns > 0),
         "somebody starved: {turns:?}"
     );
-    // Printed only: in so short a contest it depends on the machine. The benchmarks have a limit for it.
+    // Only printed, because in such a short contest it depends on the machine. The benchmarks have a limit for it.
     let fairness = verdict.fairness(process);
     println!(
         "{} turns of {PROCESSES} processes, {} given up, fairness {fairness:.4}, longest wait {} ms, longest gap {:?}",
@@ -50,7 +50,7 @@ pub(crate) fn no_trouble(arena: &Arena) {
     }
 }
 
-/// For a contest with faults: asserts that the other processes continued and that nothing stays behind.
+/// For a contest with faults: asserts that the other processes continued, and that nothing is left.
 pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     let verdict = arena.close();
     is_clean(&verdict);
@@ -78,7 +78,8 @@ pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// After all tasks have left: asserts that no holder or waiter is left, and that each key has a TTL and only serves the tokens.
+/// After all tasks have left: asserts that no holder or waiter is left, and that each key has a TTL and only keeps
+/// tokens.
 pub(crate) fn nothing_is_left(arena: &Arena) {
     eventually("nobody holds or waits", || {
         arena.redis.held() == 0 && arena.redis.waiting() == 0

@@ -46,7 +46,8 @@ impl Queues {
         queues
     }
 
-    /// Waits for a process that has just been started. The process takes a lock of its own, and then joins the queue of its name.
+    /// Waits for a process that has just been started. The process takes its own lock, and then joins the queue of its
+    /// name.
     fn join(&mut self, worker: usize) {
         let name = worker % NAMES;
         self.workers[worker].ready();
@@ -63,8 +64,8 @@ impl Queues {
         self.workers[worker].got(&format!("shared-{}", worker % NAMES));
     }
 
-    /// Waits until the store has exactly the expected queue, with the first process as the holder. All its processes except
-    /// the last `joining` ones are in the queue already, so they must never be missing or change their order.
+    /// Waits until the store has exactly the expected queue, with the first process as the holder. All processes except
+    /// the last `joining` ones are already in the queue, and must never be missing or change their order.
     fn is_in_order(&self, name: usize, joining: usize) {
         let pids = |queue: &VecDeque<usize>| -> Vec<_> {
             queue.iter().map(|it| self.workers[*it].pid()).collect()

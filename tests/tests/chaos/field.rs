@@ -1,5 +1,5 @@
-//! The field on which one fault is tried on one lock: a server, a witness, and three processes in a contest. For faults of
-//! the network, each process connects through a proxy.
+//! The setting in which one fault is tried on one lock: a server, a witness, and three processes in a contest. For
+//! network faults, each process connects through a proxy.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::recovery::NEVER;
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
 const PROCESSES: usize = 3;
 const TASKS: usize = 2;
-/// The longest pause between two turns of a task: short enough for constant contention, long enough to leave CPU time to
-/// other contests.
+/// The longest pause between two turns of a task: short enough for constant contention, long enough to leave CPU time
+/// for other contests.
 const PAUSE: Duration = Duration::from_millis(12);
 /// How long to search for a task that keeps the lock for a while.
 const SOON: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ pub(crate) struct Field {
     pub(crate) proxies: Vec<Proxy>,
     /// The lines that the workers have written, including those of killed workers.
     pub(crate) said: Vec<String>,
-    /// The times in which two guards may be valid and only fencing tokens are promised, by the witness's clock.
+    /// The times at which two guards may be valid and only fencing tokens are promised, by the witness's clock.
     pub(crate) excused: Vec<RangeInclusive<u64>>,
     options: Vec<&'static str>,
     stay: Stay,
@@ -140,7 +140,7 @@ impl Field {
         while begun.elapsed() < SOON {
             self.pass(10, 20);
             let (now, progress) = (self.witness.inside(), self.witness.progress());
-            // A task that was inside before is inside now. It may have taken the lock again, but mostly it has kept it.
+            // A task that was inside before still is. It may have taken the lock again, but has probably kept it.
             if progress > entered && now.iter().any(|who| before.contains(who)) {
                 return;
             }
@@ -158,7 +158,7 @@ impl Field {
         self.pass(LEASE.as_millis() as u64 + 200, 600);
     }
 
-    /// Excuses valid guards whose lock the store has lost, from `struck` until a lease after now.
+    /// Allows valid guards for a lock that the store has lost, from `struck` until a lease from now.
     pub(crate) fn excuse(&mut self, struck: u64) {
         let until = self.now() + LEASE.as_micros() as u64;
         self.excused.push(struck..=until);

@@ -1,10 +1,11 @@
-//! The promises that must hold, whatever fault strikes.
+//! The promises that must hold, whatever the fault.
 //!
-//! - The witness never sees more valid guards at the same time than the lock allows, and tokens grow. If a fault deletes the
-//!   store's data or turns its clock forward, this is not promised until the leases have ended: see `Field::excuse`.
+//! - The witness never sees more valid guards at the same time than the lock allows, and tokens grow. If a fault
+//!   deletes the store's data or sets its clock forward, this does not hold until the leases have ended: see
+//!   `Field::excuse`.
 //! - The fenced registers never accept a stale write.
 //! - Every process gets turns again: `recovery.rs` waits for this.
-//! - Nothing is left behind: at no time a key without a TTL, and after the contest no holder, no waiter and no member.
+//! - Nothing is left: there is never a key without a TTL, and after the contest no holder, waiter or member.
 
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::eventually_within;
@@ -69,7 +70,7 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
     judgement
 }
 
-/// Whether `line` reports that a register refused a holder, at a time in which this is excused.
+/// Whether `line` reports that a register refused a holder while that is excused.
 fn is_excused(field: &Field, line: &str) -> bool {
     let at = time_of(line);
     at.is_some_and(|at| field.excused.iter().any(|span| span.contains(&at)))

@@ -14,7 +14,7 @@ impl Lock {
         Self::of("semaphore", "semaphore:3"),
         Self::of("readers-writer lock", "rw"),
         Self::of("several names", "multi:3"),
-        Self::of("condition variable", "hand-over:2"),
+        Self::of("condition variable", "handoff:2"),
     ];
 
     const fn of(name: &'static str, contest: &'static str) -> Self {
@@ -23,6 +23,6 @@ impl Lock {
 
     /// Whether the contest is for a belt.
     pub(crate) fn is_belt(self) -> bool {
-        self.contest.starts_with("hand-over")
+        self.contest.starts_with("handoff")
     }
 }

@@ -1,6 +1,6 @@
-//! Every fault against every kind of lock: real processes use a lock of a real server, and a witness watches them while a
-//! fault strikes again and again. The test asserts the promises (see `judge.rs`). It records how long each recovery takes,
-//! but sets no goal for it. `tests/chaos` runs the test and prints the table.
+//! Every fault against every kind of lock: real processes use a lock of a real server, and a witness watches them while
+//! a fault happens repeatedly. The test asserts the promises (see `judge.rs`), and records how long each recovery
+//! takes, without setting a goal for it. `tests/chaos` runs the test and prints the table.
 //!
 //! | variable | sets |
 //! |---|---|

@@ -21,7 +21,7 @@ pub(crate) struct Cell {
     pub(crate) lock: &'static str,
     /// Whether two clients may both have a valid guard under this fault: see `Fault::is_fenced_only`.
     pub(crate) fenced_only: bool,
-    /// The reason why the fault could not be tried, if so.
+    /// Why the fault could not be tried, if so.
     pub(crate) skipped: Option<String>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) judgement: Judgement,

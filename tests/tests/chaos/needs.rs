@@ -5,12 +5,12 @@ use std::sync::Arc;
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::redis::Options;
 
-/// For how long one turn in thirty-two keeps the lock: a random time up to this one. All other turns are short.
+/// How long one turn in thirty-two keeps the lock: a random time up to this one. All other turns are short.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Stay {
     /// All turns are short, so that many rounds take little time.
     Moment,
-    /// Less than a lease, for a fault that is over at once. The recovery time shows how soon a lost lock is free.
+    /// Less than a lease, for a fault that ends immediately. The recovery time shows how soon a lost lock is free.
     #[default]
     Brief,
     /// More than a lease, for a fault that lasts longer than a lease: the holder's lease ends during its turn.
@@ -37,6 +37,6 @@ pub(crate) struct Needs {
     pub(crate) proxies: bool,
     /// For how long some turns keep the lock.
     pub(crate) stay: Stay,
-    /// The server's clock; `None`: the clock of the machine.
+    /// The server's clock; `None` for the machine's.
     pub(crate) clock: Option<Arc<Clock>>,
 }

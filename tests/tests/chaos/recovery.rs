@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::field::Field;
 
-/// A time limit for even the slowest machine: what has not happened by then will never happen.
+/// A time limit for the slowest machine: anything that has not happened by then never will.
 pub(crate) const NEVER: Duration = Duration::from_secs(60);
 
 /// The times of a recovery, from the end of the fault (or from its start, if it has no end).

@@ -97,8 +97,8 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
             .is_some_and(|standing| !standing.primary)
     })
     .await;
-    // The guard may still hold, or may have lost the lock because the steps above took longer than the lease. But the guard and
-    // the waiter must not both hold.
+    // The guard may still hold, or may have lost the lock because these steps took longer than the lease. But guard and
+    // waiter must not both hold.
     let held = guard.check().is_ok();
     assert!(!(held && waiting.is_finished()));
     let token = guard.fencing_token();

@@ -95,7 +95,7 @@ async fn a_connection_does_not_outlive_the_term_of_its_node() {
     let name = cluster.name_at("suite", "m", 1);
     let guard = client.mutex(&name).lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // While the node is a replica, the client sends it no requests, except that it sometimes asks for the term.
+    // While the node is a replica, the client sends it no requests except for an occasional question about the term.
     cluster.fail_over(1);
     soon("it is left", async {
         while cluster.node(1).members() > 0 {

@@ -48,7 +48,7 @@ fn moves_within(time: Duration, kind: &str, name: &str) -> usize {
             let to = (*at + 1 + moves % 2) % PRIMARIES;
             let migration = cluster.migrate(*slot, *at, to);
             let began = Instant::now();
-            // The keys move one by one with pauses, so that the move takes as long as that of a large slot.
+            // The keys move one by one with pauses, to take as long as a large slot would.
             loop {
                 let left = migration.left();
                 if left.is_empty() {

@@ -35,7 +35,7 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
         let error = soon("patience ends", task).await.unwrap().unwrap_err();
         assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
     }
-    // Meanwhile, calls for the other name do not wait: if each call waited for the store timeout, the loop would take too long.
+    // Calls for the other name do not wait. If each of them waited for the store timeout, the loop would take too long.
     soon("the others go on", async {
         for _ in 0..2 * PATIENCE.as_secs() {
             let guard = client.mutex(&here).lock().await.unwrap();
@@ -56,7 +56,7 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
     cluster.node(1).start_again();
     held.check().unwrap();
     assert!(soon("released", held.unlock()).await.unwrap());
-    // The pause before the client connects again may be longer than the store timeout. So some calls may still fail.
+    // The pause before the client connects again may be longer than the store timeout, so some calls may still fail.
     becomes("the lock is free", async || {
         match client.mutex(&there).lock().await {
             Ok(guard) => guard.unlock().await.unwrap(),

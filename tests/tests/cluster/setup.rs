@@ -79,7 +79,7 @@ fn the_rule_of_the_rights_is_enough_and_no_right_is_too_many() {
 #[test]
 fn dead_nodes_of_the_url_are_skipped_and_those_not_named_are_found() {
     let cluster = Cluster::start();
-    // The URL names two nodes: one is a replica, and the other one does not exist.
+    // The URL contains two nodes: a replica, and one that does not exist.
     let url = format!("{},127.0.0.1:1", cluster.url_of(&[PRIMARIES]));
     let config = Config::new(url).unwrap().restart_guard(false);
     let client = Client::connect(config.namespace("suite")).unwrap();

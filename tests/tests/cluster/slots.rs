@@ -153,7 +153,7 @@ async fn what_has_many_keys_waits_until_all_are_together() {
     let migration = cluster.migrate(slot, from, to);
     let left = migration.left();
     assert_eq!(left.len(), 8, "all that a name can have: {left:?}");
-    // No node executes the request until the end of the migration, not even before the first key has moved.
+    // No node executes the request until the migration has ended, not even while no key has moved yet.
     let stuck = async |what: &str| {
         let asked = tokio::time::timeout(Duration::from_millis(300), semaphore.available()).await;
         assert!(asked.is_err(), "{what}: {asked:?}");
@@ -200,7 +200,7 @@ async fn a_slot_that_nobody_served_at_first_is_found_soon() {
 
 #[tokio::test]
 async fn a_slot_goes_to_a_node_that_nobody_knew() {
-    // The newcomer is a former replica. It joins the cluster again as a primary without slots, and gets its first slot.
+    // The newcomer is a former replica. It rejoins the cluster as a primary without slots, and gets its first one.
     let cluster = Cluster::start();
     let client = client(&cluster);
     let newcomer = PRIMARIES;

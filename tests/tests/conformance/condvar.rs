@@ -1,4 +1,4 @@
-//! Waiting until some member, on any machine, signals that something has changed.
+//! Waiting until some member, on any machine, signals a change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -67,7 +67,7 @@ fn both(holds: &str, waits_for: &str) -> (String, String) {
 }
 
 /// Runs tasks that each hold their first lock and wait for their second. Returns the hops of the failure.
-async fn circle(
+async fn cycle(
     clients: &[Client],
     locks: &[(&'static str, &'static str)],
 ) -> Vec<(String, String)> {
@@ -84,7 +84,7 @@ async fn circle(
 }
 
 pub(crate) async fn two_members_in_opposite_order(store: &dyn TestStore) {
-    let hops = circle(&members::<2>(store), &[("x", "y"), ("y", "x")]).await;
+    let hops = cycle(&members::<2>(store), &[("x", "y"), ("y", "x")]).await;
     let expected = [both("x", "y"), both("y", "x")];
     assert!(
         hops == expected || hops.iter().rev().eq(&expected),
@@ -93,13 +93,13 @@ pub(crate) async fn two_members_in_opposite_order(store: &dyn TestStore) {
 }
 
 pub(crate) async fn two_tasks_of_one_member(store: &dyn TestStore) {
-    let hops = circle(&members::<1>(store), &[("x", "y"), ("y", "x")]).await;
+    let hops = cycle(&members::<1>(store), &[("x", "y"), ("y", "x")]).await;
     assert_eq!(hops.len(), 2);
 }
 
-pub(crate) async fn a_circle_of_five(store: &dyn TestStore) {
+pub(crate) async fn a_cycle_of_five(store: &dyn TestStore) {
     let locks = [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("e", "a")];
-    assert_eq!(circle(&members::<3>(store), &locks).await.len(), 5);
+    assert_eq!(cycle(&members::<3>(store), &locks).await.len(), 5);
 }
 
 /// A task that waits behind the cycle is not part of it, and gets its lock.
@@ -109,7 +109,7 @@ pub(crate) async fn who_waits_behind_a_deadlock_does_not_fail(store: &dyn TestSt
     let all = Arc::new(Barrier::new(1));
     let behind = async || nested(other.clone(), "z", "x", all.clone()).await;
     let locks = [("x", "y"), ("y", "x")];
-    let (hops, behind) = tokio::join!(circle(&clients[..2], &locks), behind());
+    let (hops, behind) = tokio::join!(cycle(&clients[..2], &locks), behind());
     assert_eq!(hops.len(), 2);
     behind.unwrap();
 }
@@ -196,7 +196,7 @@ pub(crate) async fn readers_and_writers(store: &dyn TestStore) {
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// The waiter needs one of two permits, and the holder of one still runs: this is no deadlock.
+/// The waiter needs one of two permits, and the holder of the other one is still running: no deadlock.
 pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     let [a, b, c] = members(store);
     let running = c.semaphore("s", 2).acquire().await.unwrap();
@@ -222,7 +222,7 @@ pub(crate) async fn a_permit_that_comes_back_is_enough(store: &dyn TestStore) {
     soon("the first", first).await.unwrap().unwrap();
 }
 
-/// A call for several locks holds those that it has taken so far, so it can be part of a deadlock.
+/// A call for several locks holds those it has already taken, so it can be part of a deadlock.
 pub(crate) async fn a_call_for_several_locks_is_a_part(store: &dyn TestStore) {
     let [a, b, observer] = members(store);
     let (all, ready) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
@@ -300,7 +300,7 @@ pub(crate) async fn guards_of_reentrant_handles_are_a_part(store: &dyn TestStore
     assert_eq!(only_failure(results).len(), 2);
 }
 
-/// They may be with other tasks by now, which would make a report false.
+/// Such guards may be with other tasks by now, so a report could be false.
 pub(crate) async fn other_guards_are_no_part(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = members(store);
@@ -327,7 +327,7 @@ pub(crate) async fn a_report_fails_nobody(store: &dyn TestStore) {
     }
 }
 
-/// One member may let a call fail, the other only reports. Whichever member searches first, the call of the former fails.
+/// One member makes a call fail, the other only reports. Whichever searches first, the former's call fails.
 pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     let all = Arc::new(Barrier::new(2));
     let [a, b] = [
@@ -341,7 +341,7 @@ pub(crate) async fn who_may_fail_ends_it_for_all(store: &dyn TestStore) {
     soon("the second", second).await.unwrap().unwrap();
 }
 
-/// Makes one of two calls (`close` if `first`, otherwise `post`). Each takes the other's lock while it holds its own.
+/// Calls `close` if `first`, otherwise `post`. Each takes the other's lock while it holds its own.
 async fn crossed(
     client: Client,
     key: String,

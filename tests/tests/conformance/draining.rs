@@ -73,7 +73,7 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
                 .synchronize(async |_| {
                     inside.send(()).unwrap();
                     may_go_on.await.unwrap();
-                    // The body takes the same lock again, another one, several, and one that another client holds.
+                    // The body takes the same lock again, another one, several, and one held by another client.
                     drop(outer.lock().await?);
                     drop(client.mutex("inner").lock().await?);
                     drop(client.multi(["one", "two"]).lock().await?);
@@ -191,8 +191,8 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
                 .await
         }
     });
-    // A lock counts as held as soon as it is granted. But if the drain ended before the call received the grant, the call would
-    // be refused. So the test waits until the body runs.
+    // A lock counts as held once it is granted. If the drain ended before the call received the grant, the call would
+    // be refused, so the test waits until the body runs.
     soon("the body begins", begins).await.unwrap();
     assert_eq!(client.health().held, 2);
     let drained = client.drain("10ms").await.unwrap();
@@ -215,7 +215,8 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
 
 pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
     let other = store.member();
-    // Three events cut a drain short: the end that was given to `drain_until`, the drop of its future, and a shutdown.
+    // Three things cut a drain short: the end of the future given to `drain_until`, the drop of its own future, and a
+    // shutdown.
     for way in 0..3 {
         let client = store.member();
         let guard = client.mutex("m").lock().await.unwrap();

@@ -115,7 +115,7 @@ pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestSt
         let runtime = multi_thread();
         let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
         drop(runtime);
-        // Renewals need no runtime of the user: the lock is still held after more than its lease.
+        // Renewals need no runtime of the program: the lock is still held after more than its lease.
         thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
         guard.check().unwrap();
         assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
@@ -175,7 +175,7 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
     );
 }
 
-/// A task without tokio's cooperative budget is a task too, so its blocking wait is refused.
+/// A task without tokio's cooperative budget is still a task, so its blocking wait is refused.
 pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) {
     let client = store.member();
     finishes("the wait is refused", move || {
@@ -214,7 +214,7 @@ pub(crate) async fn an_unconstrained_task_is_refused_too(store: &dyn TestStore) 
 pub(crate) async fn a_blocking_wait_beside_the_runtime_is_no_deadlock(store: &dyn TestStore) {
     let client = store.member();
     finishes("both get in", move || {
-        // There is only one thread for blocking calls, so the second call runs on the thread of the first.
+        // There is only one thread for blocking calls, so the second call runs on the same thread as the first.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(1)

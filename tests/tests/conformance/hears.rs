@@ -1,4 +1,4 @@
-//! Records warnings of the whole process for the tests that check them. All other tests ignore warnings.
+//! Records warnings of the whole process for tests that check them. All other tests ignore warnings.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -16,8 +16,8 @@ pub(crate) async fn expire_ends_the_hold_and_tells_it(store: &dyn TestStore) {
     guard.check().unwrap();
     assert!(guard.expires_in() <= BRIEF);
     soon("the loss is told", guard.lost()).await;
-    // The loss is reported at the local deadline, which is never later than the end of the lock in the store. The test can
-    // only check that the report does not come much too early.
+    // The loss is reported at the local deadline, which is never later than the end of the lock in the store. The test
+    // can only check that it is not reported much too early.
     assert!(taken.elapsed() >= BRIEF / 2);
     assert!(guard.is_lost());
     assert_eq!(guard.expires_in(), Duration::ZERO);

@@ -62,7 +62,7 @@ pub(crate) async fn info_shows_holder_waiters_and_token(store: &dyn TestStore) {
 }
 
 pub(crate) async fn info_describes_everybody(store: &dyn TestStore) {
-    // A time of a grant may be some microseconds ahead of the clock. They have passed when the test reads it.
+    // The time of a grant may be some microseconds ahead of the clock, but is in the past when the test reads it.
     let lately = |since: SystemTime| {
         since
             .elapsed()

@@ -10,9 +10,9 @@ fn member(store: &dyn TestStore) -> Client {
     Client::connect(store.config()).unwrap()
 }
 
-/// Returns a mutex whose class has the same name as the mutex.
-fn mutex(client: &Client, class: &'static str) -> Mutex {
-    client.mutex(class).metrics_label(class)
+/// Returns a mutex with a label equal to its name.
+fn mutex(client: &Client, label: &'static str) -> Mutex {
+    client.mutex(label).metrics_label(label)
 }
 
 /// Takes `after` in a body under `before`.
@@ -24,7 +24,7 @@ async fn nest(client: &Client, before: &'static str, after: &'static str) {
 
 /// Returns the edges of a client as `before after`, sorted.
 fn edges(client: &Client) -> Vec<String> {
-    let text = |edge: &OrderEdge| format!("{} {}", edge.before.class, edge.after.class);
+    let text = |edge: &OrderEdge| format!("{} {}", edge.before.label, edge.after.label);
     let mut edges: Vec<_> = client.lock_order().iter().map(text).collect();
     edges.sort();
     edges
@@ -42,10 +42,10 @@ pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
     let known = client.lock_order();
     assert_eq!(known.len(), 1, "{known:?}");
     let edge = &known[0];
-    assert_eq!((&*edge.before.class, &*edge.after.class), ("a", "b"));
-    for class in [&edge.before, &edge.after] {
-        assert_eq!(class.file, file!());
-        assert!(class.line > 1, "{class:?}");
+    assert_eq!((&*edge.before.label, &*edge.after.label), ("a", "b"));
+    for label in [&edge.before, &edge.after] {
+        assert_eq!(label.file, file!());
+        assert!(label.line > 1, "{label:?}");
     }
     assert!(!edge.inverted && edge.allowed.is_none());
     client.assert_lock_order();
@@ -61,9 +61,9 @@ pub(crate) async fn every_lock_around_a_call_counts(store: &dyn TestStore) {
     assert_eq!(edges(&client), ["a b", "a c", "b c"]);
 }
 
-pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn TestStore) {
+pub(crate) async fn what_cannot_hang_or_has_no_label_makes_none(store: &dyn TestStore) {
     let client = member(store);
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let inside = async {
         // Attempts that do not wait make no edge, and neither do the calls below.
         assert!(b.try_lock().await.unwrap().is_some());
@@ -71,7 +71,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
         // The same lock again.
         let again = a.clone().reentrant().lock().await;
         assert!(again.is_ok());
-        // Handles without a class: one has no label, the other has the label that is used for all handles without one.
+        // Handles without their own label: one has none, and the other has the label of all such handles.
         assert!(client.mutex("c").lock().await.is_ok());
         assert!(
             client
@@ -93,7 +93,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
     let guard = a.lock().await.unwrap();
     assert!(b.lock().await.is_ok());
     drop(guard);
-    // A body without a class makes no edge either.
+    // A body without a label makes no edge either.
     let unnamed = client.mutex("c");
     let inner = unnamed.synchronize(async |_| b.lock().await.map(drop));
     inner.await.unwrap().unwrap();
@@ -102,7 +102,7 @@ pub(crate) async fn what_cannot_hang_or_has_no_class_makes_none(store: &dyn Test
 
 pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
     let client = member(store);
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let b = b.block(Duration::from_secs(30));
     a.synchronize(async |_| b.lock().await.map(drop))
         .await
@@ -119,7 +119,7 @@ pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
 
 pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore) {
     let client = member(store);
-    let [one, two] = ["one", "two"].map(|class| client.rw_lock(class).metrics_label(class));
+    let [one, two] = ["one", "two"].map(|label| client.rw_lock(label).metrics_label(label));
     let read = one.synchronize_read(async |_| two.read().await.map(drop));
     read.await.unwrap().unwrap();
     let pool = client.semaphore("pool", 5).metrics_label("pool");
@@ -140,7 +140,7 @@ pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn Test
     taken.await.unwrap().unwrap();
     assert_eq!(edges(&client), [""; 0]);
     // A call for several locks makes edges with an outer lock and with an inner one.
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let inner = async || both.synchronize(async |_| b.lock().await.map(drop)).await;
     a.synchronize(async |_| inner().await)
         .await
@@ -155,7 +155,7 @@ pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn Test
     assert_eq!(edges(&client).len(), 3);
 }
 
-pub(crate) async fn another_key_of_a_class_is_a_finding(store: &dyn TestStore) {
+pub(crate) async fn another_key_of_a_label_is_a_finding(store: &dyn TestStore) {
     let client = member(store);
     let [one, two] = ["1", "2"].map(|key| client.mutex(key).metrics_label("account"));
     let again = one.clone().reentrant();
@@ -180,7 +180,7 @@ pub(crate) async fn another_key_of_a_class_is_a_finding(store: &dyn TestStore) {
 
 pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
     let client = member(store);
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let waits = async {
         let guard = b.lock().await?;
         let condition = client.condvar("c");
@@ -225,14 +225,14 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
         .collect();
     assert_eq!(marked.len(), 1);
     assert_eq!(
-        (&*marked[0].before.class, &*marked[0].after.class),
+        (&*marked[0].before.label, &*marked[0].after.label),
         ("b", "a")
     );
 }
 
 pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
     let client = member(store);
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let thread = std::thread::spawn(move || -> Result<(), LockError> {
         a.blocking_synchronize(|_| b.blocking_lock().map(drop))?
     });
@@ -243,7 +243,7 @@ pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
 
 pub(crate) async fn a_guard_of_a_reentrant_handle_makes_an_edge(store: &dyn TestStore) {
     let client = member(store);
-    let [a, b] = ["a", "b"].map(|class| mutex(&client, class));
+    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
     let task = tokio::spawn(async move {
         let _guard = a.reentrant().lock().await?;
         b.lock().await.map(drop)

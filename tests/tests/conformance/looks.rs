@@ -121,7 +121,7 @@ pub(crate) async fn a_deadlock_of_two_tasks_of_one_member_too(store: &dyn TestSt
     over(tasks).await;
 }
 
-/// Two members seem to wait for each other, but by tasks that have nothing to do with each other.
+/// Two members seem to wait for each other, but through unrelated tasks.
 pub(crate) async fn other_tasks_of_the_same_members_are_possible_only(store: &dyn TestStore) {
     let eye = Eye::on(store).await;
     let [a, b] = [(); 2].map(|()| member(store));
@@ -141,7 +141,7 @@ pub(crate) async fn other_tasks_of_the_same_members_are_possible_only(store: &dy
     drop((held_x, held_y));
 }
 
-/// A deadlock elsewhere, even of the same members, changes nothing about a chain.
+/// A deadlock elsewhere, even of the same members, does not affect a chain.
 pub(crate) async fn a_chain_leads_to_its_root(store: &dyn TestStore) {
     let (eye, all) = (Eye::on(store).await, Arc::new(Barrier::new(3)));
     let [a, b, c, d] = [(); 4].map(|()| member(store));

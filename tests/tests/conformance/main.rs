@@ -1,8 +1,8 @@
 //! The tests that every store must pass: each runs on the memory store, on Redis, behind sentinels, in a cluster, and on a
 //! quorum of five.
 //!
-//! The tests use only the public API. All members, except those from `brief_member`, have a lease that no test outlives. So
-//! nothing happens here because such a lease has ended.
+//! The tests use only the public API. All members, except those from `brief_member`, have a lease that outlasts every
+//! test, so no event is caused by its end.
 
 mod at_least;
 mod causes;
@@ -60,7 +60,7 @@ auto_mutex_tests::conformance! {
     deadlocks:
         two_members_in_opposite_order,
         two_tasks_of_one_member,
-        a_circle_of_five,
+        a_cycle_of_five,
         who_waits_behind_a_deadlock_does_not_fail,
         a_chain_is_none,
         a_task_may_use_two_clients,
@@ -132,11 +132,11 @@ auto_mutex_tests::conformance! {
     lock_order:
         a_nested_call_makes_an_edge_once,
         every_lock_around_a_call_counts,
-        what_cannot_hang_or_has_no_class_makes_none,
+        what_cannot_hang_or_has_no_label_makes_none,
         a_wait_with_an_end_makes_one,
         readers_and_permits_have_an_order_too,
         locks_that_are_taken_together_have_no_order,
-        another_key_of_a_class_is_a_finding,
+        another_key_of_a_label_is_a_finding,
         a_condition_variable_has_no_order,
         a_guard_of_a_reentrant_handle_makes_an_edge,
         opposite_orders_are_found_without_a_deadlock,

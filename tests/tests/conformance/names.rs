@@ -12,7 +12,7 @@ pub(crate) async fn odd_names_keep_their_identity(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
     let mut guards = Vec::new();
     for name in ODD {
-        // The lock is free although the locks of all earlier names are held, and it is busy after it was taken.
+        // The lock is free although the locks of all earlier names are held, and busy once taken.
         let guard = a.mutex(*name).try_lock().await.unwrap();
         guards.push(guard.unwrap_or_else(|| panic!("{name:?} is the same lock as an earlier one")));
         assert!(

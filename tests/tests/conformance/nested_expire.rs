@@ -12,7 +12,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// An `expire` that does not end in any test.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Checks for a kind of lock that nested calls do not change the outer `expire`, and that the inner one ends only the inner body.
+/// For one kind of lock, nested calls do not change the outer `expire`, and the inner one ends only the inner body.
 macro_rules! each_by_itself {
     ($lock:expr, $outer:ident, $guard:ty, $inner:ident, $inner_guard:ty) => {
         let lock = $lock.reentrant();
@@ -187,7 +187,7 @@ pub(crate) async fn a_refresh_inside_moves_them_all(store: &dyn TestStore) {
             }
         });
         soon("the inner body", body).await.unwrap();
-        // A refresh of the outer guard does not prolong a nested call.
+        // A refresh of the outer guard does not extend a nested call.
         let body = long.synchronize(async |inner: &MutexGuard| {
             outer.refresh(LONG * 8).await.unwrap();
             assert!(inner.expires_in() <= LONG, "{:?}", inner.expires_in());

@@ -1,4 +1,4 @@
-//! First come, first served; a waiter that goes away leaves nothing behind.
+//! First come, first served. A departed waiter leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -69,7 +69,8 @@ pub(crate) async fn nobody_overtakes_the_queue(store: &dyn TestStore) {
     });
     waiters(&c, 1).await;
     guard.unlock().await.unwrap();
-    // The release has already granted the lock to the waiter: no other call gets it, not even one of the member that released.
+    // The release has already granted the lock to the waiter. No other call gets it, not even one of the releasing
+    // member.
     assert!(c.mutex("m").try_lock().await.unwrap().is_none());
     assert!(a.mutex("m").try_lock().await.unwrap().is_none());
     let guard = soon("the waiter", waiting).await.unwrap();

@@ -126,13 +126,13 @@ pub(crate) async fn a_guard_of_a_reentrant_handle_counts_for_every_handle(store:
         outer.check().unwrap();
         assert!(other.mutex("m").try_lock().await.unwrap().is_none());
         drop(outer);
-        // Its end is the end of the hold, for the task as well.
+        // When the guard ends, the hold ends, also for the task.
         soon("free", client.mutex("m").lock()).await.map(drop)
     });
     soon("the task", task).await.unwrap().unwrap();
 }
 
-/// A guard may be moved to another task, and nothing tells the library.
+/// A guard can move to another task without the library knowing.
 pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
     let client = store.member();
     let task = tokio::spawn(async move {

@@ -86,7 +86,7 @@ pub(crate) async fn retries_need_a_pause(store: &dyn TestStore) {
         ),
         "{error:?}"
     );
-    // Even with the shortest interval, the engine has time for its other work.
+    // Even with the shortest interval, the engine gets to its other work.
     let mutex = client.mutex("m").retries(u32::MAX, Duration::from_nanos(1));
     let polling = tokio::spawn(async move { mutex.lock().await.map(drop) });
     let other = client.mutex("other").lock().await.unwrap();

@@ -116,7 +116,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
     finishes("the thread", move || locked().unwrap());
 }
 
-/// Two clients, each in a namespace of its own.
+/// Two clients, each in its own namespace.
 fn two(store: &dyn TestStore) -> [Client; 2] {
     ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
 }
@@ -149,7 +149,7 @@ fn taken_on_this_thread() -> String {
 const ON_A: &str = "a:m a:other";
 const ON_B: &str = "b:m b:other";
 
-/// A task that takes locks on its client when it is told to.
+/// A task that takes locks on its client on command.
 fn neighbour(
     a: &Client,
 ) -> (
@@ -242,7 +242,7 @@ pub(crate) async fn a_scoped_future_is_dropped_in_its_scope(store: &dyn TestStor
     assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m", "b:m"]);
 }
 
-/// Destructors of thread-locals may make calls, even after those of the library.
+/// Destructors of thread-locals may make calls, even after those of the library have run.
 pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
     struct Asks(Client, std::sync::mpsc::Sender<String>);
     impl Drop for Asks {
@@ -257,7 +257,7 @@ pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
     let [a, b] = two(store);
     let (asks, names) = std::sync::mpsc::channel();
     finishes("the thread", move || {
-        // It is set before the first call on this thread, and so it is dropped after what that call sets.
+        // It is set before the first call on this thread, and therefore dropped after whatever that call sets.
         ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
         a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
     });
@@ -276,7 +276,7 @@ pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore
         a.blocking_scope(|| {
             assert_eq!(run(), ON_A);
             assert_eq!(futures::executor::block_on(taken_here()), ON_A);
-            // The innermost scope counts, and it ends with its closure.
+            // The innermost scope applies, and ends with its closure.
             assert_eq!(b.blocking_scope(run), ON_B);
             assert_eq!(futures::executor::block_on(b.scope(taken_here())), ON_B);
             assert_eq!(run(), ON_A);

@@ -60,7 +60,7 @@ pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn Test
     let (key, client) = (listen(), member(store, SOON));
     let mutex = client.mutex(&key);
     let task = tokio::spawn(async move {
-        // A busy machine may warn of this wait, too: without the hint.
+        // A busy machine may warn about this wait too, without the hint.
         let _guard = mutex.lock().await.expect("free");
         mutex.lock().await.map(drop)
     });
@@ -69,7 +69,7 @@ pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn Test
     })
     .await;
     task.abort();
-    // Another task that waits for a guard is told nothing of the kind.
+    // Another task that waits for a guard does not get this hint.
     let (key, client) = (listen(), member(store, SOON));
     let guard = client.mutex(&key).lock().await.expect("free");
     let other = client.mutex(&key);
@@ -130,7 +130,7 @@ pub(crate) async fn the_place_in_line_is_told(store: &dyn TestStore) {
 pub(crate) async fn zero_turns_the_warnings_off(store: &dyn TestStore) {
     let (silent, leader, loud) = (listen(), listen(), listen());
     let (quiet, client) = (member(store, Duration::ZERO), member(store, SOON));
-    // A lock that never expires is meant to be held, and waited for, for long.
+    // A lock that never expires is intended to be held, and waited for, for a long time.
     let mutexes = [
         quiet.mutex(&silent),
         client.mutex(&leader).never_expire(),

@@ -128,8 +128,8 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
 /// An `expire` that ends before the test polls the waiter again.
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Whether a call failed because the machine stalled: repeatedly for longer than [`BRIEFLY`], or so that a quorum had too few
-/// answers in time.
+/// Whether a call failed because the machine stalled, either repeatedly for more than [`BRIEFLY`], or so that a quorum
+/// had too few answers in time.
 fn stood_still(error: &LockError) -> bool {
     let stalls = ["a longer `expire`", "servers have answered"];
     let is_stall = |text: String| stalls.iter().any(|stall| text.contains(stall));
@@ -220,7 +220,7 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
             Err(error) if stood_still(&error) => continue,
             tried => tried.unwrap(),
         };
-        // In a quorum, some servers may keep the former holder for longer than others. Then the lock is found busy.
+        // In a quorum, some servers may keep the former holder longer than others, so the lock is found busy.
         if !busy && tried.is_none() {
             continue;
         }

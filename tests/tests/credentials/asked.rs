@@ -1,4 +1,4 @@
-//! The provider is asked for every connection, and receives the kind of its server.
+//! The provider is asked for every connection, and told the kind of server.
 
 use std::collections::BTreeSet;
 

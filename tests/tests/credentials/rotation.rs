@@ -1,5 +1,5 @@
-//! The password of the user changes under load, at once and everywhere, and all connections are cut: no lock is lost, and
-//! no call fails.
+//! The user's password changes under load, on all servers at once, and all connections are cut: no lock is lost, and no
+//! call fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

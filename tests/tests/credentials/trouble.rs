@@ -17,8 +17,8 @@ fn are_all(server: &Redis, user: &str) -> bool {
     !users.is_empty() && users.values().all(|it| it == user)
 }
 
-/// The connect timeout. It includes the time of the provider, and a provider that hangs uses nearly all of it. A short stall of
-/// the machine does not exceed it.
+/// The connect timeout. It includes the provider's time, nearly all of which a hanging provider uses. A short stall
+/// does not exceed it.
 const TIME: Duration = Duration::from_secs(6);
 
 /// The error messages for the moods of the provider.

@@ -24,7 +24,8 @@ fn library(folder: &Path) -> PathBuf {
     all.max().expect("the library beside this test").1
 }
 
-/// Builds the worker with `panic = "abort"`. This setting of the program also applies to its libraries, so these are not rebuilt.
+/// Builds the worker with `panic = "abort"`. This setting of the program applies to its libraries as well, which need
+/// not be rebuilt.
 fn worker() -> &'static str {
     let test = std::env::current_exe().expect("this program");
     let folder = test.parent().expect("its folder");

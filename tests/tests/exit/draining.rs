@@ -111,7 +111,8 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     }
     drains.say("drop m");
     drains.expect("dropped m");
-    // The lock is granted long before the end of the drain and of the lease: the first process still holds the other lock.
+    // The lock is granted long before the end of the drain and of the lease, while the first process still holds the
+    // other lock.
     next.expect("got m ");
     drains.say("check other");
     drains.expect("held other");

@@ -1,4 +1,4 @@
-//! The end of a process: locks that it dropped are released, and locks that it held are free soon.
+//! The end of a process: dropped locks are released, and held locks soon become free.
 
 mod abort;
 mod draining;
@@ -61,7 +61,8 @@ fn exit_releases() {
     }
 }
 
-/// The `fmt` subscriber needs thread-locals, but those of the exiting thread are destroyed before the library releases the locks.
+/// The `fmt` subscriber needs thread-locals, which the exiting thread has destroyed before the library releases the
+/// locks.
 #[test]
 fn exit_releases_when_a_subscriber_is_installed() {
     let redis = Redis::start();

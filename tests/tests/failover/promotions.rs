@@ -92,7 +92,8 @@ async fn without_its_note_a_promoted_server_is_not_taken_for_a_fresh_one() {
     replica.promote();
     opens(&replica, Instant::now() - CLOSED).await;
     let guard = soon("open", client(&replica.url()).mutex("m").lock()).await;
-    // A drop would release in the background, and a call that finds the lock held is not told that the server is closed.
+    // A drop would release in the background, and a call that finds the lock held is not told that the server is
+    // closed.
     assert!(guard.unwrap().unlock().await.unwrap());
     replica.command(&["DEL", EPOCH]);
     let longest = Client::connect(config(&replica.url()).longest_lease("30s")).unwrap();

@@ -206,7 +206,7 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
         client.mutex("m").is_locked().await.is_ok()
     })
     .await;
-    // The server was a primary all the time, so it need not be closed. But after the restart nothing shows this.
+    // The server was a primary all the time, so it need not be closed. After the restart, though, nothing shows this.
     closed(client.mutex("m").try_lock().await, "was failed over");
 }
 

@@ -6,16 +6,16 @@ use auto_mutex::{Client, Config, LockError};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
-/// The longest lease of all clients, unless a test sets another: a stall of the machine for a second or two ends no lease.
+/// The longest lease of all clients unless a test sets another. A stall of a second or two ends no lease.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
-/// A promoted server is closed for at least this time: the longest lease, and the time for which a primary that has lost its
-/// replicas accepts writes.
+/// A promoted server is closed for at least the longest lease plus the time for which a primary without replicas
+/// accepts writes.
 pub(crate) const CLOSED: Duration = Duration::from_secs(5);
 /// A `block` that ends long before any server opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// As [`closed`], for a call after a promotion or restart at `since`. On a slow machine, the server may be open again: then any
-/// success is accepted.
+/// Like [`closed`], for a call after a promotion or restart at `since`. On a slow machine, the server may be open
+/// again, and then any success is accepted.
 #[track_caller]
 pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happened: &str) {
     match result {
@@ -57,7 +57,7 @@ impl Pair {
         self.primary.url_at(self.address.port())
     }
 
-    /// Kills the primary; the replica replaces it with all data that it has.
+    /// Kills the primary. The replica takes over with all data that it has.
     pub(crate) fn fail_over(&self) {
         self.replica.promote();
         self.address.redirect(self.replica.port());

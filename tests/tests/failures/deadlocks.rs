@@ -20,7 +20,7 @@ fn workers<const N: usize>(server: &Redis, options: &[&str]) -> [Worker; N] {
 }
 
 /// Makes each worker hold a lock and wait for the lock of the next worker.
-fn circle(workers: &mut [Worker]) {
+fn cycle(workers: &mut [Worker]) {
     let count = workers.len();
     for (number, worker) in workers.iter_mut().enumerate() {
         worker.say(&format!("cross n{number} n{}", (number + 1) % count));
@@ -42,10 +42,10 @@ fn outcome(worker: &Worker) -> (bool, String) {
 }
 
 #[test]
-fn one_process_of_a_circle_fails_and_names_all() {
+fn one_process_of_a_cycle_fails_and_names_all() {
     let server = Redis::start();
     let mut workers = workers::<4>(&server, &["deadlock=0.2"]);
-    circle(&mut workers);
+    cycle(&mut workers);
     let outcomes: Vec<_> = workers.iter().map(outcome).collect();
     let failed: Vec<_> = outcomes.iter().filter(|(got, _)| !got).collect();
     let [(_, failed)] = &*failed else {
@@ -57,12 +57,13 @@ fn one_process_of_a_circle_fails_and_names_all() {
     }
 }
 
-/// The killed process's lock is free when its lease ends, long before the first search for a deadlock. So no call fails.
+/// The killed process's lock is free when its lease ends, long before the first search for a deadlock, so no call
+/// fails.
 #[test]
-fn a_dead_process_breaks_the_circle() {
+fn a_dead_process_breaks_the_cycle() {
     let server = Redis::start();
     let mut workers = workers::<3>(&server, &["deadlock=30"]);
-    circle(&mut workers);
+    cycle(&mut workers);
     let [mut first, second, third] = workers;
     first.kill9();
     // The third worker waits for the lock of the killed one, and the second for the lock of the third.
@@ -102,7 +103,7 @@ fn a_silent_process_is_not_taken_for_a_part() {
 fn a_deadlock_outlives_a_restart_of_the_server() {
     let server = Redis::start();
     let mut workers = workers::<2>(&server, &["deadlock=3"]);
-    circle(&mut workers);
+    cycle(&mut workers);
     server.save();
     server.restart();
     let outcomes: Vec<_> = workers.iter().map(outcome).collect();

@@ -40,7 +40,8 @@ async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
         .unwrap();
     rig.proxy.hold_replies();
     let asking = tokio::spawn(async move { client.mutex("m").lock().await });
-    // The grant is made at once, but its answer arrives after the lease has ended. (The key stays, because it has the token.)
+    // The grant is immediate, but its answer arrives after the end of the lease. (The key stays, because it has the
+    // token.)
     becomes("the grant is made", async || {
         let key = rig.redis.command(&["EXISTS", "auto_mutex:{suite:m}"]);
         key.to_string() == "1"

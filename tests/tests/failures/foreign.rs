@@ -135,7 +135,7 @@ async fn a_foreign_key_beside_ours_is_refused_by_those_who_need_it_and_left_alon
     }
 }
 
-/// Damages the state of a lock with a holder and a waiter. Checks that later requests are answered, and that the lock works
+/// Damages the state of a lock with a holder and a waiter. Later requests must be answered, and the lock must work
 /// again without the damaged keys.
 async fn damaged(what: &str, damage: impl Fn(&Rig)) {
     let rig = Rig::new();

@@ -1,4 +1,4 @@
-//! Set-up finds out what a server guarantees, whatever setting weakens it.
+//! Set-up finds out what a server guarantees, whichever setting weakens it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,7 +34,7 @@ fn a_server_that_keeps_everything_has_no_weakness() {
     assert_eq!(found.weaknesses(), []);
 }
 
-/// The weakness is listed, so that a check for production fails; but tests on memory must not be warned repeatedly.
+/// The weakness is listed, so that a check for production fails, but tests on memory must not be warned repeatedly.
 #[test]
 fn a_store_in_the_process_is_a_weakness_without_a_warning() {
     let warned = Arc::new(AtomicBool::new(false));

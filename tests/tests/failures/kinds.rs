@@ -1,4 +1,4 @@
-//! Waiters and holders of the other kinds of locks, while their server or their process is away for some time.
+//! Waiters and holders of other kinds of locks while their server or process is away for some time.
 
 use std::time::Duration;
 
@@ -91,7 +91,7 @@ async fn a_waiter_that_the_server_has_forgotten_looks_at_its_condition_again() {
         "nobody is known to wait"
     );
     waiter.cont();
-    // The notification came while the server had forgotten this waiter. So the waiter must not wait for another one.
+    // The notification came while the server had forgotten this waiter, so the waiter must not wait for another one.
     waiter.expect("woken m");
 }
 

@@ -141,7 +141,7 @@ fn a_client_that_never_connected_ends_at_once() {
     finishes("shut down", move || client.blocking_shutdown());
     let ended = finishes("the wait ends", move || waiting.join().unwrap());
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    // Without a shutdown too, a dropped client leaves no thread and no connection attempts.
+    // Even without a shutdown, a dropped client leaves no thread and no connection attempts.
     let redis = Redis::start();
     let proxy = Proxy::start(redis.port());
     proxy.refuse();
@@ -156,7 +156,7 @@ async fn connecting_does_not_block_the_runtime() {
     redis.stop();
     let config = config(&redis.url()).connect_timeout("600s");
     let connecting = tokio::spawn(async move { Client::connect_async(config).await });
-    // If `connect_async` blocked the only thread of the runtime, the test could not let the server continue.
+    // If `connect_async` blocked the runtime's only thread, the test could not resume the server.
     tokio::time::sleep(Duration::from_millis(20)).await;
     assert!(!connecting.is_finished());
     redis.cont();

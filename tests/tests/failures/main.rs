@@ -1,4 +1,4 @@
-//! One test for each fault of the systems that our users come from, named after the fault; and the bad servers, links and
+//! A test for each bug of the systems that our users come from, named after the bug; and the bad servers, links and
 //! values that a program meets at run time. All tests run on Redis.
 //!
 //! In tests whose lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for the end of the lease.

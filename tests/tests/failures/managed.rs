@@ -1,4 +1,4 @@
-//! Managed services, proxies and products like Redis: if they refuse a command, the error or the warning says what to do.
+//! Managed services, proxies and Redis-like products: if they refuse a command, the error or warning says what to do.
 //!
 //! Renamed commands and missing rights are tested with a real server. Servers that cannot run here are imitated, with their
 //! documented answers:
@@ -49,7 +49,8 @@ fn renamed(command: &str) -> Redis {
     Redis::with(Options::default().persistent().line(&line))
 }
 
-/// If the service has disabled a command, asking for the right to it does not help. So the warning does not mention rights.
+/// If the service has disabled a command, asking for the right to it does not help, so the warning does not mention
+/// rights.
 #[test]
 fn a_disabled_config_is_no_matter_of_rights() {
     let server = renamed("CONFIG");
@@ -78,7 +79,7 @@ fn a_disabled_config_is_no_matter_of_rights() {
     }
 }
 
-/// A service may refuse `CONFIG` by an ACL of its own, as Memorystore for Valkey does.
+/// A service may refuse `CONFIG` by its own ACL, as Memorystore for Valkey does.
 #[test]
 fn a_config_that_nobody_may_call_looks_like_a_missing_right() {
     let server = Redis::with(Options::default().persistent());
@@ -157,7 +158,7 @@ fn a_proxy_that_speaks_resp2_only_is_told_as_such() {
     refused(&server.url(), &["does not know HELLO", "renamed"]);
 }
 
-/// Redis Enterprise refuses INFO in scripts. So scripts could not notice a failover of a shard, and set-up fails.
+/// Redis Enterprise refuses INFO in scripts, so scripts could not notice a failover of a shard, and set-up fails.
 #[test]
 fn a_server_that_refuses_info_in_scripts_is_told_with_its_name() {
     let server = Redis::start();

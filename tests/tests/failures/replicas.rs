@@ -1,4 +1,4 @@
-//! Grants that count only when replicas have received them.
+//! Grants that count only once replicas have received them.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// One server that keeps its data; every other worker connects through the proxy.
+    /// One server that keeps its data. Every other worker connects through the proxy.
     pub(crate) fn single() -> Self {
         let mut ground = Self::of(vec![Redis::with(Options::default().survives_kills())]);
         let proxied = ground.servers[0].url_at(ground.proxies[0].port());
@@ -42,7 +42,7 @@ impl Ground {
         ground
     }
 
-    /// `count` separate servers, each with workers of its own, so workers of different servers share no lock.
+    /// `count` separate servers, each with its own workers, so that workers of different servers share no lock.
     pub(crate) fn apart(count: usize) -> Self {
         Self::of(Redis::several(count, &Options::default()))
     }

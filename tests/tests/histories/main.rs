@@ -61,7 +61,7 @@ fn a_mutex_of_a_quorum_under_faults() {
     survives("a_mutex_of_a_quorum_under_faults", "mutex", Ground::quorum);
 }
 
-/// Tasks hold one of four mutexes and wait for another one. In each deadlock, one task fails and the others continue.
+/// Tasks hold one of four mutexes and wait for another. In each deadlock, one task fails and the others continue.
 fn survives_deadlocks(test: &'static str, ground: fn() -> Ground) {
     let deadlocks = survives(test, "crossed:4", ground);
     println!("{test}: {deadlocks} calls failed to end a deadlock");

@@ -1,4 +1,4 @@
-//! Deployments that cannot keep the promises: the same processes and the same check, which must find the fault.
+//! Deployments that cannot keep the promises: the same processes and the same check, which must find the violation.
 
 use std::thread;
 use std::time::Duration;

@@ -162,7 +162,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
     let connect = || {
         let config = Config::new(redis.url())
             .unwrap()
-            // The lease outlasts a stall of some seconds. It is not longer, because the test waits for its end below.
+            // The lease outlasts a stall of some seconds, but is not longer, because the test waits for its end below.
             .lease("8s")
             .connect_timeout("60s");
         Client::connect(config.observer(seen.clone())).unwrap()
@@ -233,7 +233,7 @@ async fn a_store_in_the_process_is_not_measured() {
     assert!(seen.series(Metric::StoreOperationDuration).is_empty());
 }
 
-/// Without a server, requests end at once, so they must not count for the time that servers take.
+/// Without a server, requests end immediately, and must not count as the time that servers take.
 #[tokio::test]
 async fn a_store_that_is_not_connected_yet_is_not_measured() {
     let (seen, redis) = (Seen::default(), Redis::start());

@@ -19,7 +19,7 @@ async fn body(key: &str, spans: &Spans) -> Result<u64, LockError> {
         async move { spans.current() }
     });
     yield_now().await;
-    // The other task has run on this thread meanwhile.
+    // The other task has already run on this thread.
     assert!(other.is_finished());
     assert_eq!(other.await.expect("no panic"), None);
     assert_eq!(spans.current(), Some(HELD));

@@ -15,7 +15,7 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
         events.retain(|event| event.text.contains(GAVE_UP));
         events
     };
-    // At most one such call per second and client is reported, so each call here has a client of its own.
+    // At most one such call per second and client is reported, so each call here has its own client.
     let mutex = store.member().mutex("m").block("20ms");
     assert!(mutex.lock().await.is_err());
     let calls = told();

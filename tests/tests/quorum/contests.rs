@@ -33,8 +33,8 @@ fn a_semaphore_never_gives_more_than_it_has() {
     assert!(verdict.usage["m"].most_units <= 2);
 }
 
-/// Each of three members could get a majority of servers: this takes nine grants, and five servers with two permits each have
-/// ten. Yet at most two members may get a permit.
+/// Nine grants would give each of three members a majority, and five servers with two permits each have ten. Yet at
+/// most two members may get a permit.
 #[test]
 fn servers_that_see_different_holders_give_no_third_permit() {
     let ground = Ground::open("third");

@@ -1,4 +1,4 @@
-//! A quorum reports what it cannot do, and such a request has no effect.
+//! A quorum reports what it cannot do, and such requests have no effect.
 
 use std::time::Duration;
 

@@ -57,7 +57,8 @@ fn a_holder_takes_again_what_servers_have_lost() {
             info.holders.len() == 1 && all_have(&ground).await
         })
         .await;
-        // Two servers at a time lose their data, until each has done so. The holder takes them again before the next two restart.
+        // Two servers at a time lose their data, until each has done so. The holder takes them again before the next
+        // two restart.
         let order = ground.some(SERVERS);
         for pair in order.chunks(2) {
             for &server in pair {
@@ -104,7 +105,7 @@ fn one_server_after_another_is_restarted_empty_while_processes_contend() {
         let server = ground.some(1)[0];
         ground.servers[server].restart();
         contest.gets_on("a server is closed");
-        // Two closed servers are no majority, but three would be: so the next restart waits until this server is open.
+        // Two closed servers are no majority, but three would be, so the next restart waits until this server is open.
         std::thread::sleep(LEASE + Duration::from_millis(2500));
     }
     contest.end();

@@ -18,12 +18,12 @@ const STEADY: [(&str, u32); 6] = [
     ("multi:6", 3),
     // Its holds last up to three leases.
     ("long:15", 2),
-    ("hand-over:4", 2),
+    ("handoff:4", 2),
 ];
-/// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes, each of
-/// which may stall.
+/// A longer stall may cost a lock: a provisional grant ends after two seconds, and its claim needs three processes,
+/// each of which may stall.
 const TOO_LONG: Duration = Duration::from_millis(600);
-/// The longest pause after a turn. With these pauses, all processes together use less than half of the machine.
+/// The longest pause after a turn, which keeps all processes together below half of the machine's capacity.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How long a passing process stays.
 const STAY: Duration = Duration::from_secs(12);
@@ -99,7 +99,8 @@ impl Crew {
     }
 
     fn admit(&mut self) {
-        // Passing processes join only the first four contests. In the others, a task may wait for long before its work is done.
+        // Temporary processes join only the first four contests. In the others, a task may wait for long before its
+        // work is done.
         let (kind, tasks) = STEADY[self.gone as usize % 4];
         let way = [Way::Killed, Way::Exits, Way::Returns][self.gone as usize % 3];
         let work = if way == Way::Killed {
@@ -114,8 +115,8 @@ impl Crew {
         });
     }
 
-    /// Reads the lines of all workers. Each passing process that has stayed long enough ends in one of three ways, and
-    /// another one comes. `stall` is the longest recent stall of the machine.
+    /// Reads the lines of all workers. Each temporary process that has stayed long enough ends in one of three ways,
+    /// and is replaced. `stall` is the machine's longest recent stall.
     pub(crate) fn look(&mut self, stall: Duration) {
         for steady in &mut self.steady {
             while let Some(line) = steady.worker.overhear() {
@@ -165,7 +166,7 @@ impl Crew {
 
     /// Waits for the end of all contests, and returns a summary.
     pub(crate) fn end(mut self, stalls: &Stalls) -> String {
-        // A task of the hand-over contest may end a little later than the others.
+        // A task of the handoff contest may end slightly later than the others.
         while !self.steady.iter().all(|steady| steady.done) {
             self.look(stalls.within(2 * LEASE));
             thread::sleep(Duration::from_millis(20));

@@ -1,7 +1,8 @@
 //! [`Keepers`]: locks that are held for many leases, and a thread that watches their renewals. It asks the store how much
 //! of each lease is left.
 //!
-//! A lease is renewed every third of its length. So two thirds of it are left at any time, minus the delay of the renewal.
+//! A lease is renewed every third of its length, so two thirds of it are left at any time, minus the delay of the
+//! renewal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -22,7 +22,7 @@ pub(crate) struct Sample {
     pub(crate) connections: f64,
     /// The open files of all steady processes together.
     pub(crate) files: f64,
-    /// The latest renewal: how much later than planned it came (ms).
+    /// By how much the latest renewal missed its plan (ms).
     pub(crate) late: f64,
     /// The longest stall of the machine (ms).
     pub(crate) stall: f64,

@@ -1,5 +1,5 @@
-//! Draws the pictures of `top` for the README and the guide, with the code that draws `top`, and tests that the files are
-//! up to date. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the files.
+//! Draws the pictures of `top` for the README and the guide with its real drawing code, and tests that the files are
+//! current. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the files.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn the_picture_shows_what_is_drawn() {
     }
 }
 
-/// Real locks, edited to have the names, hosts and times of an imaginary shop.
+/// Real locks, edited to show the names, hosts and times of an imaginary shop.
 fn scene() -> Vec<Lock> {
     let found = locks("top-picture");
     let (free, busy) = (&found[0], &found[1]);

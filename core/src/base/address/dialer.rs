@@ -1,4 +1,4 @@
-//! [`Dialer`]: the program's own way to connect to a host and port.
+//! [`Dialer`]: the program's own function for connecting to a host and port.
 
 use std::fmt;
 use std::future::Future;
@@ -37,13 +37,13 @@ impl Dialer {
         }))
     }
 
-    /// Runs the program's code, which may block or panic.
+    /// Calls the program's function, which may block or panic.
     pub fn dial(&self, host: String, port: u16) -> Dialing {
         (self.0)(host, port)
     }
 }
 
-// A panic of the program's code ends only the thread that runs this code.
+// A panic in the program's function ends only the thread that runs it.
 impl UnwindSafe for Dialer {}
 impl RefUnwindSafe for Dialer {}
 

@@ -1,4 +1,4 @@
-//! Where a server listens ([`Address`]), and how to get there and in: [`Dialer`], [`Secret`].
+//! Server addresses ([`Address`]), and what connections to them need: [`Dialer`], [`Secret`].
 
 mod dialer;
 
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 pub use self::dialer::{DialedStream, Dialer};
 
-/// The address of a server. Its Display, as errors and logs show it, never contains credentials.
+/// The address of a server. Its `Display` output, used in errors and logs, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A host, or its address, and a port.
@@ -17,7 +17,7 @@ pub enum Address {
         /// The port.
         port: u16,
     },
-    /// A socket in the file system.
+    /// A Unix socket.
     Unix(PathBuf),
 }
 

@@ -1,5 +1,5 @@
-//! Local time for leases: a clock that keeps counting while the machine sleeps. (`std::time::Instant` stops then on
-//! Linux: a machine that wakes up would treat a lease that ended long ago as valid.)
+//! Local time for leases: a clock that keeps counting while the machine sleeps. On Linux, `std::time::Instant` stops
+//! then, and a lease that ended during the sleep would look valid afterwards.
 
 mod system;
 
@@ -18,7 +18,7 @@ impl Instant {
     /// Earlier than all other instants.
     pub const START: Self = Self(0);
 
-    /// The present.
+    /// The current time.
     #[inline]
     pub fn now() -> Self {
         #[cfg(any(test, feature = "test-util"))]
@@ -38,13 +38,13 @@ impl Instant {
         self.0
     }
 
-    /// Saturates at [`Instant::NEVER`].
+    /// Returns [`Instant::NEVER`] on overflow.
     #[inline]
     pub fn after(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
-    /// Zero if `later` has passed.
+    /// Zero if `later` is in the past.
     #[inline]
     pub fn until(self, later: Self) -> Duration {
         Duration::from_nanos(later.0.saturating_sub(self.0))
@@ -56,13 +56,13 @@ impl Instant {
         Self((self.0 / period + 1).saturating_mul(period))
     }
 
-    /// Until when a grant of `lease` that was requested at `self` is valid here.
+    /// How long a grant of `lease`, requested at `self`, is valid locally.
     #[inline]
     pub fn validity(self, lease: Duration) -> Self {
         self.after(lease.saturating_sub(drift(lease)))
     }
 
-    /// When `time`, counted from `self`, is certainly over in the store, too.
+    /// When `time`, counted from `self`, has certainly passed in the store as well.
     pub fn surely_after(self, time: Duration) -> Self {
         self.after(time).after(drift(time))
     }
@@ -73,13 +73,14 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Between two clocks. By this margin, a grant ends earlier here than in the store, and a time without grants later.
+/// The margin for clock drift: grants end this much earlier here than in the store, and pauses without grants end this
+/// much later.
 #[inline]
 pub(crate) fn drift(time: Duration) -> Duration {
     time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
-/// A clock that a test sets by hand, for its own thread.
+/// A clock that a test sets manually, for its own thread.
 #[cfg(any(test, feature = "test-util"))]
 pub mod by_hand {
     #![allow(missing_docs)]

@@ -7,7 +7,7 @@ pub(super) fn nanos() -> u64 {
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     const CLOCK: ClockId = ClockId::Boottime;
-    // On Apple systems CLOCK_MONOTONIC counts sleep (it is mach_continuous_time).
+    // On Apple systems, CLOCK_MONOTONIC counts sleep: it is mach_continuous_time.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     const CLOCK: ClockId = ClockId::Monotonic;
 
@@ -15,7 +15,7 @@ pub(super) fn nanos() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// From the first call on. On Windows, the standard library reads the performance counter, which counts sleep.
+/// Counts from the first call on Windows, where the standard library reads the performance counter, which counts sleep.
 #[cfg(not(unix))]
 #[inline]
 pub(super) fn nanos() -> u64 {

@@ -1,4 +1,4 @@
-//! [`IntoDuration`]: the lengths of time that options accept.
+//! [`IntoDuration`]: durations as options accept them.
 
 mod unit;
 
@@ -8,7 +8,7 @@ use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::wait::Limit;
 
-/// A length of time: a [`Duration`], or a text with a unit.
+/// A duration: a [`Duration`], or a text with a unit.
 ///
 /// | value | meaning |
 /// |---|---|
@@ -19,9 +19,9 @@ use crate::base::wait::Limit;
 /// The options of [`Config`](crate::Config) and of handles accept these values. The attributes also accept a number, which
 /// counts as seconds (`expire = 100`).
 ///
-/// A text is parsed at once. If it has no meaning, or is more than a hundred years, the error is kept for the call that can
-/// fail: `setup` and `Client::connect` return it for `Config`, and the call that takes the lock returns
-/// [`LockError::InvalidOption`] for a handle.
+/// A text is parsed immediately. If it is invalid or longer than a hundred years, the error is kept until a call can
+/// report it: `setup` and `Client::connect` for `Config`, and the call that takes the lock, with
+/// [`LockError::InvalidOption`], for a handle.
 ///
 /// The trait is sealed.
 ///
@@ -35,8 +35,8 @@ use crate::base::wait::Limit;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a length of time is a `Duration` or a text with a unit, not `{Self}`",
-    label = "not a length of time",
+    message = "a duration is a `Duration` or a text with a unit, not `{Self}`",
+    label = "not a duration",
     note = "write `Duration::from_secs(5)` or `\"5s\"`; only the attributes accept a number, which counts as seconds"
 )]
 pub trait IntoDuration: ToDuration {}
@@ -49,7 +49,7 @@ impl<T: IntoDuration + Clone> IntoDuration for &T {}
 pub(crate) use sealed::ToDuration;
 
 pub(crate) const FOREVER: Duration = Duration::MAX;
-/// A hold with a shorter `expire` would usually end before the reply with its grant arrives.
+/// A hold with a shorter `expire` would usually end before its grant arrives.
 pub(crate) const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
@@ -68,7 +68,7 @@ fn bounded(duration: Duration) -> Span {
     }
 }
 
-/// For an option of a handle or an attribute, where the longest `Duration` means no limit.
+/// For an option of a handle or an attribute, where `Duration::MAX` means no limit.
 pub(crate) fn length(value: impl ToDuration) -> Span {
     value.to_duration()
 }
@@ -93,7 +93,8 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
     Ok(expire)
 }
 
-/// For the option `block` of an attribute. Warns once of a long time without a unit: a program may have computed it.
+/// For the option `block` of an attribute. Warns once about a long time without a unit, which the program may have
+/// computed in milliseconds.
 pub(crate) fn doubt_block<T: ToDuration>(block: Duration) {
     static WARNINGS: Limit = Limit::once();
     let seconds = block.as_secs_f64();
@@ -103,7 +104,7 @@ pub(crate) fn doubt_block<T: ToDuration>(block: Duration) {
     }
 }
 
-/// The values that attributes accept: numbers of seconds too.
+/// The values that attributes accept, which include numbers of seconds.
 mod sealed {
     use std::time::Duration;
 

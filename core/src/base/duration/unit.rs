@@ -1,11 +1,11 @@
-//! Reads times with a unit, as in `"250ms"`, and writes times in words. The macros have a symbolic link to this file
-//! (`macros/src/args/unit.rs`), because the two crates cannot share code.
+//! Parses times with a unit, such as `"250ms"`, and formats times in words. The macros have a symbolic link to this
+//! file (`macros/src/args/unit.rs`), because the two crates cannot share code.
 
 use std::time::Duration;
 
 /// A hundred years: longer than any useful wait, and far from any overflow.
 pub(crate) const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
-/// A number of seconds above this, without a unit, may be milliseconds by mistake.
+/// A longer number of seconds without a unit may be meant as milliseconds.
 pub(crate) const LONG: f64 = 3600.0;
 
 const UNITS: &[(&str, f64)] = &[
@@ -40,7 +40,7 @@ pub(crate) fn unit(word: &str) -> Option<f64> {
     Some(*seconds)
 }
 
-/// Asks whether milliseconds were meant: `500 s is 8 minutes: did you mean "500ms"?`
+/// Asks whether milliseconds were intended: `500 s is 8 minutes: did you mean "500ms"?`
 pub(crate) fn doubt(seconds: f64) -> String {
     let words = in_words(seconds);
     format!("{seconds} s is {words}: did you mean \"{seconds}ms\"?")

@@ -5,23 +5,23 @@ use std::time::Duration;
 
 use super::{Holder, apart};
 
-/// One call of a deadlock: the lock that its task holds, and the lock that the task waits for. The next hop of the cycle
-/// holds the lock that this hop waits for. The first hop follows the last one.
+/// One call of a deadlock: the lock that its task holds, and the lock that the task waits for, which the next hop
+/// holds. The last hop waits for the lock of the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DeadlockHop {
-    /// The process, and the place in its program where it took the lock that it [`holds`](Self::holds). `None` if
-    /// another library wrote the record.
+    /// The process, and the code in it that took the lock in [`holds`](Self::holds). `None` if another program wrote
+    /// the record.
     pub holder: Option<Box<Holder>>,
     /// The lock that the task holds.
     pub holds: String,
-    /// For how long the task has held that lock.
+    /// How long the task has held that lock.
     pub held: Duration,
     /// The lock that the task waits for.
     pub waits_for: String,
-    /// The place in the program that waits: a path, then ` at file:line`. Empty if it is not known.
+    /// The code that waits: a path, then ` at file:line`. Empty if unknown.
     pub waits_at: String,
-    /// For how long the task has waited.
+    /// How long the task has waited.
     pub waited: Duration,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for DeadlockHop {
         match &self.holder {
             Some(holder) => {
                 write!(f, "{}@{} (", holder.pid, holder.host)?;
-                write_place(f, &holder.site)?;
+                write_location(f, &holder.site)?;
                 f.write_str(")")?;
             }
             None => f.write_str("an unknown process")?,
@@ -54,21 +54,21 @@ impl fmt::Display for DeadlockHop {
         write!(f, ", waits for {} since {waited}", self.waits_for)?;
         if !self.waits_at.is_empty() {
             f.write_str(" (")?;
-            write_place(f, &self.waits_at)?;
+            write_location(f, &self.waits_at)?;
             f.write_str(")")?;
         }
         Ok(())
     }
 }
 
-fn write_place(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
+fn write_location(f: &mut fmt::Formatter<'_>, site: &str) -> fmt::Result {
     match apart(site) {
         Some((path, file, line)) => write!(f, "{path}, {file}:{line}"),
         None => f.write_str(site),
     }
 }
 
-/// In whole seconds; below ten seconds, with one decimal.
+/// Whole seconds, with one decimal below ten.
 fn since(time: Duration) -> String {
     match time.as_secs() {
         0..10 => format!("{:.1} s", time.as_secs_f64()),
@@ -79,7 +79,7 @@ fn since(time: Duration) -> String {
 /// The text of [`LockError::Deadlock`](super::LockError::Deadlock).
 pub(super) fn described(cycle: &[DeadlockHop]) -> String {
     match cycle {
-        [] => "the call would wait for ever".to_owned(),
+        [] => "the call would wait forever".to_owned(),
         [hop] if hop.holder.is_none() && hop.holds == hop.waits_for => {
             let name = &hop.holds;
             format!("waiting for {name} would never end: its holder waits for this call")

@@ -6,7 +6,7 @@ use super::{LockError, LossCause, StoreError};
 
 /// # For tests of error handlers
 ///
-/// These functions make the errors that a program handles, with plausible details. The variants without fields, such as
+/// These functions make the errors that programs handle, with plausible details. Variants without fields, such as
 /// [`LockError::ShutDown`], need no function.
 ///
 /// ```
@@ -23,7 +23,7 @@ use super::{LockError, LossCause, StoreError};
 /// assert_ne!(answer(Err(LockError::unavailable("reports"))), "busy");
 /// ```
 impl LockError {
-    /// A [`Timeout`](Self::Timeout) after one second, of an unknown holder.
+    /// A [`Timeout`](Self::Timeout) after one second, with an unknown holder.
     pub fn timeout(name: impl Into<String>) -> Self {
         Self::Timeout {
             name: name.into(),
@@ -55,12 +55,12 @@ impl LockError {
         Self::AlreadyHeld { name: name.into() }
     }
 
-    /// The [`Deadlock`](Self::Deadlock) of a task that waits for a lock that it holds itself.
+    /// The [`Deadlock`](Self::Deadlock) of a task that waits for a lock it holds itself.
     pub fn deadlock(name: impl Into<String>) -> Self {
         Self::waits_for_itself(&name.into())
     }
 
-    /// [`NotReplicated`](Self::NotReplicated): none of one replica had the grant.
+    /// [`NotReplicated`](Self::NotReplicated): the only replica did not have the grant.
     pub fn not_replicated(name: impl Into<String>) -> Self {
         Self::NotReplicated {
             name: name.into(),

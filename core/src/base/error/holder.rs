@@ -9,27 +9,27 @@ use super::kind::{LockKind, RW_LOCK};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
-    /// The host name of the machine. In a Kubernetes pod, this is the name of the pod, unless the pod uses the host's
-    /// network or sets another name.
+    /// The host name of the machine. In a Kubernetes pod, this is the pod's name unless the pod uses the host's network
+    /// or sets another name.
     pub host: String,
-    /// The pod, if the environment names one (`POD_NAME`, `POD_NAMESPACE`) that differs from `host`. Its form is
-    /// `namespace/name`, or only the name.
+    /// The pod, as `namespace/name` or just the name, if the environment (`POD_NAME`, `POD_NAMESPACE`) has one that
+    /// differs from `host`.
     pub pod: Option<String>,
     /// The process id.
     pub pid: u32,
-    /// The site in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
+    /// The site in the program: the path of an annotated function or the name of a handle, then ` at file:line`.
     pub site: String,
-    /// When the holder got the lock, by the store's clock. (A quorum may report a time that is about 10 ms too late.)
+    /// When the holder got the lock, by the store's clock. (A quorum may report a time about 10 ms late.)
     pub since: SystemTime,
-    /// The owner that its handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that its handle or attribute gave: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The kind of its hold. Only queries, such as `info`, get the kind from the store. In an error it is `None`.
+    /// The kind of its hold, which only queries such as `info` get from the store. `None` in an error.
     pub kind: Option<HoldKind>,
     /// How many units the holder has: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
-    /// The complete names of the locks that the task held when it asked for this lock: at most the outermost eight, and
-    /// a kilobyte of names. A task holds the locks of the protected calls around it: annotated functions, and
+    /// The complete names of the locks that the task held when it asked for this one, at most the outermost eight and a
+    /// kilobyte of names. A task holds the locks of the protected calls around it: annotated functions and
     /// `synchronize`.
     pub holds: Vec<String>,
 }

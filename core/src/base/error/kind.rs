@@ -1,15 +1,15 @@
-//! [`LockKind`]: which kind of lock a name is.
+//! [`LockKind`]: the kind of lock that a name has.
 
 use std::fmt;
 
-/// The capacity of a readers-writer lock: a reader takes one unit, a writer takes all units.
+/// The capacity of a readers-writer lock: a reader takes one unit, a writer all of them.
 pub const RW_LOCK: u32 = 1 << 30;
 
 /// A kind of lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum LockKind {
-    /// A [`Mutex`](crate::Mutex), `#[auto_mutex]`, or one of the locks of a [`MultiLock`](crate::MultiLock).
+    /// A [`Mutex`](crate::Mutex), `#[auto_mutex]`, or a lock of a [`MultiLock`](crate::MultiLock).
     Mutex,
     /// A [`Semaphore`](crate::Semaphore), or `#[auto_semaphore]`.
     Semaphore,
@@ -20,8 +20,8 @@ pub enum LockKind {
 }
 
 impl LockKind {
-    /// The kind that a store describes by its capacity, and by whether its tickets accept tokens. It describes a condition
-    /// variable like a semaphore without permits.
+    /// The kind for a capacity, and for whether the tickets accept tokens. A condition variable looks like a semaphore
+    /// without permits.
     #[doc(hidden)]
     pub fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {

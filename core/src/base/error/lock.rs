@@ -11,8 +11,8 @@ use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
 ///
 /// A timeout is never reported as an outage, and an outage never as a timeout.
 ///
-/// The `source` of [`Unavailable`](Self::Unavailable) is the error of the store. The text of `Unavailable` does not
-/// repeat that error, so print the whole chain, as `{error:#}` of anyhow does.
+/// The `source` of [`Unavailable`](Self::Unavailable) is the store's error. The text of `Unavailable` does not repeat
+/// it, so print the whole chain, as anyhow's `{error:#}` does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
@@ -28,29 +28,28 @@ pub enum LockError {
         holder: Option<Box<Holder>>,
     },
 
-    /// The lock was held and then lost; `cause` says why. Another caller may hold it now. (After the `expire` of a
-    /// nested call, the outer call still holds the lock.)
+    /// The lock was held and then lost, for the reason in `cause`. Another caller may hold it now. (After the `expire`
+    /// of a nested call, the outer call still holds the lock.)
     ///
-    /// A call never returns a lock that is already lost. If the executor is busy, or the machine sleeps, for longer
-    /// than `expire`, the lock can be lost before the call returns. Then the call waits for the lock again, within its
-    /// `block`. After six such losses in a row, the call returns this error.
+    /// No call returns a lock that is already lost. If a busy executor or a sleeping machine delays the call by more
+    /// than `expire`, the lock can be lost before the call returns. The call then waits for it again, within its
+    /// `block`, and returns this error after six such losses in a row.
     ///
-    /// Every method of a guard reports a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
+    /// All methods of a guard report a loss with this error: `check`, `refresh`, `unlock`, `release`, `downgrade` and
     /// `into_ticket`.
     #[error("{}", lost(name, *held, *cause))]
     #[non_exhaustive]
     Lost {
         /// The lock.
         name: String,
-        /// How long it was held, counted until the loss was noticed.
+        /// How long it was held until the loss was noticed.
         held: Duration,
         /// Why the lock was lost.
         cause: LossCause,
     },
 
-    /// The calling task holds this lock already, and the handle is not re-entrant. A guard belongs to the task or
-    /// thread that took the lock, even after the guard was moved to another task or thread. So take the lock in the
-    /// task that uses it.
+    /// The calling task already holds this lock, and the handle is not re-entrant. A guard belongs to the task or
+    /// thread that took the lock, even after it was moved to another one. Take a lock in the task that uses it.
     #[error(
         "lock `{name}` is already held by the calling task; make the handle `.reentrant()` or unlock it first"
     )]
@@ -60,10 +59,10 @@ pub enum LockError {
         name: String,
     },
 
-    /// The call would wait for ever, because the holder cannot continue before this call returns.
+    /// The call could never return, because the holder cannot continue before it does.
     ///
-    /// Either the calling task (or its thread) holds the lock itself: then `cycle` has one hop. Or the call was chosen
-    /// to end a deadlock of several calls, and [`Config::deadlock`](crate::Config::deadlock) is
+    /// Either the calling task (or its thread) holds the lock itself, and `cycle` has one hop; or the call was chosen
+    /// to end a deadlock of several calls, which happens if [`Config::deadlock`](crate::Config::deadlock) is
     /// [`Deadlock::Fail`](crate::Deadlock::Fail).
     #[error("{}", described(.cycle))]
     #[non_exhaustive]
@@ -84,8 +83,8 @@ pub enum LockError {
         holder: Option<Box<Holder>>,
     },
 
-    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) asks for had the grant in time. The lock was
-    /// released.
+    /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) requires confirmed the grant in time. The lock
+    /// was released.
     #[error(
         "lock `{name}` was released again: only {reached} of {wanted} replicas had the grant in time; check the replicas of the lock store"
     )]
@@ -95,13 +94,13 @@ pub enum LockError {
         name: String,
         /// How many replicas must have the grant.
         wanted: u32,
-        /// How many replicas had the grant in time.
+        /// How many replicas confirmed the grant in time.
         reached: u32,
     },
 
-    /// The store does not answer, or cannot serve the call. This is also the error if the store was restarted or failed
-    /// over, and grants nothing yet (see [`Config::restart_guard`](crate::Config::restart_guard)). It is unknown
-    /// whether the lock is held.
+    /// The store does not answer, or cannot serve the call. A store that was restarted or failed over, and grants
+    /// nothing yet, also causes this error (see [`Config::restart_guard`](crate::Config::restart_guard)). Whether the
+    /// lock is held is unknown.
     #[error("lock `{name}`: the lock store at {server} is unavailable")]
     #[non_exhaustive]
     Unavailable {
@@ -121,7 +120,7 @@ pub enum LockError {
     PermitsMismatch {
         /// The lock.
         name: String,
-        /// The number of permits that this handle gives.
+        /// The number of permits of this handle.
         expected: u32,
         /// The number of permits that the current holders and waiters use.
         found: u32,
@@ -129,7 +128,7 @@ pub enum LockError {
 
     /// The name is in use as another kind of lock.
     #[error(
-        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock a name of its own"
+        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock its own name"
     )]
     #[non_exhaustive]
     WrongKind {
@@ -155,8 +154,8 @@ pub enum LockError {
         waiters: u64,
     },
 
-    /// The key of the lock holds data that this version of the library does not know. Another program wrote it, or a
-    /// version with another protocol. The data was not changed.
+    /// The key of the lock holds data unknown to this version of the library, written by another program or in another
+    /// protocol version. The data was not changed.
     #[error(
         "the key of lock `{name}` holds data that this version of the library does not know: another program wrote it, or another version; choose another name or namespace, or delete the key"
     )]
@@ -166,8 +165,8 @@ pub enum LockError {
         name: String,
     },
 
-    /// This kind of store does not support the operation. For example, the servers of a quorum do not communicate, so
-    /// they cannot hand out each token of a semaphore only once.
+    /// This kind of store does not support the operation. For example, a quorum cannot deliver each token of a
+    /// semaphore only once, because its servers do not communicate.
     #[error("lock `{name}`: the lock store ({store}) does not support {what}")]
     #[non_exhaustive]
     Unsupported {
@@ -179,9 +178,9 @@ pub enum LockError {
         store: &'static str,
     },
 
-    /// No client is in force. Either `auto_mutex::setup` was not called, or only
-    /// [`Client::scope`](crate::Client::scope) was used, and the call is in another task or thread. A spawned task does not
-    /// inherit the scope; give it the client:
+    /// No client is in force. Either `auto_mutex::setup` was not called; or the program uses
+    /// [`Client::scope`](crate::Client::scope), and the call was made outside it, in another task or thread. Spawned
+    /// tasks do not inherit the scope; give them the client:
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -202,14 +201,14 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// The process was forked after the client was made. The child must call [`setup`](crate::setup), or make a client of
-    /// its own.
+    /// The process was forked after the client was made. The child must call [`setup`](crate::setup) or make its own
+    /// client.
     #[error(
         "this process was forked after the client was set up: call auto_mutex::setup in the child, or make a new Client"
     )]
     Forked,
 
-    /// The client was shut down, or [drains](crate::Client::drain). While it drains, only running bodies get locks.
+    /// The client was shut down or [drains](crate::Client::drain). While it drains, only running bodies get locks.
     #[error("the lock client was shut down, or is about to be: it takes no new locks")]
     ShutDown,
 
@@ -217,7 +216,7 @@ pub enum LockError {
     #[error("invalid lock name `{name}`: {reason}")]
     #[non_exhaustive]
     InvalidName {
-        /// The name, or its beginning.
+        /// The name, which may be cut short.
         name: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -262,7 +261,7 @@ impl LockError {
         }
     }
 
-    /// The error for a name that is in use as another lock; each is given as its kind and its capacity.
+    /// The error for a name in use as another lock. Each of the two is given as kind and capacity.
     pub(crate) fn mismatch(
         name: String,
         expected: (LockKind, u32),
@@ -297,14 +296,14 @@ impl LockError {
         Self::invalid("permits", "more permits asked for than the semaphore has")
     }
 
-    /// Whether a call that holds other locks should release them and wait for this one: another caller holds it, or the
-    /// store grants nothing yet.
+    /// Whether a call that holds other locks should release them and wait for this one: because another caller holds
+    /// it, or the store grants nothing yet.
     pub(crate) fn may_be_waited_for(&self) -> bool {
         let closed = matches!(self, Self::Unavailable { source, .. } if source.kind() == StoreErrorKind::NotGrantingYet);
         self.is_timeout() || closed
     }
 
-    /// The holder, if other callers held the lock and the store named one of them.
+    /// The holder, if other callers held the lock and the store reported one of them.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         match self {
@@ -315,13 +314,13 @@ impl LockError {
         }
     }
 
-    /// Whether the error is `Timeout` or `TooManyAttempts`: other callers held the lock during the whole wait.
+    /// Whether the error is `Timeout` or `TooManyAttempts`: others held the lock during the whole wait.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
     }
 
-    /// Whether the same call may succeed later, although nobody changes the program, its configuration or the store's.
+    /// Whether the same call may succeed later without a change to the program, its configuration or the store's.
     ///
     /// | error | transient |
     /// |---|---|
@@ -331,7 +330,8 @@ impl LockError {
     /// | [`Unavailable`](Self::Unavailable) | yes, unless the store rejects the user or a right, or replies with something that isn't its protocol |
     /// | [`Lost`](Self::Lost) | no: the body may have run in part, so only the program knows whether it may run again |
     /// | [`AlreadyHeld`](Self::AlreadyHeld), [`Deadlock`](Self::Deadlock) | no: the task must first release what it holds |
-    /// | [`ShutDown`](Self::ShutDown), [`NotSetUp`](Self::NotSetUp), [`Forked`](Self::Forked) | no: there is no client that could serve the call |
+    /// | [`ShutDown`](Self::ShutDown), [`NotSetUp`](Self::NotSetUp), [`Forked`](Self::Forked) | no: no client could
+    /// serve the call |
     /// | [`PermitsMismatch`](Self::PermitsMismatch), [`WrongKind`](Self::WrongKind), [`ForeignKey`](Self::ForeignKey) | no: programs disagree about the name |
     /// | [`InvalidName`](Self::InvalidName), [`InvalidOption`](Self::InvalidOption), [`Unsupported`](Self::Unsupported) | no: the call itself is wrong |
     ///
@@ -353,12 +353,11 @@ impl LockError {
         }
     }
 
-    /// A text for strangers, such as the client of a web service.
+    /// A text that may be shown to strangers, such as the users of a web service.
     ///
-    /// The text of `Display` is for the people who run the program. It names the lock, and also the holder's host, process
-    /// and file, and the store's address; the [`source`](std::error::Error::source) has what the server replied. Write
-    /// that to a log. This text has none of it: it's a constant for each kind of error, without any name, host, address,
-    /// path, URL or owner.
+    /// The text of `Display` is for operators. It names the lock, the holder's host, process and file, and the store's
+    /// address; and the [`source`](std::error::Error::source) has the server's reply. That belongs in a log. The text
+    /// returned here is a constant for each kind of error, without any name, host, address, path, URL or owner.
     ///
     /// ```
     /// use auto_mutex::LockError;

@@ -6,19 +6,19 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossCause {
-    /// The lease was not renewed in time: the store did not answer, or this process could not run. Another client may
-    /// hold the lock now.
+    /// The lease was not renewed in time, because the store did not answer or this process could not run. Another
+    /// client may hold the lock now.
     NotRenewed,
-    /// `expire` is over. In a nested call, this is the `expire` of that call; the outer call still holds the lock.
+    /// `expire` is over. A nested call has its own `expire`, after which the outer call still holds the lock.
     Expired,
     /// A program took the lock away with `force_unlock`.
     Forced,
-    /// The store no longer knows this hold: the data of the lock was deleted or overwritten, or the store was restarted
-    /// without its data. This is also the cause if `force_unlock` took the lock away while this client had no
-    /// connection, and if a ticket was adopted too late or for the second time.
+    /// The store no longer knows this hold: the lock's data was deleted or overwritten, or the store was restarted
+    /// without it. Also if `force_unlock` took the lock away while this client had no connection, or a ticket was
+    /// adopted too late or a second time.
     Forgotten,
-    /// This program itself ended the hold: it released the lock through its handle, or turned the guard into a ticket.
-    /// This is also the cause if the lock was never held through this handle.
+    /// This program ended the hold itself: it released the lock through its handle, or turned the guard into a ticket.
+    /// Also if this handle never held the lock.
     Released,
     /// The client was shut down.
     ShutDown,
@@ -37,12 +37,12 @@ impl LossCause {
         Self::Forked,
     ];
 
-    /// For an atomic: see [`from_number`](Self::from_number).
+    /// A number for an atomic: see [`from_number`](Self::from_number).
     pub(crate) const fn number(self) -> u8 {
         self as u8
     }
 
-    /// The label of the metrics, and the text for people.
+    /// The label in metrics, and the text for people.
     fn texts(self) -> (&'static str, &'static str) {
         match self {
             Self::NotRenewed => ("not_renewed", "its lease was not renewed in time"),

@@ -1,5 +1,5 @@
-//! The errors: [`LockError`] for locks, [`SetupError`] for set-up, and their causes. None ever contains a password:
-//! addresses are shown without user information.
+//! The errors: [`LockError`] for locks, [`SetupError`] for set-up, and their causes. They never contain passwords,
+//! because addresses are shown without user information.
 
 mod deadlock;
 mod for_tests;
@@ -22,7 +22,7 @@ pub use store::StoreError;
 pub use store::StoreErrorKind;
 pub use tls::TlsError;
 
-/// The texts of an error and of all its sources.
+/// The texts of an error and all its sources.
 pub fn with_sources(error: &(dyn std::error::Error + 'static)) -> String {
     let chain = std::iter::successors(Some(error), |error| error.source());
     chain

@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::{StoreError, TlsError};
 
-/// Why a client could not be made. Every text says what to change; no text shows a password.
+/// Why a client could not be made. Every text says what to change, and none shows a password.
 ///
-/// The `source` is the error of the server or the connection. The text does not repeat that error, so print the whole chain,
-/// as `{error:#}` of anyhow does.
+/// The `source` is the error of the server or the connection. The text does not repeat it, so print the whole chain, as
+/// anyhow's `{error:#}` does.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -18,7 +18,7 @@ pub enum SetupError {
     #[error("invalid store URL: {reason}")]
     #[non_exhaustive]
     InvalidUrl {
-        /// What is wrong, without repeating the URL (it may hold a password).
+        /// What is wrong. Does not repeat the URL, which may contain a password.
         reason: String,
     },
 
@@ -56,7 +56,7 @@ pub enum SetupError {
     #[error("auto_mutex::setup was already called: call it once, at the top of main")]
     AlreadySetUp,
 
-    /// The server cannot be reached, or it refuses to serve. If it refuses, the `source` has a code.
+    /// The server cannot be reached or refuses to serve. In the latter case, the `source` has a code.
     #[error("{} {address}", reached(.source))]
     #[non_exhaustive]
     Unreachable {
@@ -66,7 +66,7 @@ pub enum SetupError {
         source: StoreError,
     },
 
-    /// The server was reached, but the TLS connection fails, or the server requires TLS.
+    /// The server was reached, but the TLS connection fails or is required.
     #[error("no TLS connection to the lock store at {address}")]
     #[non_exhaustive]
     Tls {
@@ -116,7 +116,7 @@ pub enum SetupError {
         found: String,
     },
 
-    /// The server refuses a command that locks need, whatever the rights of the user. A command may be renamed or
+    /// The server refuses a command that locks need, regardless of the user's rights. The command may be renamed or
     /// disabled, or the server may be a proxy or another product.
     #[error("the lock store at {address} cannot serve locks: {reason}")]
     #[non_exhaustive]
@@ -149,7 +149,7 @@ pub enum SetupError {
         source: StoreError,
     },
 
-    /// The sentinels that answer do not monitor a service of this name.
+    /// The sentinels do not monitor a service of this name.
     #[error(
         "the sentinels at {address} know no service `{service}`: compare it with `sentinel monitor` in their configuration"
     )]
@@ -161,7 +161,7 @@ pub enum SetupError {
         address: String,
     },
 
-    /// During the whole `connect_timeout`, the sentinels' primary could not be reached, or was not a primary.
+    /// For all of `connect_timeout`, the sentinels' primary could not be reached or was not a primary.
     #[error("service `{service}` has no primary at present")]
     #[non_exhaustive]
     NoPrimary {
@@ -181,7 +181,7 @@ pub enum SetupError {
 }
 
 impl SetupError {
-    /// Whether the same set-up may succeed later, although nobody changes the program, its configuration or the store's.
+    /// Whether the same set-up may succeed later without a change to the program, its configuration or the store's.
     ///
     /// | error | transient |
     /// |---|---|
@@ -192,7 +192,7 @@ impl SetupError {
     /// | [`InvalidUrl`](Self::InvalidUrl), [`UnsupportedStore`](Self::UnsupportedStore), [`InvalidOption`](Self::InvalidOption), [`Environment`](Self::Environment) | no: the configuration is wrong |
     /// | [`AlreadySetUp`](Self::AlreadySetUp), [`BackgroundThread`](Self::BackgroundThread) | no |
     ///
-    /// With [`Config::connect_lazily`](crate::Config::connect_lazily), a client deals with transient errors itself.
+    /// With [`Config::connect_lazily`](crate::Config::connect_lazily), a client handles transient errors itself.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(
@@ -205,7 +205,7 @@ impl SetupError {
     }
 }
 
-/// For the engines, since other crates cannot make a variant that is `#[non_exhaustive]`.
+/// For engines, because other crates cannot construct a variant that is `#[non_exhaustive]`.
 #[doc(hidden)]
 impl SetupError {
     pub fn background_thread(reason: impl ToString) -> Self {
@@ -226,7 +226,7 @@ impl From<Infallible> for SetupError {
     }
 }
 
-/// A server that answered with a code was reached.
+/// If the server answered with a code, it was reached.
 fn reached(source: &StoreError) -> &'static str {
     match source.code() {
         Some(_) => "set-up is refused by the lock store at",

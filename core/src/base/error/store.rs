@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 /// Why the store did not answer, or why it refused.
 ///
-/// Found as the `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
-/// [`SetupError`](crate::SetupError)s. Its text says what to do and never shows a secret.
+/// The `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
+/// [`SetupError`](crate::SetupError)s. Its text says what to do, and never shows a secret.
 #[derive(Clone, Debug)]
 pub struct StoreError {
     kind: StoreErrorKind,
-    /// The length of the server's code, which the message begins with; 0 if the error did not come from the server.
+    /// The length of the server's code, with which the message begins; 0 if the error did not come from the server.
     code_len: u8,
     message: Arc<str>,
 }
@@ -18,9 +18,9 @@ pub struct StoreError {
 /// The kind of failure, which decides what callers do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreErrorKind {
-    /// There is no connection, or the connection broke: the request may or may not have run.
+    /// There is no connection, or it broke. The request may or may not have run.
     Disconnected,
-    /// The server is busy for a while (BUSY, TRYAGAIN…).
+    /// The server is temporarily busy (BUSY, TRYAGAIN…).
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
     NotGrantingYet,
@@ -28,7 +28,7 @@ pub enum StoreErrorKind {
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
-    /// The key of the name holds data of another program, or of another protocol version.
+    /// The key of the name holds data from another program or protocol version.
     Foreign,
     /// The reply does not follow the protocol.
     Protocol,
@@ -99,14 +99,14 @@ impl StoreError {
         (!code.is_empty()).then_some(code)
     }
 
-    /// Whether there was no connection, or the connection broke: the request may or may not have run.
+    /// Whether there is no connection, or it broke. The request may or may not have run.
     #[must_use]
     pub fn is_disconnected(&self) -> bool {
         self.kind == StoreErrorKind::Disconnected
     }
 
     pub(super) fn is_transient(&self) -> bool {
-        // `Refused` (out of memory, or of disk space) is transient: the server may have room again later.
+        // `Refused` (out of memory or disk space) is transient, because the server may have space later.
         !matches!(
             self.kind,
             StoreErrorKind::Forbidden

@@ -96,7 +96,7 @@ fn lock_errors() -> Vec<LockError> {
     all
 }
 
-/// Returns the number of a variant. A new variant does not compile here, so that it is also added above.
+/// Returns the number of a variant. A new variant fails to compile here, as a reminder to add it above.
 fn number(error: &LockError) -> usize {
     match error {
         LockError::Timeout { .. } => 0,
@@ -119,7 +119,7 @@ fn number(error: &LockError) -> usize {
     }
 }
 
-/// Returns one error of each variant with a source. Without an arm for each variant, this function does not compile.
+/// Returns one error of each variant with a source. The match fails to compile unless it has every variant.
 fn setup_errors() -> Vec<SetupError> {
     let address = || SERVER.to_owned();
     let service = || "the-service".to_owned();

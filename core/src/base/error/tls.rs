@@ -5,14 +5,13 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a TLS connection to a server fails, or why TLS is required. Every text says what to change; no text shows the
-/// content of a file.
+/// Why a TLS connection fails or is required. Every text says what to change, and none shows the content of a file.
 ///
 /// Found as the `source` of [`SetupError::Tls`](crate::SetupError::Tls).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// A file that the URL names cannot be used.
+    /// A file given in the URL cannot be used.
     #[error("{}: {reason}", path.display())]
     File {
         /// The path of the file.
@@ -28,15 +27,15 @@ pub enum TlsError {
     )]
     NoSystemRoots,
 
-    /// The crate has only the feature `tls-no-provider`, which contains no cryptography, and the program has installed
-    /// no provider.
+    /// The crate was built with the feature `tls-no-provider`, which contains no cryptography, and the program has
+    /// installed no provider.
     #[error(
         "no cryptography is installed for rustls: call `install_default` of a `rustls::crypto::CryptoProvider` before \
          the client connects, or use the feature `tls` of the crate `auto-mutex` instead of `tls-no-provider`"
     )]
     NoProvider,
 
-    /// The name that the server's certificate must have is not valid.
+    /// The name that the server's certificate must have is invalid.
     #[error(
         "`{name}` is not a valid name in a certificate: set `server_name` in the URL to the certificate's name"
     )]
@@ -45,7 +44,7 @@ pub enum TlsError {
         name: String,
     },
 
-    /// No trusted authority has signed the server's certificate.
+    /// The server's certificate is not signed by a trusted authority.
     #[error(
         "the server's certificate is not signed by a trusted authority: set `ca` in the URL to the file with the \
          authority's certificate"
@@ -134,7 +133,7 @@ impl TlsError {
         io::Error::new(io::ErrorKind::InvalidData, self)
     }
 
-    /// The inverse of [`into_io`](Self::into_io).
+    /// Recovers the error from the result of [`into_io`](Self::into_io).
     #[doc(hidden)]
     pub fn of_io(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()

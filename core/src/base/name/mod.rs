@@ -1,7 +1,7 @@
-//! Names of locks: `namespace:package:type:method[:key…]`, and the escaping that keeps distinct scopes apart. Stores add
-//! a prefix of their own.
+//! Names of locks: `namespace:package:type:method[:key…]`, escaped so that distinct scopes never share a name. Stores
+//! add their own prefix.
 
-/// The escaping of the macros for the fixed texts of a name, for comparison.
+/// The macros' escaping of the fixed parts of a name, to compare with.
 #[cfg(repository)]
 #[cfg(test)]
 #[path = "../../../../macros/src/args/escape.rs"]
@@ -17,18 +17,18 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use crate::base::error::LockError;
 use crate::base::sync::RandomState;
 
-/// Marks the name of a condition variable. Its capacity does not, because a semaphore may have no permits.
+/// Marks names of condition variables. Their capacity does not, because a semaphore may have no permits, too.
 pub const CONDVAR: &str = "condvar";
 
 /// After escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
 
-/// Braces would end the hash tag of a key early, spaces separate words in messages, and `%` begins an escape. (Characters
-/// beyond ASCII are always escaped.)
+/// Braces could end a key's hash tag early, spaces separate words in messages, and `%` starts an escape. (Non-ASCII
+/// characters are always escaped.)
 const VERBATIM: &AsciiSet = &CONTROLS.add(b'{').add(b'}').add(b'%').add(b' ');
-/// The text has escapes already.
+/// For text that is already escaped.
 const SHOWN: &AsciiSet = &VERBATIM.remove(b'%');
-/// A part also escapes the separator of parts.
+/// Within a part, the separator of parts is escaped, too.
 const PART: &AsciiSet = &VERBATIM.add(b':');
 
 /// Escapes a part of a name.
@@ -40,12 +40,12 @@ pub(crate) fn unescape(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
-/// Escapes what a name, or a pattern of names, may not contain, but not `%`.
+/// Escapes whatever a name or name pattern may not contain, except `%`.
 pub fn escape_shown(text: &str) -> String {
     utf8_percent_encode(text, SHOWN).to_string()
 }
 
-/// Whether each `%` begins an escape.
+/// Whether each `%` starts an escape.
 pub fn is_escaped(text: &str) -> bool {
     text.split('%').skip(1).all(|rest| {
         let digits = rest.as_bytes().get(..2);
@@ -53,17 +53,17 @@ pub fn is_escaped(text: &str) -> bool {
     })
 }
 
-/// A complete name, checked and escaped. Cheap to clone and to look up: its hash is computed once.
+/// A complete, checked and escaped name. Cheap to clone and to look up, because its hash is computed once.
 #[derive(Clone)]
 pub struct Name {
     hash: u64,
     text: Arc<str>,
 }
 
-/// A map by name. It compares whole names, so that a collision of hashes never shares a lock.
+/// A map by name. It compares whole names, so a hash collision never makes two names share a lock.
 pub type NameMap<V> = HashMap<Name, V, BuildHasherDefault<KeyHasher>>;
 
-/// For keys that are hashed already, or random.
+/// For keys that are already hashed, or random.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KeyHasher(u64);
 
@@ -101,19 +101,19 @@ impl Eq for Name {}
 
 impl Name {
     fn new(text: impl Into<Arc<str>>) -> Self {
-        // Seeded at random, because names may come from a program's input.
+        // Seeded at random, because names may come from user input.
         static STATE: LazyLock<RandomState> = LazyLock::new(RandomState::default);
         let text = text.into();
         let hash = STATE.hash_one(&text);
         Self { hash, text }
     }
 
-    /// The hash of the name, which differs from process to process.
+    /// The hash of the name, which is different in each process.
     pub fn hashed(&self) -> u64 {
         self.hash
     }
 
-    /// `namespace:name`, or just `name`. The user chose `name`: its colons separate parts.
+    /// `namespace:name`, or just `name`. Colons in `name`, which the user chose, separate parts.
     pub fn verbatim(namespace: Option<&str>, name: &str) -> Result<Self, LockError> {
         if name.is_empty() {
             return Err(LockError::invalid_name("", "it is empty"));
@@ -121,30 +121,30 @@ impl Name {
         NameBuilder::verbatim_in(namespace, name).finish()
     }
 
-    /// A name that is escaped already.
+    /// A name that is already escaped.
     pub fn from_escaped(name: &str) -> Self {
         Self::new(name)
     }
 
-    /// A name from a store; `None` if it is not escaped, or too long.
+    /// A name from a store; `None` if it is too long or not escaped.
     pub fn parse(name: &str) -> Option<Self> {
         let plain = |byte: u8| byte.is_ascii_graphic() && !b"{}".contains(&byte);
         let fits = (1..=MAX_BYTES).contains(&name.len());
         (fits && name.bytes().all(plain)).then(|| Self::from_escaped(name))
     }
 
-    /// A name for the library's own use, made from this name. No user can choose it, because names of users never have
-    /// a bare `%`.
+    /// A name for internal use, derived from this one. Users cannot choose it, because their names never contain a bare
+    /// `%`.
     pub fn beside(&self, what: &str) -> Self {
         Self::new(format!("{self}:%{what}"))
     }
 
-    /// The name from which [`beside`](Self::beside) made this one with `what`.
+    /// The name from which [`beside`](Self::beside) derived this one with `what`.
     pub fn before(&self, what: &str) -> Option<&str> {
         self.text.strip_suffix(what)?.strip_suffix(":%")
     }
 
-    /// The name as on the servers.
+    /// The name as servers see it.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -184,8 +184,8 @@ impl NameBuilder {
         Self(escape(namespace).to_string())
     }
 
-    /// Starts with a name that the user chose, after the namespace if there is one. Handles and `name = "…"` both use
-    /// this function, so that they can name the same lock.
+    /// Starts with a name that the user chose, after the namespace, if any. Both handles and `name = "…"` use this
+    /// function, and can thus name the same lock.
     pub(crate) fn verbatim_in(namespace: Option<&str>, name: &str) -> Self {
         let name = utf8_percent_encode(name, VERBATIM);
         let Some(namespace) = namespace else {
@@ -205,7 +205,7 @@ impl NameBuilder {
         self.push(escape(part));
     }
 
-    /// Unescaped: the result is a template.
+    /// Does not escape, because the result is a template.
     pub(crate) fn placeholder(&mut self, shown: &str) {
         self.push(shown);
     }
@@ -223,7 +223,7 @@ impl NameBuilder {
     pub(crate) fn finish(self) -> Result<Name, LockError> {
         if self.0.len() > MAX_BYTES {
             let mut start = self.0;
-            // Escaped text is ASCII, so this index is a character boundary.
+            // Escaped text is ASCII, so any index is a character boundary.
             start.truncate(64);
             start.push('…');
             let reason = "it is longer than 1024 bytes; use a digest of the long part";
@@ -262,9 +262,8 @@ mod tests {
         }
     }
 
-    /// The macros must escape a name in a template as the runtime escapes the name of the lock. They cannot share code
-    /// with the runtime: a crate of macros exports only macros, and a third crate for one function would have to be
-    /// published, too.
+    /// In a template, the macros must escape names exactly as the runtime does. The two can't share code: a macro crate
+    /// exports only macros, and a third crate for one function would have to be published as well.
     fn must_be_escaped_alike(part: &str) {
         let escaped = escape(part).to_string();
         assert_eq!(in_macros::escape(part), escaped, "{part:?}");

@@ -1,26 +1,26 @@
-//! Values that a process does not share with its forked children. `exit` counts the forks.
+//! Values that a process does not share with forked children. `exit` counts the forks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use once_cell::race::OnceBox;
 
-/// Grows by one in every child of a fork, from 0 in the process that is no fork.
+/// Zero in a process that was not forked, and one more in each forked child than in its parent.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// The number of forks since the first ancestor; cheaper to read than the process id.
+/// The number of forks since the first ancestor. Cheaper to read than the process id.
 pub(crate) fn forks() -> u32 {
     FORKS.load(Ordering::Relaxed)
 }
 
-/// Called in the child of a fork. Async-signal-safe.
+/// Called in a forked child. Async-signal-safe.
 #[cfg(unix)]
 pub(crate) fn forked() {
     FORKS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Not shared with forked children: a thread of the parent may have locked the parent's value at the fork. For the same
-/// reason no lock guards the making: of two threads' values, one is dropped.
+/// Not shared with forked children, because a thread of the parent may have had the value locked at the fork. For the
+/// same reason it is created without a lock: if two threads do so, one of the values is dropped.
 pub(crate) struct PerProcess<T: 'static> {
     make: fn() -> T,
     value: OnceBox<T>,
@@ -44,15 +44,15 @@ impl<T> PerProcess<T> {
 
     #[inline]
     fn after(&self, forks: u32) -> &T {
-        let mut place = self;
+        let mut slot = self;
         for _ in 0..forks {
             let next = || Box::new(Self::new(self.make));
-            place = place.next.get_or_init(next);
+            slot = slot.next.get_or_init(next);
         }
-        place.value.get_or_init(|| Box::new((self.make)()))
+        slot.value.get_or_init(|| Box::new((self.make)()))
     }
 
-    /// Of the process's ancestors, the last one first.
+    /// The values of the process's ancestors, the latest first.
     pub(crate) fn inherited(&self) -> impl Iterator<Item = &T> {
         (0..forks()).rev().map(|forks| self.after(forks))
     }

@@ -1,4 +1,4 @@
-//! The task or thread that runs here. This folder knows nothing of locks.
+//! The current task or thread. This folder knows nothing about locks.
 
 mod workers;
 
@@ -16,8 +16,8 @@ pub(crate) enum TaskId {
 }
 
 impl TaskId {
-    /// Outside of tokio tasks, the thread if the caller blocks it; otherwise `None`, because any number of tasks of
-    /// another executor may share it.
+    /// Outside tokio tasks, this is the thread if the caller blocks it. Otherwise `None`, because many tasks of another
+    /// executor may share the thread.
     #[inline]
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let task = tokio::task::try_id().map(Self::Task);
@@ -25,31 +25,31 @@ impl TaskId {
     }
 }
 
-/// A lock that a caller holds isn't released while calls for locks block all of its home.
+/// Where a caller runs. While calls for locks block all of it, no caller there can release a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Home {
-    /// Of a single-threaded runtime.
+    /// The thread of a single-threaded runtime.
     Thread(ThreadId),
-    /// Of a multi-threaded runtime.
+    /// The workers of a multi-threaded runtime.
     Workers(Id),
 }
 
 impl Home {
-    /// `blocking`: the call blocks its thread, so a worker that it runs on is its own.
+    /// With `blocking`, the call blocks its thread, so the worker on which it runs counts as its home.
     #[inline]
     pub(crate) fn current(blocking: bool) -> Option<Self> {
         let handle = Handle::try_current().ok()?;
         match handle.runtime_flavor() {
             RuntimeFlavor::CurrentThread => Some(Self::Thread(thread::current().id())),
-            // The future of a `block_on` has a thread of its own, and no id.
+            // The future of a `block_on` has its own thread, and no id.
             _ if !blocking && tokio::task::try_id().is_some() => Some(Self::Workers(handle.id())),
             _ => None,
         }
     }
 }
 
-/// A thread for blocking calls has a runtime handle, too, but there `yield_now` calls its waker at once. (The coop
-/// budget says nothing about an unconstrained task.)
+/// A thread for blocking calls has a runtime handle as well, but there `yield_now` calls its waker immediately. (The
+/// coop budget cannot tell: unconstrained tasks have none.)
 pub(crate) fn runs_a_task() -> bool {
     !is_woken_at_once(tokio::task::yield_now())
 }

@@ -1,5 +1,5 @@
-//! Which workers are blocked by calls that wait for locks. Tokio starts no worker in place of a blocked one: if all of
-//! them wait for locks that tasks of the same runtime hold, no such task can run on.
+//! Which workers are blocked by calls that wait for locks. Tokio does not replace a blocked worker: if all of them wait
+//! for locks held by tasks of the same runtime, none of those tasks can continue.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -43,7 +43,7 @@ impl Drop for BlockedWorker {
     }
 }
 
-/// If all workers of the runtime are blocked: their number.
+/// The number of the runtime's workers, if all of them are blocked.
 pub(crate) fn all_blocked(runtime: Id) -> Option<usize> {
     let (workers, blocked) = *RUNTIMES.lock().get(&runtime)?;
     (blocked >= workers).then_some(workers)

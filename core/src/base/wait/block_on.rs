@@ -6,7 +6,7 @@ use std::task::{Context, Poll, RawWakerVTable, Wake, Waker};
 use super::lock;
 use crate::base::sync::{Condvar, Mutex, PoisonError};
 
-/// Not `thread::park`, whose token belongs to the caller's code.
+/// `thread::park` would use the thread's park token, which belongs to the caller's code.
 #[derive(Default)]
 struct Sleeper {
     woken: Mutex<bool>,
@@ -40,7 +40,7 @@ impl Sleeper {
 }
 
 pub(super) fn functions() -> &'static RawWakerVTable {
-    // Of a clone, because futures keep clones, and these may have another vtable than the original.
+    // Use the vtable of a clone, because futures keep clones, which may have another vtable.
     Arc::new(Sleeper::default()).waker().clone().vtable()
 }
 
@@ -51,10 +51,10 @@ pub(crate) fn is_woken_at_once(future: impl Future) -> bool {
     *lock(&sleeper.woken)
 }
 
-/// For futures that need no runtime, like those of the handles.
+/// For futures that need no runtime, such as those of handles.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    // With a waker that does nothing, because the future is often ready at once.
+    // Polled first with a no-op waker, because the future is often ready.
     let mut cx = Context::from_waker(Waker::noop());
     if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
         return output;

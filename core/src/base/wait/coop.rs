@@ -5,14 +5,14 @@ use tokio::task::coop::{has_budget_remaining, poll_proceed};
 
 use super::aside::is_of_tokio;
 
-/// Ask it before a call requests a lock: a task that yields must not keep a lock that it doesn't use yet.
+/// Poll this before a call requests a lock, because a yielding task must not keep a lock that it doesn't use yet.
 #[derive(Debug, Default)]
 pub(crate) struct Coop {
     has_yielded: bool,
 }
 
 impl Coop {
-    /// Pending if the task has used up its tokio budget, so that it yields.
+    /// Pending if the task has used up its tokio budget and has to yield.
     #[inline]
     pub(crate) fn poll_proceed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if !is_of_tokio(cx.waker()) && !has_budget_remaining() {
@@ -22,8 +22,9 @@ impl Coop {
         Poll::Ready(())
     }
 
-    /// The waker belongs to something inside the task. Tokio would call it only after the task has yielded, and an
-    /// executor that blocks the thread never yields. So such a call is woken at once, and does not yield twice.
+    /// The waker belongs to a future inside the task. Tokio would call it only after the task has yielded, which never
+    /// happens on an executor that blocks the thread. Such a call is therefore woken immediately, and does not yield
+    /// twice.
     #[cold]
     fn yield_once(&mut self, cx: &Context<'_>) -> Poll<()> {
         if std::mem::replace(&mut self.has_yielded, true) {

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use crate::base::clock::Instant;
 
-/// Lets one of many equal warnings pass in each pause, and counts the others. Without a mutex, so that a static one works
-/// in a forked child.
+/// Lets one of many equal warnings through per pause, and counts the others. It has no mutex, so that a static one
+/// works in a forked child.
 #[derive(Debug)]
 pub(crate) struct Limit {
     pause: Duration,
@@ -25,7 +25,7 @@ impl Limit {
         Self::every(Duration::MAX)
     }
 
-    /// How many were suppressed since the last one, if a warning may be logged at `now`.
+    /// If a warning may be logged at `now`, how many were suppressed since the last one.
     pub(crate) fn pass(&self, now: Instant) -> Option<u64> {
         let after = now.after(self.pause).as_nanos();
         let change = |next| (next <= now.as_nanos()).then_some(after);

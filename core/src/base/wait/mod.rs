@@ -1,4 +1,4 @@
-//! Waiting for a value, in an async task of any executor or on a plain thread.
+//! Waiting for a value, in a task of any executor or on a plain thread.
 
 mod aside;
 mod block_on;
@@ -20,12 +20,12 @@ pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
 
-/// Ignores poison: users' code never runs while one of our mutexes is locked, so no panic leaves broken state.
+/// Ignores poison: user code never runs while a mutex of the library is locked, so a panic leaves no broken state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The output of the future that completes first; the other one is dropped.
+/// The output of the future that completes first. The other one is dropped.
 pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> T {
     let (mut one, mut other) = (pin!(one), pin!(other));
     poll_fn(|cx| match one.as_mut().poll(cx) {
@@ -35,12 +35,12 @@ pub async fn first<T>(one: impl Future<Output = T>, other: impl Future<Output = 
     .await
 }
 
-/// Wakers and events that wait until no mutex is held, because they may run any code.
+/// Wakers and events that wait until no mutex is locked, because they may run any code.
 #[derive(Default)]
 pub(crate) struct DeferredWakes {
     first: Option<Waker>,
     more: Vec<Waker>,
-    /// After the wakes.
+    /// Dropped after the wakes.
     forgotten: Vec<Waker>,
     reports: Vec<aside::Job>,
     metrics: Vec<aside::Job>,
@@ -56,7 +56,7 @@ impl DeferredWakes {
         }
     }
 
-    /// Drops the waker when no mutex is held: it may be the last reference to a task, so its drop may run any code.
+    /// Drops the waker once no mutex is locked, because dropping a task's last reference may run any code.
     pub(crate) fn forget(&mut self, waker: Option<Waker>) {
         self.forgotten.extend(waker);
     }
@@ -103,7 +103,7 @@ impl DeferredWakes {
 }
 
 impl Drop for DeferredWakes {
-    /// If a waker panics, the others are still called, because their values are ready. The first panic goes on.
+    /// If a waker panics, the others are still called, because their values are ready. Then the first panic resumes.
     fn drop(&mut self) {
         while catch_unwind(AssertUnwindSafe(|| self.wake_all())).is_err() {}
     }
@@ -133,7 +133,7 @@ impl<T> Promise<T> {
         Self(Mutex::new(State::Waiting(None)))
     }
 
-    /// Returns `value` as the error if there already was one, or if the receiver no longer waits.
+    /// Returns `value` as the error if there is one already, or if the receiver no longer waits.
     pub(crate) fn complete(&self, value: T, wakes: &mut DeferredWakes) -> Result<(), T> {
         let mut state = lock(&self.0);
         let State::Waiting(waker) = &mut *state else {
@@ -144,7 +144,7 @@ impl<T> Promise<T> {
         Ok(())
     }
 
-    /// Stops waiting: a later value is returned to its sender.
+    /// Stops waiting. Later values are returned to their sender.
     pub(crate) fn close(&self, wakes: &mut DeferredWakes) -> Option<T> {
         let state = std::mem::replace(&mut *lock(&self.0), State::Taken);
         match state {
@@ -166,8 +166,8 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
-        // Before the mutex is locked, and the replaced one dropped after: dropping a task's last waker may run any
-        // code.
+        // Cloned before the mutex is locked, and the replaced one is dropped after, because dropping a task's last
+        // waker may run any code.
         let mut waker = Some(cx.waker().clone());
         let mut state = lock(&self.0);
         match &mut *state {
@@ -176,7 +176,7 @@ impl<T> Promise<T> {
                 drop(state);
                 Poll::Pending
             }
-            // A caller may poll again after the value was taken: pending is harmless.
+            // A poll after the value was taken is harmless, and returns pending.
             State::Ready(_) | State::Taken => state.take().map_or(Poll::Pending, Poll::Ready),
         }
     }
@@ -201,8 +201,8 @@ pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
     builder.spawn(run).map(drop)
 }
 
-/// Runs `work` on a new thread, because there may be no runtime; it goes on if the future is dropped. Fails, without
-/// running it, if the system gives none.
+/// Runs `work` on a new thread, because there may be no runtime. It continues even if the future is dropped. Fails
+/// without running `work` if the system refuses a thread.
 pub(crate) async fn on_thread<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -226,7 +226,7 @@ mod tests {
 
     use super::*;
 
-    /// A waker whose drop completes the promise that keeps the waker.
+    /// A waker whose drop completes the promise that holds it.
     struct Last(Arc<Promise<u32>>, mpsc::Sender<()>);
 
     impl Wake for Last {

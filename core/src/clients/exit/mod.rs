@@ -1,10 +1,10 @@
-//! The end of the process, by itself or by a signal. Only [`system`] has `unsafe`.
+//! The end of the process, by itself or by a signal. Only [`system`] contains `unsafe`.
 //!
-//! This file releases all locks when the process ends, or lets bodies end before that. The background threads release
-//! them: the ending thread may have lost its thread-locals, or a signal may have interrupted it while it held a mutex.
-//! So it waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
+//! When the process ends, this releases all locks, or first lets bodies end. The background threads do the releasing,
+//! because the ending thread may have lost its thread-locals, or may have been interrupted with a mutex locked. The
+//! ending thread waits for them up to [`LIMIT`], allocates nothing, runs no user code, and never blocks on a mutex.
 
-// Only a signal drains all clients.
+// Only signals drain all clients.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 mod signals;
@@ -24,26 +24,26 @@ use crate::base::clock::Instant;
 use crate::base::process::PerProcess;
 use crate::clients::order::LockOrder;
 
-/// Of the end of the process.
+/// How long the end of the process waits for releases.
 const LIMIT: Duration = Duration::from_millis(500);
-/// Even after [`LIMIT`]: after a suspend, the time may be over before the background threads have run.
+/// Applies even after [`LIMIT`]: a suspend may use up that time before the background threads have run.
 const LEAST_PAUSES: u32 = 50;
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
-/// A client of this process, whatever its queues are.
+/// A client of this process.
 pub(crate) trait LiveClient: Send + Sync {
-    /// Starts to release everything. The calling thread may hold any mutex, and its thread-locals may be gone.
+    /// Starts releasing everything. The calling thread may have any mutex locked, and may have lost its thread-locals.
     fn end(&self);
 
     fn has_ended(&self) -> bool;
 
-    /// Takes no new locks from now on, and lets running bodies end.
+    /// Refuses new locks from now on, but lets running bodies end.
     fn let_bodies_end(&self);
 
-    /// A text for each held lock.
+    /// A description of each held lock.
     fn bodies(&self) -> Vec<String>;
 
     fn order(&self) -> &LockOrder;
@@ -58,7 +58,7 @@ extern "C" fn at_exit() {
 pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {
     if !register() {
         tracing::warn!(
-            "cannot watch the end of the process: locks that are held at that time are free when their lease ends"
+            "cannot watch the end of the process: locks held then become free when their leases end"
         );
     }
     WATCHED.get().add(client.clone());
@@ -82,7 +82,7 @@ impl Watched {
         clients.retain(|client| client.strong_count() > 0);
         clients.push(Arc::downgrade(&client));
         drop(clients);
-        // A `flush` or `drain` that began before may have missed this client.
+        // A `flush` or `drain` that started earlier may have missed this client.
         if self.ending.load(Ordering::SeqCst) {
             client.end();
         } else if self.draining.load(Ordering::SeqCst) {
@@ -90,7 +90,7 @@ impl Watched {
         }
     }
 
-    /// Returns a text for each lock that is still held after `limit`.
+    /// Returns a description of each lock that is still held after `limit`.
     fn drain(&self, limit: Duration) -> Vec<String> {
         let ends = Instant::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
@@ -107,13 +107,13 @@ impl Watched {
             if held.is_empty() || ends <= now {
                 return held;
             }
-            // With very many names, a check takes long, so the pause grows with it.
+            // Checks of very many names are slow, so the pause grows with their time.
             let looked = now.until(Instant::now());
             thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
     }
 
-    /// At exit or after a signal, while the background threads still run.
+    /// Called at exit or after a signal, while the background threads still run.
     fn flush(&self) {
         self.ending.store(true, Ordering::SeqCst);
         let mut pause = pauses();
@@ -121,15 +121,15 @@ impl Watched {
             match self.clients.try_lock() {
                 Ok(clients) => break clients,
                 Err(TryLockError::Poisoned(clients)) => break PoisonError::into_inner(clients),
-                // Another thread adds a client, or a signal interrupted this thread while it added one.
+                // Either another thread is adding a client, or a signal interrupted this thread while it added one.
                 Err(TryLockError::WouldBlock) if pause() => {}
                 Err(TryLockError::WouldBlock) => return,
             }
         };
-        // Never dropped: dropping the last reference would free the client.
+        // Upgraded references are not dropped, because dropping the last one would free the client.
         let all = || clients.iter().filter_map(Weak::upgrade);
         let all = || all().map(ManuallyDrop::new);
-        // All are notified before the first is awaited: no client has to wait for the server of another.
+        // All are notified before the first is awaited, so that no client waits for another one's server.
         all().for_each(|client| client.end());
         while !all().all(|client| client.has_ended()) && pause() {}
     }
@@ -143,7 +143,7 @@ impl Watched {
     }
 }
 
-/// Sleeps, longer at each call; `false` once [`LIMIT`] is over.
+/// Sleeps, longer with each call. Returns `false` once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
     let ends = Instant::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::{Client, LockError};
 
-    /// A client that holds a lock. The tests end the client through a `Watched` of their own.
+    /// A client that holds a lock. The tests end it through their own `Watched`.
     fn client() -> (Client, crate::MutexGuard) {
         let client = Client::connect("memory://").unwrap();
         let guard = client.mutex("m").blocking_lock().unwrap();
@@ -187,7 +187,7 @@ mod tests {
             while !watched.ending.load(Ordering::SeqCst) {
                 thread::yield_now();
             }
-            // `flush` now waits for the mutex of the registry, or soon will.
+            // By now `flush` is waiting for the registry's mutex, or is about to.
             drop(making);
             ended.recv().unwrap();
         });

@@ -9,7 +9,7 @@ use once_cell::race::OnceBool;
 use super::at_exit;
 use crate::base::error::SetupError;
 
-/// Notices the end of `main` from now on. (`std::process::exit` runs no functions of `atexit` on Windows.)
+/// From now on, notices the end of `main`. (On Windows, `std::process::exit` runs no functions of `atexit`.)
 pub(crate) fn register() -> bool {
     static AGREED: OnceBool = OnceBool::new();
     // SAFETY: the function lives as long as the program, has the C calling convention and takes no arguments.

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use super::OrderEdge;
 
-/// The class of a held lock, and the class of a lock that is asked for.
+/// The labels of the lock that is held and of the lock that is asked for.
 pub(super) type Key = (&'static str, &'static str);
 
 pub(super) const MOST: usize = 4096;
@@ -20,46 +20,46 @@ impl Graph {
         self.0.insert(key, edge);
     }
 
-    /// Those that are part of a cycle are marked.
+    /// All edges, with those on a cycle marked.
     pub(super) fn edges(&self) -> Vec<OrderEdge> {
         let edges = self.0.iter().map(|(key, edge)| OrderEdge {
-            inverted: self.circle(*key).is_some(),
+            inverted: self.cycle(*key).is_some(),
             ..edge.clone()
         });
         edges.collect()
     }
 
-    /// Only one for the same classes. Shorter cycles come first.
-    pub(super) fn circles(&self) -> Vec<Vec<&OrderEdge>> {
+    /// One cycle for each set of labels, shorter ones first.
+    pub(super) fn cycles(&self) -> Vec<Vec<&OrderEdge>> {
         let mut seen = HashSet::new();
-        let mut circles: Vec<_> = self.0.keys().filter_map(|key| self.circle(*key)).collect();
-        circles.retain(|circle| {
-            let classes: BTreeSet<_> = circle.iter().map(|edge| &edge.before.class).collect();
-            seen.insert(classes)
+        let mut cycles: Vec<_> = self.0.keys().filter_map(|key| self.cycle(*key)).collect();
+        cycles.retain(|cycle| {
+            let labels: BTreeSet<_> = cycle.iter().map(|edge| &edge.before.label).collect();
+            seen.insert(labels)
         });
-        circles.sort_by_key(Vec::len);
-        circles
+        cycles.sort_by_key(Vec::len);
+        cycles
     }
 
-    /// A shortest cycle that begins with the edge `key`; none for an allowed edge. A new edge's cycle has other
-    /// classes than all cycles before: with the same classes, the old cycle would lead back in fewer steps.
-    pub(super) fn circle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
+    /// A shortest cycle that begins with the edge `key`; `None` for an allowed edge. The cycle of a new edge always has
+    /// a new set of labels: an older cycle with the same labels would be a shorter way back.
+    pub(super) fn cycle(&self, key: Key) -> Option<Vec<&OrderEdge>> {
         let (start, first) = key;
         self.from(start).find(|edge| *edge == key)?;
-        // The edge by which each class was reached.
+        // The edge by which each label was reached.
         let mut reached = BTreeMap::from([(first, key)]);
         let mut next = VecDeque::from([first]);
-        while let Some(class) = next.pop_front() {
-            if class == start {
+        while let Some(label) = next.pop_front() {
+            if label == start {
                 let before = |edge: &Key| (*edge != key).then(|| reached[edge.0]);
                 let back = std::iter::successors(Some(reached[start]), before);
-                let mut circle: Vec<_> = back.filter_map(|edge| self.0.get(&edge)).collect();
-                circle.reverse();
-                return Some(circle);
+                let mut cycle: Vec<_> = back.filter_map(|edge| self.0.get(&edge)).collect();
+                cycle.reverse();
+                return Some(cycle);
             }
-            for edge in self.from(class) {
-                if let Entry::Vacant(place) = reached.entry(edge.1) {
-                    place.insert(edge);
+            for edge in self.from(label) {
+                if let Entry::Vacant(entry) = reached.entry(edge.1) {
+                    entry.insert(edge);
                     next.push_back(edge.1);
                 }
             }
@@ -67,10 +67,10 @@ impl Graph {
         None
     }
 
-    /// All that are not allowed.
-    fn from(&self, class: &'static str) -> impl Iterator<Item = Key> {
-        let all = self.0.range((class, "")..);
-        let all = all.take_while(move |(key, _)| key.0 == class);
+    /// The edges from `label` that are not allowed.
+    fn from(&self, label: &'static str) -> impl Iterator<Item = Key> {
+        let all = self.0.range((label, "")..);
+        let all = all.take_while(move |(key, _)| key.0 == label);
         all.filter(|(_, edge)| edge.allowed.is_none())
             .map(|(key, _)| *key)
     }
@@ -82,11 +82,11 @@ mod tests {
     use super::super::tests::{edge, graph};
     use super::*;
 
-    /// The classes along the cycle of the edge `before after`.
+    /// The labels along the cycle of the edge `before after`.
     fn path(graph: &Graph, before: &'static str, after: &'static str) -> Option<String> {
-        let circle = graph.circle((before, after))?;
-        let classes: Vec<_> = circle.iter().map(|edge| &*edge.before.class).collect();
-        Some(classes.join(" "))
+        let cycle = graph.cycle((before, after))?;
+        let labels: Vec<_> = cycle.iter().map(|edge| &*edge.before.label).collect();
+        Some(labels.join(" "))
     }
 
     fn inverted(graph: &Graph) -> usize {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_from_each_of_its_edges_and_from_no_other() {
+    fn a_cycle_is_found_from_each_of_its_edges_and_from_no_other() {
         let graph = graph(&["a b", "b c", "c a", "c d", "x a"]);
         assert_eq!(path(&graph, "a", "b").as_deref(), Some("a b c"));
         assert_eq!(path(&graph, "b", "c").as_deref(), Some("b c a"));
@@ -102,49 +102,49 @@ mod tests {
         for (before, after) in [("c", "d"), ("x", "a"), ("d", "c")] {
             assert_eq!(path(&graph, before, after), None, "{before} {after}");
         }
-        assert_eq!(graph.circles().len(), 1);
+        assert_eq!(graph.cycles().len(), 1);
         assert_eq!(inverted(&graph), 3);
     }
 
     #[test]
-    fn the_shortest_circle_is_found() {
+    fn the_shortest_cycle_is_found() {
         let graph = graph(&["a b", "b c", "c a", "b a"]);
         assert_eq!(path(&graph, "a", "b").as_deref(), Some("a b"));
-        let lengths: Vec<_> = graph.circles().iter().map(Vec::len).collect();
+        let lengths: Vec<_> = graph.cycles().iter().map(Vec::len).collect();
         assert_eq!(lengths, [2, 3]);
     }
 
     #[test]
-    fn a_class_within_itself_is_a_circle() {
+    fn a_label_within_itself_is_a_cycle() {
         let graph = graph(&["a a", "a b"]);
         assert_eq!(path(&graph, "a", "a").as_deref(), Some("a"));
         assert_eq!(inverted(&graph), 1);
-        assert_eq!(graph.circles().len(), 1);
+        assert_eq!(graph.cycles().len(), 1);
     }
 
     #[test]
-    fn an_allowed_edge_closes_no_circle() {
+    fn an_allowed_edge_closes_no_cycle() {
         let mut graph = graph(&["a b", "b a"]);
-        assert_eq!(graph.circles().len(), 1);
+        assert_eq!(graph.cycles().len(), 1);
         let allowed = Some("meant".to_owned());
         let (key, edge) = edge("b a");
         graph.insert(key, OrderEdge { allowed, ..edge });
         assert_eq!(path(&graph, "a", "b"), None);
         assert_eq!(path(&graph, "b", "a"), None);
-        assert!(graph.circles().is_empty());
+        assert!(graph.cycles().is_empty());
         assert_eq!(inverted(&graph), 0);
     }
 
     #[test]
-    fn an_edge_between_two_circles_is_on_none() {
+    fn an_edge_between_two_cycles_is_on_none() {
         let graph = graph(&["a b", "b a", "b c", "c d", "d c"]);
         assert_eq!(inverted(&graph), 4);
         assert_eq!(path(&graph, "b", "c"), None);
     }
 
     #[test]
-    fn random_graphs_have_the_circles_that_a_plain_search_finds() {
-        const CLASSES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
+    fn random_graphs_have_the_cycles_that_a_plain_search_finds() {
+        const LABELS: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
         const FAR: usize = 99;
         let mut random = crate::testing::Dice(17);
         for _ in 0..300 {
@@ -154,14 +154,14 @@ mod tests {
             let mut known = HashSet::new();
             for _ in 0..random.below(14) {
                 let [from, to] = [(); 2].map(|()| random.below(count) as usize);
-                let (key, edge) = edge(&format!("{} {}", CLASSES[from], CLASSES[to]));
+                let (key, edge) = edge(&format!("{} {}", LABELS[from], LABELS[to]));
                 let is_new = graph.lacks(key);
                 graph.insert(key, edge);
                 lengths[from][to] = 1;
-                // A new edge closes no cycle of the same classes as one that was there before.
-                if is_new && let Some(circle) = graph.circle(key) {
-                    let classes = circle.iter().map(|edge| edge.before.class.clone());
-                    assert!(known.insert(classes.collect::<BTreeSet<_>>()), "{graph:?}");
+                // A new edge never closes a cycle with the labels of an existing one.
+                if is_new && let Some(cycle) = graph.cycle(key) {
+                    let labels = cycle.iter().map(|edge| edge.before.label.clone());
+                    assert!(known.insert(labels.collect::<BTreeSet<_>>()), "{graph:?}");
                 }
             }
             for via in 0..7 {
@@ -172,14 +172,14 @@ mod tests {
                     }
                 }
             }
-            let place = |class| CLASSES.iter().position(|known| *known == class).unwrap();
+            let index = |label| LABELS.iter().position(|known| *known == label).unwrap();
             for key in graph.0.keys() {
                 let back = match key.0 == key.1 {
                     true => 0,
-                    false => lengths[place(key.1)][place(key.0)],
+                    false => lengths[index(key.1)][index(key.0)],
                 };
                 let expected = (back < FAR).then_some(back + 1);
-                let found = graph.circle(*key).map(|circle| circle.len());
+                let found = graph.cycle(*key).map(|cycle| cycle.len());
                 assert_eq!(found, expected, "{key:?} {graph:?}");
             }
         }

@@ -1,37 +1,37 @@
-//! The edges that a thread has seen recently: then a nested call locks nothing and allocates nothing.
+//! The edges that a thread has seen recently. For these, a nested call locks nothing and allocates nothing.
 
 use std::cell::Cell;
 
-const PLACES: usize = 64;
+const SLOTS: usize = 64;
 
-/// A label, by its address and length. It lives as long as the program. (If two labels have the same address, one is a
+/// A label's address and length. Labels live as long as the program. (Of two labels at the same address, one is a
 /// prefix of the other.)
-pub(super) type Label = (usize, usize);
+pub(super) type LabelId = (usize, usize);
 
-pub(super) type Pair = (Label, Label);
+pub(super) type Pair = (LabelId, LabelId);
 
 thread_local! {
-    /// No client has the id 0.
-    static KNOWN: [Cell<(u64, Pair)>; PLACES] =
-        const { [const { Cell::new((0, ((0, 0), (0, 0)))) }; PLACES] };
+    /// The id 0 belongs to no client.
+    static KNOWN: [Cell<(u64, Pair)>; SLOTS] =
+        const { [const { Cell::new((0, ((0, 0), (0, 0)))) }; SLOTS] };
 }
 
 #[inline]
-pub(super) fn label(text: &'static str) -> Label {
+pub(super) fn label_id(text: &'static str) -> LabelId {
     (text.as_ptr().addr(), text.len())
 }
 
 #[inline]
 fn index(client: u64, (before, after): Pair) -> usize {
-    // An odd number without a pattern, so that the highest bits depend on all bits of the input.
+    // An odd number without a pattern. The highest bits of a product depend on all bits of the input.
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
     let mixed = (before.0 as u64 ^ client).wrapping_mul(MIX).rotate_left(29) ^ after.0 as u64;
-    (mixed.wrapping_mul(MIX) >> 58) as usize % PLACES
+    (mixed.wrapping_mul(MIX) >> 58) as usize % SLOTS
 }
 
 #[inline]
 pub(super) fn has(client: u64, pair: Pair) -> bool {
-    // A thread that is ending still has the table, because it needs no destructor.
+    // An ending thread still has the table, because it needs no destructor.
     KNOWN.with(|known| known[index(client, pair)].get() == (client, pair))
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     fn pair(before: &'static str, after: &'static str) -> Pair {
-        (label(before), label(after))
+        (label_id(before), label_id(after))
     }
 
     #[test]
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn more_edges_than_places_replace_each_other() {
-        let texts: Vec<&'static str> = (0..4 * PLACES)
+        let texts: Vec<&'static str> = (0..4 * SLOTS)
             .map(|number| &*number.to_string().leak())
             .collect();
         // Equal literals may have different addresses, so all pairs use this variable.
@@ -80,8 +80,8 @@ mod tests {
         }
         let left = texts.iter().filter(|text| has(1, pair(text, last)));
         let left = left.count();
-        assert!((1..=PLACES).contains(&left), "{left}");
+        assert!((1..=SLOTS).contains(&left), "{left}");
         // The edges are spread over the table.
-        assert!(left > PLACES / 2, "{left}");
+        assert!(left > SLOTS / 2, "{left}");
     }
 }

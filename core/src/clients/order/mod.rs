@@ -1,5 +1,5 @@
-//! Lock order: a task that holds a lock of the class A and asks for one of the class B makes the edge A → B. Edges that
-//! form a cycle are a possible deadlock, even if it has never happened.
+//! Lock order: a task that holds a lock labelled A and asks for one labelled B makes the edge A → B. Edges that form a
+//! cycle show a possible deadlock, even one that never happened.
 
 mod graph;
 mod known;
@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use self::graph::Graph;
-use self::known::{Pair, label};
+use self::known::{Pair, label_id};
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::wait::{self, lock};
@@ -19,31 +19,31 @@ use crate::store::meta;
 
 const BY_CONFIG: &str = "Config::allow_order";
 
-/// One order of locks: a lock of one class was asked for while a lock of another class was held. See
+/// One order of locks: while a lock with one label was held, a lock with another label was asked for. See
 /// [`lock_order`](crate::lock_order).
 ///
-/// Its `Display` output is one line with both places.
+/// Its `Display` output is one line with both locks and where they were taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OrderEdge {
     /// The lock that was held.
-    pub before: OrderClass,
+    pub before: OrderedLock,
     /// The lock that was asked for.
-    pub after: OrderClass,
-    /// Whether the order contradicts other orders: it is part of a cycle, so calls in these orders may wait for each
-    /// other for ever. Also true if the two classes are the same.
+    pub after: OrderedLock,
+    /// Whether the order contradicts others: it is part of a cycle, so calls in these orders may deadlock. Also true if
+    /// the two labels are the same.
     pub inverted: bool,
     /// Why the order is intended: the text of the option `order`, or `Config::allow_order`. Such an order contradicts
     /// no other.
     pub allowed: Option<String>,
 }
 
-/// A class of locks, and a place that takes one.
+/// The label of a lock, and the code that takes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OrderClass {
-    /// The template of the names, as [`Site::name`](crate::Site::name) returns it; or the `metrics_label` of a handle.
-    pub class: String,
+pub struct OrderedLock {
+    /// The template of the names, as returned by [`Site::name`](crate::Site::name); or the `metrics_label` of a handle.
+    pub label: String,
     /// The file, as it was given to the compiler.
     pub file: String,
     /// The line of the function's name, or the line where the handle was made.
@@ -56,16 +56,16 @@ impl fmt::Display for OrderEdge {
     }
 }
 
-impl fmt::Display for OrderClass {
+impl fmt::Display for OrderedLock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` ({}:{})", self.class, self.file, self.line)
+        write!(f, "`{}` ({}:{})", self.label, self.file, self.line)
     }
 }
 
 #[derive(Debug)]
 pub(crate) struct LockOrder {
     client: u64,
-    /// By `Config::allow_order`.
+    /// The pairs of labels given to `Config::allow_order`.
     allowed: Vec<(String, String)>,
     /// The edges, and the pairs of labels whose edges were seen.
     state: Mutex<(Graph, HashSet<Pair>)>,
@@ -90,7 +90,7 @@ impl LockOrder {
         }
     }
 
-    /// A call that may wait asks for `names`, of the class `after`. `meta` identifies the caller.
+    /// Records that a call which may wait asks for `names`, labelled `after`. `meta` identifies the caller.
     #[inline]
     pub(crate) fn note<'a>(
         &self,
@@ -98,18 +98,17 @@ impl LockOrder {
         (after, meta): (&'static str, &str),
         names: impl Iterator<Item = &'a Name> + Clone,
     ) {
-        if !is_class(after) {
+        if !has_own_label(after) {
             return;
         }
         let is_unknown = |taken: &Taken<'_>| {
-            let pair = (label(taken.label), label(after));
+            let pair = (label_id(taken.label), label_id(after));
             if taken.client != self.client || known::has(self.client, pair) {
                 return false;
             }
-            // More permits of the same semaphore, or the same lock through a handle that is not reentrant: there is no
-            // edge.
+            // Not an edge: more permits of the same semaphore, or the same lock through a handle that is not reentrant.
             let is_same = || names.clone().all(|name| taken.name == name);
-            is_class(taken.label) && !is_same() && !self.is_known(pair)
+            has_own_label(taken.label) && !is_same() && !self.is_known(pair)
         };
         let unknown: Vec<_> = held.filter(is_unknown).collect();
         if !unknown.is_empty() {
@@ -126,33 +125,33 @@ impl LockOrder {
         is_known
     }
 
-    /// Warns of the cycles that the new edges close.
+    /// Warns about cycles that the new edges close.
     #[cold]
     fn learn(&self, after: &'static str, meta: &str, held: &[Taken<'_>]) {
         let mut state = lock(&self.state);
         let (graph, seen) = &mut *state;
-        let mut circles = Vec::new();
+        let mut cycles = Vec::new();
         for taken in held {
-            let pair = (label(taken.label), label(after));
+            let pair = (label_id(taken.label), label_id(after));
             if seen.insert(pair) {
-                circles.extend(self.add(graph, (taken.label, taken.meta), (after, meta)));
+                cycles.extend(self.add(graph, (taken.label, taken.meta), (after, meta)));
             }
             known::put(self.client, pair);
         }
         drop(state);
-        circles.into_iter().for_each(warn);
+        cycles.into_iter().for_each(warn);
     }
 
-    /// Returns the cycle that the edge closes, unless it is known or there are too many.
+    /// Returns the cycle that the edge closes. `None` if the edge is known, or there are too many edges.
     fn add(
         &self,
         graph: &mut Graph,
         (before, before_meta): (&'static str, &str),
         (after, after_meta): (&'static str, &str),
     ) -> Option<Vec<OrderEdge>> {
-        let class_of = |label| Site::labelled(label).map_or(label, |(_, class)| class);
+        let in_order = |label| Site::labelled(label).map_or(label, |(_, in_order)| in_order);
         let reason = Site::labelled(after).and_then(|(site, _)| site.data.order);
-        let (before, after) = (class_of(before), class_of(after));
+        let (before, after) = (in_order(before), in_order(after));
         let key = (before, after);
         if !graph.lacks(key) {
             return None;
@@ -169,72 +168,72 @@ impl LockOrder {
             allowed: reason.or_else(by_config).map(str::to_owned),
         };
         graph.insert(key, edge);
-        let circle = graph.circle(key)?;
-        Some(circle.into_iter().cloned().collect())
+        let cycle = graph.cycle(key)?;
+        Some(cycle.into_iter().cloned().collect())
     }
 
     pub(crate) fn edges(&self) -> Vec<OrderEdge> {
         lock(&self.state).0.edges()
     }
 
-    pub(crate) fn circles(&self) -> Vec<String> {
+    pub(crate) fn cycles(&self) -> Vec<String> {
         let state = lock(&self.state);
-        let circles = state.0.circles();
-        circles.iter().map(|circle| text(circle)).collect()
+        let cycles = state.0.cycles();
+        cycles.iter().map(|cycle| text(cycle)).collect()
     }
 }
 
-/// Locks of handles without a label have no class.
+/// Handles without their own label share one label, and are left out of the lock order.
 #[inline]
-fn is_class(label: &str) -> bool {
+fn has_own_label(label: &str) -> bool {
     label != BY_HAND && !label.is_empty()
 }
 
-fn taken_at(class: &str, meta: &str) -> OrderClass {
+fn taken_at(label: &str, meta: &str) -> OrderedLock {
     let caller = meta::caller(meta);
     let file = caller.as_ref().and_then(|caller| caller.file());
     let line = caller.as_ref().and_then(|caller| caller.line());
-    OrderClass {
-        class: class.to_owned(),
+    OrderedLock {
+        label: label.to_owned(),
         file: file.unwrap_or_default().to_owned(),
         line: line.unwrap_or_default(),
     }
 }
 
-fn text(circle: &[impl Borrow<OrderEdge>]) -> String {
-    let edges = circle.iter().map(|edge| edge.borrow().to_string());
+fn text(cycle: &[impl Borrow<OrderEdge>]) -> String {
+    let edges = cycle.iter().map(|edge| edge.borrow().to_string());
     let mut text = edges.collect::<Vec<_>>().join("; ");
-    if circle.len() == 1 {
-        text += ": the same class twice, with other keys: take them together with `keys = [..]`";
+    if cycle.len() == 1 {
+        text += ": the same label twice, with other keys: take them together with `keys = [..]`";
     }
     text
 }
 
 /// Call this while no mutex is locked.
-fn warn(circle: Vec<OrderEdge>) {
-    wait::tell(move || match circle.len() {
+fn warn(cycle: Vec<OrderEdge>) {
+    wait::tell(move || match cycle.len() {
         1 => tracing::warn!(
             target: ORDER,
-            order = text(&circle),
-            "a call takes a lock inside another one of the same class: two such calls may wait for each other for ever"
+            order = text(&cycle),
+            "a call takes a lock inside another one of the same label: two such calls may deadlock"
         ),
         _ => tracing::warn!(
             target: ORDER,
-            order = text(&circle),
-            "locks are taken in opposite orders: calls may wait for each other for ever"
+            order = text(&cycle),
+            "locks are taken in opposite orders: calls may deadlock"
         ),
     });
 }
 
-/// Each cycle once, even if several clients have reported it.
+/// Panics if there are cycles. Lists each once, even if several clients have reported it.
 #[track_caller]
-pub(crate) fn check(mut circles: Vec<String>) {
-    circles.sort_unstable();
-    circles.dedup();
+pub(crate) fn check(mut cycles: Vec<String>) {
+    cycles.sort_unstable();
+    cycles.dedup();
     assert!(
-        circles.is_empty(),
-        "locks are taken in opposite orders, so calls may wait for each other for ever:\n- {}",
-        circles.join("\n- ")
+        cycles.is_empty(),
+        "locks are taken in opposite orders, so calls may deadlock:\n- {}",
+        cycles.join("\n- ")
     );
 }
 

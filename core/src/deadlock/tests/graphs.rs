@@ -1,4 +1,4 @@
-//! Which waits never end, in single cases.
+//! Single cases of waits that never end.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
 use crate::store::{MemberId, NameRecord, Ticket};
 use crate::testing::Dice;
 
-/// A graph and its names. Names, tickets and waits are given by small numbers.
+/// A graph and its names. Small numbers stand for names, tickets and waits.
 struct World {
     graph: Graph,
     names: Vec<NameRecord>,

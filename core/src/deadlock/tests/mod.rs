@@ -1,4 +1,4 @@
-//! Tests of the calculation and the messages, and of the whole search on a virtual clock with a hostile network
+//! Tests of the computation and the messages, and of the whole search on a virtual clock with a hostile network
 //! ([`simulation`]).
 
 mod graphs;

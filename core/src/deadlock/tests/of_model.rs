@@ -1,5 +1,5 @@
-//! Compares the runtime's search with the search of the checked model (`model/src/deadlock`). Both must ask the same
-//! questions and, given the same answers, find the same result. So what the checker shows of the model is true of the
+//! Compares the runtime's search with that of the checked model (`model/src/deadlock`). Both must ask the same
+//! questions and, from the same answers, reach the same result. What the checker shows for the model thus holds for the
 //! runtime.
 //!
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
@@ -25,13 +25,13 @@ use crate::testing::Dice;
 const WALKS: u64 = 4000;
 const STEPS: usize = 120;
 
-/// These functions turn numbers of the model into names, tickets, waits and members.
+/// These functions convert the model's numbers into names, tickets, waits and members.
 fn name(number: usize) -> Name {
     Name::from_escaped(&format!("n:{number}"))
 }
 
 fn ticket(number: u16) -> Ticket {
-    // Tickets sort by their numbers, because the ticket decides between equal tokens.
+    // Makes tickets sort by their numbers, because the ticket decides between equal tokens.
     Ticket::parse(&format!("{number:032x}")).unwrap()
 }
 
@@ -79,7 +79,7 @@ struct Twin {
     search: Search,
     root: Ticket,
     rounds: u64,
-    /// Each with the units above which waiters matter.
+    /// The names to inspect, each with the units above which waiters matter.
     names: BTreeMap<usize, u32>,
     tickets: BTreeSet<Ticket>,
 }
@@ -130,7 +130,7 @@ impl Twin {
 
     fn inspected(&mut self, of: usize, known: &Known, rules: &Rules) {
         let capacity = rules.capacities[of].into();
-        // The search may ask once more, for the waiters.
+        // The search may ask once more, for waiters.
         while let Some(above) = self.names.remove(&of) {
             let record = NameRecord {
                 capacity: Some(capacity),
@@ -183,7 +183,7 @@ impl Twin {
         assert_eq!(self.search.is_complete(), complete);
     }
 
-    /// Ends the round in both searches, and asserts that they have the same result. Returns whether the round found a
+    /// Ends the round in both searches, and asserts that they have the same result. Returns whether it found a
     /// deadlock.
     fn end(&mut self, round: &Round, rules: &Rules) -> bool {
         self.rounds += 1;
@@ -211,8 +211,8 @@ impl Twin {
     }
 }
 
-/// Walks through the model, and panics if the searches differ. Returns whether a deadlock was found. The model leaves
-/// out the rules `without`.
+/// Walks through the model without the rules `without`, and panics if the searches differ. Returns whether a deadlock
+/// was found.
 fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
     let mut dice = Dice(seed);
     let all = runs();
@@ -231,7 +231,7 @@ fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
                 || **action == ends
                 || matches!(action, Action::Inspect(_) | Action::Ask(..) | Action::Copy)
         };
-        // Steps of the search are preferred: it finds something only if few other steps happen during a round.
+        // Prefers steps of the search, which finds something only if little else happens during a round.
         let searching: Vec<Action> = actions.iter().filter(is_search).copied().collect();
         let from = match searching.is_empty() || dice.chance(15) {
             true => &actions,
@@ -282,7 +282,7 @@ fn walk(seed: u64, without: &'static [Safeguard]) -> bool {
         if let Some(twin) = &mut twin {
             twin.must_agree(round, &rules);
         }
-        // A round may end without a result at any time. The model has no step for that.
+        // A round may end without a result at any time, for which the model has no step.
         if round.cycle(&rules).is_none() && dice.one_in(40) {
             if let Some(mut twin) = twin.take() {
                 assert!(!twin.end(round, &rules));
@@ -319,7 +319,7 @@ fn the_search_does_what_the_checked_model_does() {
     assert!(found > 0, "no walk has found a deadlock");
 }
 
-/// The comparison notices each rule that the model leaves out.
+/// The comparison notices every rule missing from the model.
 #[test]
 fn a_rule_that_the_model_lacks_is_found_out() {
     let lacks: [&'static [Safeguard]; 6] = [

@@ -49,7 +49,7 @@ fn asked(todos: &[Todo]) -> Vec<Ticket> {
     }
 }
 
-/// The first wait of a name asks for all units, so no other waiter matters; a later one asks for fewer.
+/// The first wait for a name asks for all units, so other waiters don't matter. A later one asks for fewer.
 #[test]
 fn a_search_asks_for_the_waiters_once_they_matter() {
     let name = Name::from_escaped("n");

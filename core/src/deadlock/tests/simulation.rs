@@ -145,7 +145,7 @@ impl Waiting for Wait {
     }
 }
 
-/// An event in the future.
+/// A future event.
 enum Event {
     /// A task takes its next step.
     Step(usize),
@@ -170,13 +170,13 @@ struct World {
     kept: HashMap<u64, Event>,
     count: u64,
     token: u64,
-    /// The tasks that are deadlocked by the simple calculation. The time of each: when the last of them got stuck.
+    /// The deadlocked tasks by the plain calculation, each with the time when the last of them got stuck.
     stuck: HashMap<usize, Instant>,
     /// The reported deadlocks, each as the tokens of its holds.
     reported: HashSet<Vec<u64>>,
     verdicts: usize,
     seed: u64,
-    /// The sets of deadlocked holds so far, each with the time until which it lasted.
+    /// The past sets of deadlocked holds, each with the time until which it lasted.
     history: Vec<(Instant, HashSet<Ticket>)>,
 }
 
@@ -240,7 +240,7 @@ impl World {
         world
     }
 
-    /// Makes a random plan: different names, each with units that fit its capacity.
+    /// Makes a random plan: distinct names, each with units within its capacity.
     fn plan(&mut self, names: usize) -> Vec<(usize, u32)> {
         let mut all: Vec<usize> = (0..names).collect();
         let mut plan = Vec::new();
@@ -269,7 +269,7 @@ impl World {
         self.events.push(Reverse((when, self.count)));
     }
 
-    /// Sends a message, which may be lost, duplicated or late.
+    /// Sends a message, which may get lost, duplicated or delayed.
     fn send(&mut self, event: impl Fn() -> Event) {
         if self.dice.chance(self.shape.lost) {
             return;
@@ -392,8 +392,7 @@ impl World {
 
     /// Checks a deadlock that a member has reported.
     fn judge(&mut self, cycle: &Cycle, wait: &TaskWait) {
-        // If messages may be late, the deadlock may have ended in the last seconds, because another member has reported
-        // it.
+        // If messages may be late, the deadlock may have ended in the last seconds, because another member reported it.
         let now = self.now();
         let lately = |(since, _): &&(Instant, HashSet<Ticket>)| {
             self.shape.late > 0 && since.until(now) <= Duration::from_secs(3)
@@ -429,7 +428,7 @@ impl World {
         }
     }
 
-    /// Tasks whose calls failed release everything and start again. Returns whether there were such tasks.
+    /// Tasks whose calls failed release everything and start over. Returns whether there were any.
     fn end_failed(&mut self) -> bool {
         let failed = std::mem::take(&mut lock(&self.truth).failed);
         let any = !failed.is_empty();
@@ -448,7 +447,7 @@ impl World {
         any
     }
 
-    /// The task asks for its next lock, or releases all its locks if it has taken the last one.
+    /// The task asks for its next lock, or releases all locks after the last one.
     fn step(&mut self, task: usize) {
         if self.tasks[task].waits.is_some() {
             return;
@@ -562,7 +561,7 @@ impl World {
         self.at(pause, Event::Step(task));
     }
 
-    /// Returns the tasks that can never continue. Removes every task whose wait can end, until no such task is left.
+    /// Returns the tasks that can never continue: removes tasks whose wait can end until none is left.
     fn truly_stuck(&self) -> Vec<usize> {
         let world = lock(&self.truth);
         let mut left: HashSet<usize> = (0..self.tasks.len()).collect();
@@ -614,15 +613,14 @@ impl World {
         } else if let Some(last) = self.history.last_mut() {
             last.0 = lock(&self.truth).now;
         }
-        // A task may get stuck later behind a deadlock that was reported. It is not a part of that deadlock, so nothing
-        // reports it.
+        // A task that gets stuck behind a reported deadlock is not part of it, so nothing reports that task.
         if self.shape.mode == Deadlock::Report && self.verdicts > 0 {
             return;
         }
         let now = self.now();
         let stuck: HashSet<usize> = self.truly_stuck().into_iter().collect();
         self.stuck.retain(|task, _| stuck.contains(task));
-        // The time limit counts from when the last of the tasks got stuck.
+        // The time limit starts when the last of the tasks got stuck.
         for task in &stuck {
             if !self.stuck.contains_key(task) {
                 self.stuck.insert(*task, now);
@@ -675,8 +673,7 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()
 }
 
-/// Returns the number of schedules of a test: `count` times `AUTO_MUTEX_RUNS`. (`AUTO_MUTEX_SEED` is added to the first
-/// seed.)
+/// The number of schedules of a test: `count` times `AUTO_MUTEX_RUNS`. (`AUTO_MUTEX_SEED` is added to the first seed.)
 fn runs(count: u64) -> u64 {
     count * number("AUTO_MUTEX_RUNS").unwrap_or(1)
 }
@@ -684,7 +681,7 @@ fn runs(count: u64) -> u64 {
 #[test]
 fn without_a_deadlock_none_is_reported() {
     let [calm, late, lossy] = shapes(Deadlock::Report);
-    // While a search is in progress, the tasks that it asks about continue.
+    // The tasks that a search asks about continue during the search.
     let hasty = Shape {
         way: 20,
         work: 30,
@@ -720,7 +717,7 @@ fn one_call_fails_and_the_others_continue() {
     );
 }
 
-/// Tasks of one client wait for one name, each inside a lock of its own.
+/// Tasks of one client wait for one name, each inside its own lock.
 #[test]
 fn a_crowd_asks_each_question_once() {
     const CROWD: usize = 100;

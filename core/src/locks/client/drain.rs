@@ -1,4 +1,4 @@
-//! Draining: a client takes no new locks and lets bodies end, before it shuts down.
+//! Draining: a client takes no new locks, and lets bodies end before it shuts down.
 
 use std::fmt;
 use std::future::{Future, pending};
@@ -15,21 +15,20 @@ use crate::queue::Unfinished;
 
 /// The result of [`Client::drain`]: how the client ended.
 ///
-/// Its `Display` output is a short text, with a line for each lock that was still held.
+/// Its `Display` output is a short text, with one line per lock that was still held.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 #[must_use = "it says which bodies were cut off"]
 pub struct Drained {
-    /// The locks whose bodies had not ended in time. These locks were released, so their guards are lost and their
-    /// async bodies are cancelled.
+    /// The locks whose bodies did not end in time. They were released: their guards are lost, and their async bodies
+    /// are cancelled.
     pub left: Vec<Unfinished>,
-    /// Whether the store has confirmed every release. If not, the locks without confirmation are free when their leases
-    /// end.
+    /// Whether the store has confirmed every release. Locks without confirmation become free when their leases end.
     pub confirmed: bool,
 }
 
 impl Drained {
-    /// If there is no client.
+    /// The result without a client.
     pub(super) fn nothing() -> Self {
         Self {
             left: Vec::new(),
@@ -62,26 +61,25 @@ impl fmt::Display for Drained {
 }
 
 impl Client {
-    /// Stops this client cleanly. The client takes no new locks, and lets running bodies end, for `limit` at most. Then
-    /// it shuts down like [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
+    /// Stops this client cleanly: it takes no new locks and lets running bodies end, for up to `limit`, and then shuts
+    /// down as by [`shutdown`](Self::shutdown). Returns the locks that were still held at that moment.
     ///
     /// As soon as the drain has started:
     ///
-    /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue at once, so that other
-    ///   processes can continue.
-    /// - Held locks stay held, and are renewed. When a body ends, its lock is released, and is not handed on within
-    ///   this process.
-    /// - A body may take nested locks, and may wait for them, so that it can finish. A nested call is a call inside the
-    ///   body of an annotated function or of `synchronize`. A call is also nested if its task (of tokio) or its blocked
-    ///   thread has taken another lock by hand, and still holds it. Tasks that a body spawns do not make nested calls.
+    /// - New calls fail with [`LockError::ShutDown`]. So do waiting calls: they leave the queue immediately, so that
+    ///   other processes can continue.
+    /// - Held locks stay held, and are renewed. When a body ends, its lock is released, without a handoff in this
+    ///   process.
+    /// - A body may still take nested locks and wait for them, in order to finish. A nested call is one inside the body
+    ///   of an annotated function or of `synchronize`; or one whose tokio task or blocked thread holds another lock
+    ///   taken by hand. Calls of tasks that a body spawns are not nested.
     /// - Queries, `refresh`, `unlock` and notifications of condition variables work. A call that waits for a
-    ///   notification is a waiting call, so it fails.
+    ///   notification fails like any other waiting call.
     ///
-    /// `drain` returns as soon as no lock is held. Then the client is shut down, and cannot be used again. Do not call
-    /// `drain` inside a body: it would wait for that body.
+    /// `drain` returns when no lock is held any more. The client is then shut down for good. Do not call `drain` inside
+    /// a body: it would wait for that body.
     ///
-    /// To start the drain on a signal, or when a token of `tokio_util` is cancelled, wait for the signal or token
-    /// first:
+    /// To start the drain on a signal, or when a token of `tokio_util` is cancelled, wait for that first:
     ///
     /// ```no_run
     /// # async fn serve(token: tokio::sync::Notify) -> Result<(), Box<dyn std::error::Error>> {
@@ -110,14 +108,14 @@ impl Client {
         Ok(self.draining(end, Arc::new(AtomicBool::new(false))).await)
     }
 
-    /// Drains like [`drain`](Self::drain), until the future `end` is ready.
+    /// Drains as [`drain`](Self::drain) does, until the future `end` completes.
     ///
     /// With `std::future::pending()`, there is no time limit for bodies.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future also ends the drain: the remaining locks are released, and the client shuts down in the
-    /// background. So you can use `drain_until` in a `select!` beside a second signal.
+    /// background. This allows `drain_until` in a `select!` beside a second signal.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -142,22 +140,22 @@ impl Client {
         first(stopping, self.draining(Instant::NEVER, stopped)).await
     }
 
-    /// Does the same as [`drain`](Self::drain), and blocks the thread. Bodies that need this thread cannot end during
-    /// this time, for example the tasks of a single-threaded runtime.
+    /// Like [`drain`](Self::drain), but blocks the thread. Bodies that need this thread, such as tasks of a
+    /// single-threaded runtime, cannot end meanwhile.
     ///
     /// # Errors
     ///
-    /// The same as for [`drain`](Self::drain).
+    /// Those of [`drain`](Self::drain).
     pub fn blocking_drain(&self, limit: impl IntoDuration) -> Result<Drained, LockError> {
         Ok(self.drain_here(end_of(limit)?, &AtomicBool::new(false)))
     }
 
-    /// Drains on a new thread, until `end` or until `stop` is set.
+    /// Drains on a new thread until `end`, or until `stop` is set.
     async fn draining(&self, end: Instant, stop: Arc<AtomicBool>) -> Drained {
         self.core().start_draining();
         let client = self.clone();
         let drain = on_thread("auto-mutex-drain", move || client.drain_here(end, &stop));
-        // If the new thread cannot be started, the drain does not wait for bodies: they may need this thread.
+        // If no thread can be started, the drain does not wait for bodies, which may need this thread.
         drain
             .await
             .unwrap_or_else(|_| self.ended(self.core().held()))

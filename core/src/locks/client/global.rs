@@ -15,19 +15,19 @@ use crate::config::Config;
 
 static GLOBAL: PerProcess<OnceBox<Client>> = PerProcess::new(OnceBox::new);
 
-/// Connects the global client to a store, given by a URL or a [`Config`]. Call it once, at the top of `main`.
+/// Connects the global client to a store, given as a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
-/// Works with and without a runtime. Blocks until the store is connected and checked, for `connect_timeout` at most.
-/// With [`Config::connect_lazily`] it does not block.
+/// Works with and without a runtime. Blocks until the store is connected and checked, for up to `connect_timeout`. With
+/// [`Config::connect_lazily`], it does not block.
 ///
-/// A forked child cannot use the client of its parent: calls fail with [`LockError::Forked`] until the child calls
-/// `setup` itself. A program that forks worker processes calls `setup` in each of them.
+/// A forked child cannot use its parent's client: calls fail with [`LockError::Forked`] until the child calls `setup`
+/// itself. A program that forks worker processes has to call `setup` in each of them.
 ///
 /// # Errors
 ///
-/// A [`SetupError`] that describes the fault. [`SetupError::AlreadySetUp`]: there is a global client already, and it
-/// stays in force. If two calls run at the same time, one of them gets this error, perhaps after it has connected. After
-/// any other error, `setup` may be called again.
+/// A [`SetupError`] with the cause. After [`SetupError::AlreadySetUp`], the existing global client stays in force; of
+/// two concurrent calls, one gets this error, possibly after it has connected. After any other error, `setup` may be
+/// called again.
 ///
 /// ```no_run
 /// fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,7 +41,7 @@ where
     C: TryInto<Config>,
     SetupError: From<C::Error>,
 {
-    // Nothing is locked meanwhile: subscribers and the conversion of `config` may run any code.
+    // With no mutex locked, because subscribers and the conversion of `config` may run any code.
     check_none()?;
     install(Client::connect(config)?)
 }
@@ -60,12 +60,12 @@ fn global() -> Option<&'static Client> {
     GLOBAL.get().get()
 }
 
-/// Does the same as [`setup`] without blocking the thread, for programs that are async from the start.
-/// [`Client::connect_async`] explains the suffix of the name.
+/// Like [`setup`], but does not block the thread, for programs that are async from the start. [`Client::connect_async`]
+/// explains the suffix.
 ///
 /// # Errors
 ///
-/// The same as for [`setup`].
+/// Those of [`setup`].
 ///
 /// # Cancel safety
 ///
@@ -85,7 +85,7 @@ where
     install(Client::connect_async(config).await?)
 }
 
-/// The client in force here: that of the innermost [`Client::scope`], or else the global one.
+/// The client in force here: that of the innermost [`Client::scope`] or, without a scope, the global one.
 ///
 /// # Errors
 ///
@@ -101,7 +101,7 @@ impl Client {
         if let Some(open) = &caller.scope {
             return Ok(Cow::Owned(Self { open: open.clone() }));
         }
-        // A forked child without a client of its own finds that of its parent, whose calls fail with `Forked`.
+        // A forked child without its own client gets its parent's, whose calls fail with `Forked`.
         let client = global().or_else(|| GLOBAL.inherited().find_map(OnceBox::get));
         client.map(Cow::Borrowed).ok_or(LockError::NotSetUp)
     }
@@ -130,7 +130,7 @@ pub fn blocking_shutdown() {
 ///
 /// # Errors
 ///
-/// The same as for [`Client::drain`].
+/// Those of [`Client::drain`].
 ///
 /// # Cancel safety
 ///
@@ -142,7 +142,7 @@ pub async fn drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
     }
 }
 
-/// Drains like [`drain`], until the future `end` is ready: see [`Client::drain_until`].
+/// Drains as [`drain`] does, until the future `end` completes: see [`Client::drain_until`].
 ///
 /// # Cancel safety
 ///
@@ -154,11 +154,11 @@ pub async fn drain_until(end: impl Future<Output = ()>) -> Drained {
     }
 }
 
-/// Does the same as [`drain`], and blocks the thread.
+/// Like [`drain`], but blocks the thread.
 ///
 /// # Errors
 ///
-/// The same as for [`Client::drain`].
+/// Those of [`Client::drain`].
 pub fn blocking_drain(limit: impl IntoDuration) -> Result<Drained, LockError> {
     match global() {
         Some(client) => client.blocking_drain(limit),
@@ -181,11 +181,11 @@ pub fn is_connected() -> bool {
     client().is_ok_and(|client| client.is_connected())
 }
 
-/// Sends a ping to the store of the client in force here, and returns how long the answer took: see [`Client::ping`].
+/// Pings the store of the client in force here, and returns the round-trip time: see [`Client::ping`].
 ///
 /// # Errors
 ///
-/// The same as for [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
+/// Those of [`Client::ping`], and [`LockError::NotSetUp`] if there is no client.
 ///
 /// # Cancel safety
 ///
@@ -195,7 +195,7 @@ pub async fn ping() -> Result<Duration, LockError> {
     client.ping().await
 }
 
-/// Does the same as [`ping`], and blocks the thread. The errors are the same.
+/// Like [`ping`], but blocks the thread. The errors are the same.
 pub fn blocking_ping() -> Result<Duration, LockError> {
     client()?.blocking_ping()
 }

@@ -1,4 +1,4 @@
-//! [`Health`]: the state of a client. Also pings, which ask the store.
+//! [`Health`]: the state of a client. Also pings.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::queue::{Answered, LockQueue};
 use crate::store::engine::Layout;
 use crate::store::{Op, ServerHealth, write_state};
 
-/// How many names a ping tries at most to find one of each node. It may miss a node of a cluster that serves few slots.
+/// How many names a ping tries, to find one on each node. It may miss a cluster node with few slots.
 const MOST_PINGS: u32 = 4096;
 
 /// The state of a client, for readiness probes and status pages. [`Client::health`] returns it.
 ///
-/// Its `Display` output is a short text, with a line for each server.
+/// Its `Display` output is a short text, with one line per server.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,15 +30,14 @@ const MOST_PINGS: u32 = 4096;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Health {
-    /// Whether the client accepts calls. It does not while it drains, after it was shut down, and in a forked process.
+    /// Whether the client accepts calls. `false` while it drains, after it was shut down, and in a forked process.
     pub accepts_calls: bool,
     /// Whether the store is connected: a majority of a quorum, every primary of a cluster.
     pub connected: bool,
-    /// The time for which the store still grants nothing, after a restart or a failover. `None`: the store grants. In a
-    /// cluster, this is the time of the node that takes longest.
+    /// How long the store still grants nothing, after a restart or a failover; `None` if it grants. For a cluster, this
+    /// is the longest time of any node.
     pub closed_for: Option<Duration>,
-    /// How long ago the client sent the oldest renewal that has no answer yet. If this time reaches the lease, locks
-    /// are lost.
+    /// How long ago the client sent its oldest unanswered renewal. When this reaches the lease, locks are lost.
     pub oldest_renewal: Option<Duration>,
     /// The number of locks that the client holds.
     pub held: usize,
@@ -46,9 +45,8 @@ pub struct Health {
     pub waiting: usize,
     /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
-    /// Each server in use. Empty for `memory://`. Before the nodes of a
-    /// cluster are known ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the
-    /// addresses of the URL.
+    /// Each server in use. Empty for `memory://`. Until the nodes of a cluster are known
+    /// ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the addresses in the URL.
     pub servers: Vec<ServerHealth>,
     ready: bool,
 }
@@ -68,12 +66,11 @@ impl Health {
     ///
     /// - the client accepts calls, and
     /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
-    ///   One primary is enough, because each of the others has only a part of the locks.
+    ///   One is enough, because each primary serves only part of the locks.
     ///
     /// Use this rule for the readiness probe of a service that cannot work without its locks. If a part of the service
-    /// needs no lock, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
-    /// all requests would fail. A liveness probe should use neither rule, because a restart of the pod does not repair
-    /// a server.
+    /// needs none, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
+    /// all requests would fail. Use neither for a liveness probe, because restarting the pod does not repair a server.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready
@@ -102,7 +99,7 @@ impl fmt::Display for Health {
 }
 
 impl Client {
-    /// Returns the state of this client. Sends nothing and does not wait, but visits each name in use.
+    /// Returns the state of this client. Sends nothing and does not wait, but visits every name in use.
     #[must_use]
     pub fn health(&self) -> Health {
         let (core, now) = (self.core(), Instant::now());
@@ -110,8 +107,8 @@ impl Client {
         let connected = self.is_connected();
         let closed_for = core
             .links
-            .longest_closing(now)
-            .and_then(|closing| closing.left(now));
+            .longest_closed(now)
+            .and_then(|closed| closed.left(now));
         let servers = core.store().servers();
         let grants = match core.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
@@ -136,21 +133,21 @@ impl Client {
     }
 
     /// Whether the store is connected, as far as this process knows: a majority of a quorum, every primary of a
-    /// cluster. Sends nothing and does not wait. `false` after the client was shut down.
+    /// cluster. Sends nothing and does not wait. `false` after a shutdown.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.core().check().is_ok() && self.core().links.are_up()
     }
 
-    /// Sends a ping to the store, and returns how long the answer took. With several servers, this is the time of the
-    /// last answer; with a quorum, the time until a majority has answered.
+    /// Pings the store, and returns the round-trip time. With several servers, it is the time of the last answer; with
+    /// a quorum, the time until a majority has answered.
     ///
-    /// The ping runs one of the locks' own scripts, with a name that is never in use. So an answer also shows that the
-    /// server can serve locks. It does not show whether the server grants locks: see [`Health::closed_for`].
+    /// The ping runs one of the locks' own scripts with a name that is never in use, so an answer also shows that the
+    /// server can serve locks. It does not show whether the server grants them: see [`Health::closed_for`].
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: at once if a server is not connected; otherwise if it does not answer within
+    /// [`LockError::Unavailable`], immediately if a server is not connected, or if it does not answer within
     /// `store_timeout`. Also the errors of a client that is shut down or forked.
     ///
     /// # Cancel safety
@@ -172,7 +169,7 @@ impl Client {
         Ok(sent.until(Instant::now()))
     }
 
-    /// Does the same as [`ping`](Self::ping), and blocks the thread. The errors are the same.
+    /// Like [`ping`](Self::ping), but blocks the thread. The errors are the same.
     pub fn blocking_ping(&self) -> Result<Duration, LockError> {
         block_on(self.ping())
     }
@@ -190,7 +187,7 @@ impl Client {
         self.ping_names().iter().map(ask).collect()
     }
 
-    /// Names that are never in use: one of each node. Names of users never begin with a colon.
+    /// Names that are never in use, one on each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
         let (store, nodes) = (self.core().store(), self.core().links.nodes());
         let mut found = HashSet::new();

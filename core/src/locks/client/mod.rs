@@ -1,4 +1,4 @@
-//! [`Client`]: one connected store plus defaults. Also the global client, and the client of a scope.
+//! [`Client`]: a connected store with default options. Also the global client, and the client of a scope.
 
 mod drain;
 mod global;
@@ -30,9 +30,9 @@ use crate::store::{Op, TOKENS_OF_A_GRANT};
 
 /// A connection to one store, with the default options of its locks.
 ///
-/// Cheap to clone; all clones are the same client. Most programs have one client, made by [`setup`]; make more for
-/// other stores, or for tests. A client works in any runtime and without one: a background thread of its own talks to
-/// the store. The thread ends when the last clone and the last guard are dropped.
+/// Cheap to clone; all clones are the same client. Most programs have one, made by [`setup`]. Make more for other
+/// stores or for tests. A client works with any runtime and without one, because its own background thread talks to the
+/// store. The thread ends when the last clone and the last guard are dropped.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -50,12 +50,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to a store, given by a URL or a [`Config`].
+    /// Connects to a store, given as a URL or a [`Config`].
     ///
-    /// Blocks until the store is connected and checked, for `connect_timeout` at most. With [`Config::connect_lazily`]
+    /// Blocks until the store is connected and checked, for up to `connect_timeout`. With [`Config::connect_lazily`],
     /// it does not block. Works with and without a runtime. Logs a warning (by `tracing`) for each
-    /// [`Weakness`](crate::Weakness) that it finds. For `memory://` it logs instead a single line per process, at level
-    /// INFO, because tests make many such clients.
+    /// [`Weakness`](crate::Weakness) that it finds. For `memory://`, of which tests make many clients, it logs a single
+    /// line per process at level INFO.
     ///
     /// # Errors
     ///
@@ -74,16 +74,15 @@ impl Client {
             .map(Self::started)
     }
 
-    /// Does the same as [`connect`](Self::connect) without blocking the thread, for programs that are async from the
-    /// start.
+    /// Like [`connect`](Self::connect), but does not block the thread, for programs that are async from the start.
     ///
-    /// `setup` and `Client::connect` block, although their names have no prefix, because most programs call them before
-    /// there is a runtime. So their async versions have the suffix `_async`. For all other functions, the blocking
-    /// version has the prefix `blocking_`.
+    /// `setup` and `Client::connect` block without saying so in their names, because most programs call them before
+    /// there is a runtime. Their async versions have the suffix `_async`. All other blocking functions have the prefix
+    /// `blocking_`.
     ///
     /// # Errors
     ///
-    /// The same as for [`connect`](Self::connect).
+    /// Those of [`connect`](Self::connect).
     ///
     /// # Cancel safety
     ///
@@ -111,7 +110,7 @@ impl Client {
             observe::begin(observer);
         }
         let settings = core.settings();
-        // With `connect_lazily`, no guarantee is known yet: the weaknesses are logged once the store is connected.
+        // With `connect_lazily`, no guarantee is known yet. The weaknesses are logged once the store is connected.
         if !settings.lazily {
             core.log_weaknesses();
         }
@@ -127,23 +126,23 @@ impl Client {
         self.core().settings().namespace.as_deref()
     }
 
-    /// What the present servers of this client guarantee for its locks. The client asks each server when it connects, after
-    /// each restart and failover, and every ten minutes. With [`Config::connect_lazily`], all guarantees are unknown before
+    /// What the servers of this client guarantee for its locks. The client asks each server on connecting, after each
+    /// restart and failover, and every ten minutes. With [`Config::connect_lazily`], all guarantees are unknown before
     /// the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.core().store().guarantees()
     }
 
-    /// Makes `future` use this client, in whatever task or thread `future` is polled.
+    /// Makes `future` use this client, whatever task or thread polls it.
     ///
-    /// Tasks that `future` spawns are not included: give each of them the client with
+    /// Tasks spawned by `future` are not included: give each of them the client with
     /// `tokio::spawn(client.scope(task))`. The returned future borrows nothing from the client, and is `Send` if
     /// `future` is. On a thread, use [`blocking_scope`](Self::blocking_scope).
     ///
     /// # Cancel safety
     ///
-    /// The same as that of `future`.
+    /// That of `future`.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -162,20 +161,20 @@ impl Client {
         caller::scope(self.open.clone(), future)
     }
 
-    /// Makes the running task use this client while `run` runs; outside of tokio tasks, the thread.
+    /// Makes the running task (outside of tokio tasks, the thread) use this client while `run` runs.
     ///
-    /// `run` may drive an executor. Other tokio tasks that it polls keep the client that is in force for them. Tasks of
-    /// other executors have no identity: they use this client, unless they have a [`scope`](Self::scope) of their own.
+    /// `run` may drive an executor. Other tokio tasks that it polls keep their own client. Tasks of other executors
+    /// have no identity, and use this client unless they have their own [`scope`](Self::scope).
     pub fn blocking_scope<T>(&self, run: impl FnOnce() -> T) -> T {
         caller::blocking_scope(self.open.clone(), run)
     }
 
-    /// Releases all locks of this client and closes the connection. Later calls get
-    /// [`LockError::ShutDown`](crate::LockError::ShutDown); guards that still exist are lost. To let bodies end first,
+    /// Releases all locks of this client and closes the connection. Later calls fail with
+    /// [`LockError::ShutDown`](crate::LockError::ShutDown), and remaining guards are lost. To let bodies end first,
     /// call [`drain`](Self::drain) instead.
     ///
-    /// Waits for the store's answers for `store_timeout` at most. A lock whose release is not answered is free when its
-    /// lease ends.
+    /// Waits for the store's answers for up to `store_timeout`. A lock whose release is not answered becomes free when
+    /// its lease ends.
     ///
     /// # Cancel safety
     ///
@@ -216,7 +215,8 @@ impl Client {
         Self::with(settings.without_holds())
     }
 
-    /// Breaks the hold of `name` with this fencing token, and returns whether there was one. `by` says who does it.
+    /// Breaks the hold of `name` with this fencing token, and returns whether there was one. `by` is recorded as the
+    /// one who did it.
     pub fn kick(&self, name: &Name, token: u64, by: &str) -> Result<bool, LockError> {
         let kick = Op::Kick {
             token: token / TOKENS_OF_A_GRANT,

@@ -5,9 +5,9 @@ use crate::clients::exit;
 use crate::clients::order::{OrderEdge, check};
 
 impl Client {
-    /// The orders in which the locks of this client are taken: an edge from one class of locks to another if a lock of
-    /// the second was asked for while a lock of the first was held. The chapter
-    /// [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains which calls count.
+    /// The orders in which this client's locks are taken: an edge from one label to another means that a lock of the
+    /// second was asked for while a lock of the first was held. The chapter [lock
+    /// order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains which calls count.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,7 +17,7 @@ impl Client {
     /// let [orders, stock] = ["orders", "stock"].map(|name| client.mutex(name).metrics_label(name));
     /// orders.blocking_synchronize(|_| stock.blocking_synchronize(|_| ()))??;
     /// let edges = client.lock_order();
-    /// assert_eq!((&*edges[0].before.class, &*edges[0].after.class), ("orders", "stock"));
+    /// assert_eq!((&*edges[0].before.label, &*edges[0].after.label), ("orders", "stock"));
     /// assert!(!edges[0].inverted);
     ///
     /// stock.blocking_synchronize(|_| orders.blocking_synchronize(|_| ()))??;
@@ -29,12 +29,12 @@ impl Client {
         self.core().order.edges()
     }
 
-    /// Fails a test if this client knows locks that are taken in opposite orders. Two calls that run one after the
-    /// other are enough to show the fault: no call needs to hang.
+    /// Fails a test if locks of this client are taken in opposite orders. Two calls one after the other are enough to
+    /// show the problem: no call needs to hang.
     ///
     /// # Panics
     ///
-    /// If there are such locks. The text names both places.
+    /// If there are such locks. The message has both locks and where they were taken.
     ///
     /// ```should_panic
     /// # fn main() {
@@ -60,7 +60,7 @@ impl Client {
     /// ```
     #[track_caller]
     pub fn assert_lock_order(&self) {
-        check(self.core().order.circles());
+        check(self.core().order.cycles());
     }
 }
 
@@ -74,12 +74,12 @@ pub fn lock_order() -> Vec<OrderEdge> {
         .collect()
 }
 
-/// Fails a test if any client of this process that still exists knows locks that are taken in opposite orders: see
-/// [`Client::assert_lock_order`], which checks only one client.
+/// Fails a test if locks of any existing client of this process are taken in opposite orders.
+/// [`Client::assert_lock_order`] checks a single client.
 ///
 /// # Panics
 ///
-/// If there are such locks. The text names both places.
+/// If there are such locks. The message has both locks and where they were taken.
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -94,6 +94,6 @@ pub fn lock_order() -> Vec<OrderEdge> {
 #[track_caller]
 pub fn assert_lock_order() {
     let clients = exit::clients();
-    let circles = clients.iter().flat_map(|client| client.order().circles());
-    check(circles.collect());
+    let cycles = clients.iter().flat_map(|client| client.order().cycles());
+    check(cycles.collect());
 }

@@ -1,5 +1,5 @@
-//! [`Condvar`]: waits until another process reports a change. It has a name of its own with capacity 0, for which the
-//! store grants only signals: waiters queue for that name, and notifications add signals.
+//! [`Condvar`]: waits until another process reports a change. It has its own name with capacity 0, for which the store
+//! grants only signals: waiters queue for that name, and notifications add signals.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::store::{Op, Share, Signal, Ticket, meta};
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///
-/// [`wait`](Self::wait) releases the lock, and takes it again before it returns. The waiter registers before it
-/// releases the lock, so no notification is lost. If the store forgets the waiter (after a restart without data, or if
-/// the process was suspended for longer than its lease), `wait` returns. Waiters are woken in order. As with every
-/// condition variable, **`wait` may return without a notification**: check the condition in a loop.
+/// [`wait`](Self::wait) releases the lock, and takes it again before it returns. The waiter registers first, so no
+/// notification is lost. If the store forgets the waiter (after a restart without data, or because the process was
+/// suspended for more than its lease), `wait` returns. Waiters are woken in order. As with any condition variable,
+/// **`wait` may return without a notification**, so check the condition in a loop.
 ///
 /// All waiters should use the same mutex. The mutex and the condition variable may have the same name.
 ///
@@ -60,23 +60,23 @@ pub struct Condvar {
     handle: Handle,
 }
 
-/// The result of [`Condvar::wait_timeout`]: whether the call returned because its `timeout` was over.
+/// The result of [`Condvar::wait_timeout`]: whether it returned because of its `timeout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Returns whether the `timeout` was over before this waiter was notified.
+    /// Whether the `timeout` ended before this waiter was notified.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
     }
 }
 
-/// The store queues no waiter for a wait of zero length.
+/// The store queues no waiter for a wait of length zero.
 const SHORTEST: Duration = Duration::from_millis(1);
 
 impl Client {
-    /// A condition variable called `name`, in this client's namespace: see [`Client::mutex`] about names.
+    /// A condition variable called `name`, in this client's namespace: see [`Client::mutex`] for names.
     #[track_caller]
     pub fn condvar(&self, name: impl Into<String>) -> Condvar {
         Condvar {
@@ -86,8 +86,7 @@ impl Client {
 }
 
 impl Condvar {
-    /// A condition variable called `name`, of the client that is in force where the condition variable is used: see
-    /// [`Client::condvar`].
+    /// A condition variable called `name` of the client in force where it is used: see [`Client::condvar`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -95,17 +94,17 @@ impl Condvar {
         }
     }
 
-    /// Wakes the waiter that has waited longest. Returns `false` if there is no waiter. The caller need not hold the
-    /// mutex. (A quorum may also wake a waiter that begins to wait at this moment, and return `false`.)
+    /// Wakes the waiter that has waited longest. Returns `false` if there is none. The caller need not hold the mutex.
+    /// (A quorum may return `false` and still wake a waiter that is just beginning to wait.)
     ///
-    /// If the woken waiter does not take the notification within two seconds (its process died), the next waiter gets
-    /// the notification less than a second later. The next waiter also gets the notification if the woken waiter does
-    /// not take the lock again: because its call is dropped, or because it dies and its lease ends.
+    /// If the woken waiter does not take the notification within two seconds, because its process died, the next waiter
+    /// gets it less than a second later. The next waiter also gets it if the woken waiter does not take the lock again,
+    /// because its call is dropped, or because it dies and its lease ends.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: the call may or may not have woken a waiter. [`LockError::ForeignKey`], and the
-    /// errors of an unusable client or name.
+    /// After [`LockError::Unavailable`], a waiter may or may not have been woken. Also [`LockError::ForeignKey`], and
+    /// the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -119,7 +118,7 @@ impl Condvar {
         Ok(self.notify(Signal::One)?.blocking_wait()?.count() > 0)
     }
 
-    /// Wakes all waiters, and returns their number. Each waiter continues when it gets the mutex, one after another.
+    /// Wakes all waiters, and returns their number. They continue one after another, as each gets the mutex.
     ///
     /// # Errors
     ///
@@ -147,28 +146,28 @@ impl Condvar {
             .ask(&Op::Signal { ticket, signal })
     }
 
-    /// The client and the name for whose signals the waiters queue: not that of a lock with the same name.
+    /// The client, and the name for whose signals waiters queue. It differs from a lock's name with the same text.
     fn target(&self, caller: &Caller) -> Result<AcquireTarget<'_>, LockError> {
         let mut target = self.handle.resolve(caller)?;
         target.name = Cow::Owned(target.name.beside(CONDVAR));
         Ok(target)
     }
 
-    /// Releases the lock, waits for a notification, and takes the lock again with a new fencing token. The wait for
-    /// the lock has no limit. The call may also return without a notification: check the condition again.
+    /// Releases the lock, waits for a notification, and takes the lock again with a new fencing token, however long
+    /// that takes. It may also return without a notification, so check the condition again.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the lock is no longer held. [`LockError::AlreadyHeld`] if other guards share the lock
-    /// (re-entry), because then `wait` could not release the lock. [`LockError::Unavailable`] and the other errors of
+    /// (re-entry), because `wait` could not release it. [`LockError::Unavailable`] and the other errors of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the guard is dropped, which releases the lock unless other
     /// guards share it. (With a [`cluster_owner`](crate::Mutex::cluster_owner), the owner's other processes still hold
     /// the lock.)
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the waiter leaves the queue, and the lock is released. If this waiter was already
-    /// notified, the next waiter gets the notification.
+    /// Dropping the future makes the waiter leave the queue, and releases the lock. If the waiter was already notified,
+    /// the next one gets the notification.
     pub async fn wait(&self, guard: MutexGuard) -> Result<MutexGuard, LockError> {
         Ok(self.wait_at_most(guard, None, false).await?.0)
     }
@@ -178,13 +177,12 @@ impl Condvar {
         Ok(block_on(self.wait_at_most(guard, None, true))?.0)
     }
 
-    /// Like [`wait`](Self::wait), but waits for a notification for `timeout` at most. The call may last longer than
-    /// `timeout`, because it must also take the lock again.
+    /// Like [`wait`](Self::wait), but waits up to `timeout` for a notification. The call may take longer, because it
+    /// must take the lock again.
     ///
     /// # Errors
     ///
-    /// The errors of [`wait`](Self::wait), and [`LockError::InvalidOption`] for a `timeout` that is not a length of
-    /// time.
+    /// Those of [`wait`](Self::wait), and [`LockError::InvalidOption`] if `timeout` is not a valid duration.
     ///
     /// # Cancel safety
     ///
@@ -202,7 +200,7 @@ impl Condvar {
     ///
     /// # Errors
     ///
-    /// The errors of [`wait_timeout`](Self::wait_timeout).
+    /// Those of [`wait_timeout`](Self::wait_timeout).
     pub fn blocking_wait_timeout(
         &self,
         guard: MutexGuard,
@@ -218,21 +216,22 @@ impl Condvar {
         timeout: Option<Duration>,
         blocking: bool,
     ) -> Result<(MutexGuard, WaitTimeoutResult), LockError> {
-        let place = self.register(&guard, timeout, blocking)?;
-        place.registered().await;
+        let waiter = self.register(&guard, timeout, blocking)?;
+        waiter.registered().await;
         let (released, last) = (guard.holds().first().clone(), guard.holding.last.clone());
         let stays = guard.holding.stays();
         drop(guard);
-        let notified = place.await;
+        let notified = waiter.await;
         let timed_out = matches!(notified, Err(LockError::Timeout { .. }));
         let notification = match notified {
             Ok(notified) => Some(Holding::unused(notified)),
-            // The caller checks its condition under the lock. If the store still fails, the acquire below says so.
+            // The caller checks its condition under the lock. If the store still fails, the acquire below returns the
+            // error.
             Err(LockError::Timeout { .. } | LockError::Unavailable { .. }) => None,
             Err(error) => return Err(error),
         };
         let hold = take_again(&released, blocking)?.await?;
-        // Only now: a call that gives up, is dropped or dies before has not used the notification.
+        // Not earlier: a call that gives up, is dropped or dies before this point has not used the notification.
         drop(notification.map(Holding::leave));
         let mut holding = Holding::again(hold, last);
         holding.taken_by(TaskId::current(blocking), stays);
@@ -247,7 +246,7 @@ impl Condvar {
     ) -> Result<Acquire, LockError> {
         guard.check()?;
         let hold = guard.holds().first();
-        if hold.is_shared() {
+        if hold.has_other_guards() {
             return Err(LockError::AlreadyHeld {
                 name: hold.name().to_string(),
             });
@@ -268,7 +267,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let before = released.want();
     let mut want = Want {
         patience: Patience::Queue(None),
-        // The task may hold other locks than at the first call.
+        // The task may hold different locks now than at the first call.
         meta: meta::holding(&before.meta, &[]),
         waited: Duration::ZERO,
         attempts: 0,

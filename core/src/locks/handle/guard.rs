@@ -1,25 +1,25 @@
-//! The public methods that guards share, as macros.
+//! The public methods that guards have in common, as macros.
 
 /// The methods of all guards, for a type with a field `holding`.
 macro_rules! guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// The time until `expire` is over: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, zero if
+            /// The time until `expire` ends: [`Duration::MAX`](std::time::Duration::MAX) without `expire`, and zero if
             /// the lock is lost.
             #[must_use]
             pub fn expires_in(&self) -> std::time::Duration {
                 self.holding.expires_in()
             }
 
-            /// Returns whether another client may hold the lock by now. Once the result is `true`, it stays `true`. It
-            /// is also `true` after the handle has released the lock. For the guard of a nested call, it is `true` after
-            /// that call's own `expire`, although the outer guards still hold the lock.
+            /// Whether another client may hold the lock by now, or the handle has released it. This never changes back
+            /// to `false`. The guard of a nested call is lost after that call's own `expire`, although the outer guards
+            /// still hold the lock.
             #[must_use]
             pub fn is_lost(&self) -> bool {
                 self.holding.is_lost()
             }
 
-            /// Completes when the lock is lost, or when its handle has released it.
+            /// Completes when the lock is lost or its handle has released it.
             ///
             /// # Cancel safety
             ///
@@ -37,14 +37,14 @@ macro_rules! guard_methods {
                 self.holding.check()
             }
 
-            /// Restarts `expire` from now, with the given length, and waits for the store to confirm that the lock is
+            /// Restarts `expire` from now with the given length, and waits for the store to confirm that the lock is
             /// held. In a nested call, this also restarts the `expire` of the outer calls.
             ///
             /// # Errors
             ///
             /// [`LockError::Lost`](crate::LockError::Lost) if the lock is no longer held,
-            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms, or for a value that
-            /// is not a length of time, [`LockError::Unavailable`](crate::LockError::Unavailable).
+            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption) for less than 10 ms or an invalid
+            /// duration, and [`LockError::Unavailable`](crate::LockError::Unavailable).
             ///
             /// # Cancel safety
             ///
@@ -93,10 +93,10 @@ pub(crate) use guard_methods;
 macro_rules! single_guard_methods {
     ($guard:ident) => {
         impl $guard {
-            /// The name of the lock as it was given to the handle: `client.mutex(guard.name())` is the same lock.
+            /// The name of the lock as given to the handle: `client.mutex(guard.name())` is the same lock.
             ///
-            /// The guard of an annotated function, or of an adopted ticket, has no handle. It has the complete name, with
-            /// the namespace, as errors show it.
+            /// The guard of an annotated function, or of an adopted ticket, has no handle. Its name is complete, with
+            /// the namespace, as in errors.
             #[must_use]
             pub fn name(&self) -> &str {
                 let complete = || self.holding.first().name().as_str();
@@ -104,7 +104,7 @@ macro_rules! single_guard_methods {
                 handle.map_or_else(complete, |handle| handle.name())
             }
 
-            /// A number that grows with every grant of this lock, for the protected resource to check. Fits a
+            /// A number that grows with every grant of this lock, for the protected resource to check. It fits into a
             /// signed 64-bit column.
             #[must_use]
             pub fn fencing_token(&self) -> u64 {
@@ -117,7 +117,7 @@ macro_rules! single_guard_methods {
                 self.holding.first().waited()
             }
 
-            /// The number of times that the call asked the store for the lock.
+            /// How often the call asked the store for the lock.
             #[must_use]
             pub fn attempts(&self) -> u32 {
                 self.holding.first().grant.attempts
@@ -146,18 +146,18 @@ pub(crate) use single_guard_methods;
 macro_rules! unlock_methods {
     ($guard:ident) => {
         impl $guard {
-            /// Releases the lock and waits for the store to confirm that it was held until now. Returns `false` if
-            /// other guards share the hold (re-entry); in that case nothing is released yet.
+            /// Releases the lock, and waits for the store to confirm that it was held until now. Returns `false` if
+            /// other guards share the hold (re-entry), because then nothing is released yet.
             ///
             /// If the next waiter of this process may get the lock directly
-            /// ([`local_handoff`](crate::Config::local_handoff)), it gets the lock at once, and the store is not
-            /// asked. In that case the lock counts as held if its lease was valid by the local clock.
+            /// ([`local_handoff`](crate::Config::local_handoff)), it does so immediately, and the store is not asked.
+            /// The lock then counts as held if its lease was valid by the local clock.
             ///
             /// # Errors
             ///
-            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before the release, or if its handle
-            /// had released it. [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not
-            /// answer within `store_timeout`; the release is sent again until the store answers.
+            /// [`LockError::Lost`](crate::LockError::Lost) if the lock was lost before the release, or its handle had
+            /// released it. [`LockError::Unavailable`](crate::LockError::Unavailable) if the store does not answer
+            /// within `store_timeout`; the release is resent until it does.
             ///
             /// # Cancel safety
             ///

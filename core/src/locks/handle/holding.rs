@@ -1,4 +1,4 @@
-//! [`Holding`]: the holds of a guard, released in the background when it's dropped.
+//! [`Holding`]: the holds of a guard. Dropping it releases them in the background.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::queue::{Confirmed, Hold, Holds, Stay};
 pub(crate) struct Holding {
     holds: Holds,
     left: bool,
-    /// The caller hasn't received the guard yet, so the drop passes a granted signal to the next waiter.
+    /// Whether the caller has not received the guard yet. The drop then passes a granted signal to the next waiter.
     unused: bool,
     pub(crate) last: Option<Arc<Last>>,
-    /// Empty if the guard may be passed to another task.
+    /// Empty if the guard may move to another task.
     stays: Vec<Stay>,
 }
 
@@ -30,7 +30,7 @@ pub trait Guard {
 }
 
 impl Holding {
-    /// The caller has already counted the guard in each of `holds`.
+    /// The caller must already have counted the guard in each of `holds`.
     #[inline]
     pub(crate) fn new(holds: impl Into<Holds>) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Holding {
         holding
     }
 
-    /// The holding of a lock that was released and taken again. `last` is that of the handle which took it at first.
+    /// The holding of a lock that was released and taken again. `last` is that of the first handle.
     pub(crate) fn again(hold: Arc<Hold>, last: Option<Arc<Last>>) -> Self {
         if let Some(last) = &last {
             last.remember(&hold, &Holds::from(hold.clone()));
@@ -70,7 +70,7 @@ impl Holding {
         Self::new(Holds::from(holds).within(bounds))
     }
 
-    /// Makes this the holding of a nested call that begins now, which `expire` limits.
+    /// Makes this the holding of a nested call that begins now, with its own `expire`.
     pub(crate) fn nest(&mut self, expire: Option<Duration>) {
         if let Some(expire) = expire {
             let bounds = self.holds.bounds().and(expire, Instant::now());
@@ -97,7 +97,7 @@ impl Holding {
         !self.stays.is_empty()
     }
 
-    /// The holds of a body that begins now: from here on, the body holds the lock, not the whole task.
+    /// The holds for a body that begins now. From here on, the body holds the lock, not the whole task.
     pub(crate) fn begin_body(&mut self) -> Holds {
         self.stays.clear();
         self.holds.clone()
@@ -132,7 +132,7 @@ impl Holding {
         self.holds.check()
     }
 
-    /// Sends the requests for all holds before it awaits an answer.
+    /// Sends the requests for all holds before awaiting an answer.
     pub(crate) async fn refresh(&self, expire: Duration) -> Result<(), LockError> {
         self.holds.restart_bounds(expire)?;
         let refresh = |hold: &Arc<Hold>| {
@@ -146,13 +146,13 @@ impl Holding {
         Ok(())
     }
 
-    /// Releases each hold, unless other guards share it. Returns whether all were released; an error if one was lost
-    /// before. Sends all releases before it awaits an answer.
+    /// Releases each hold unless other guards share it. Returns whether all were released, or an error if one had been
+    /// lost. Sends all releases before awaiting an answer.
     pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
         self.left = true;
         let held = self.check();
         let mut answers = self.holds.all().iter().map(|hold| (hold, leave(hold)));
-        // One hold, the usual case, needs no list.
+        // Avoids a list in the usual case of one hold.
         let (first, rest) = (answers.next(), answers.collect::<Vec<_>>());
         let mut released = true;
         let mut lost = None;
@@ -168,13 +168,13 @@ impl Holding {
         lost.map_or(Ok(released), Err)
     }
 
-    /// Like [`leave`](Self::leave), for an unused holding.
+    /// Like [`leave`](Self::leave), for a holding that was not used.
     pub(crate) fn give_back(mut self) -> Option<Confirmed> {
         self.left = true;
         self.first().give_back(true)
     }
 
-    /// Releases the only hold. Promises the store's answer if this was the last guard.
+    /// Releases the only hold. If this was the last guard, promises the store's answer.
     pub(crate) fn leave(mut self) -> Option<Confirmed> {
         self.left = true;
         leave(self.first())
@@ -186,11 +186,11 @@ impl Drop for Holding {
         if self.left {
             return;
         }
-        // A holder that panics hasn't used its token.
+        // A holder that panics has not used its token.
         let returns = self.unused || thread::panicking();
         let mut panicked = None;
-        for hold in self.holds.all().iter().filter(|hold| hold.unshare()) {
-            // A waker or a subscriber that panics must not keep the other locks.
+        for hold in self.holds.all().iter().filter(|hold| hold.remove_guard()) {
+            // A panicking waker or subscriber must not keep the other locks held.
             let released = catch_unwind(AssertUnwindSafe(|| {
                 hold.release(returns);
                 if !self.unused {
@@ -206,5 +206,5 @@ impl Drop for Holding {
 }
 
 fn leave(hold: &Arc<Hold>) -> Option<Confirmed> {
-    hold.unshare().then(|| hold.unlock())
+    hold.remove_guard().then(|| hold.unlock())
 }

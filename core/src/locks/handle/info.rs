@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use crate::base::error::{HoldKind, Holder, apart};
 use crate::store::{NameRecord, meta};
 
-/// The state of a lock when the store was asked. It may change at any time.
+/// The state of a lock when the store was asked. It may have changed since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
@@ -15,19 +15,19 @@ pub struct LockInfo {
     /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. For a lock that is
     /// kept for `at_least`, this is the last holder.
     pub holders: Vec<Holder>,
-    /// The owner that the holder's handle names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the holder's handle gave: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
-    /// The waiters, in the order of the queue. (On a quorum, the waiters are in order of `since`, and the next holder
-    /// need not be the first waiter.)
+    /// The waiters, in the order of the queue. (A quorum orders them by `since`, and the next holder need not be the
+    /// first.)
     pub waiters: Vec<Waiter>,
-    /// The last fencing token that the store has given. After handoffs inside a process, a holder may have a greater
-    /// token. `None` if the name was not used for ten minutes or more.
+    /// The store's last fencing token. After handoffs in a process, a holder may have a greater one. `None` if the name
+    /// has been unused for ten minutes or more.
     pub fencing_token: Option<u64>,
-    /// The time until the first lease ends, if it is not renewed. `None` if `locked` is `false`.
+    /// The time until the first lease ends unless it is renewed. `None` if `locked` is `false`.
     pub expires_in: Option<Duration>,
 }
 
-/// A process that waits for a lock. Any number of its tasks may wait; the fields describe the first of these tasks.
+/// A process that waits for a lock, perhaps for several of its tasks. The fields describe the first of these tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiter {
@@ -35,11 +35,11 @@ pub struct Waiter {
     pub host: String,
     /// The process id.
     pub pid: u32,
-    /// The place in the program: the path of an annotated function, or the name of a handle; then ` at file:line`.
+    /// The site in the program: the path of an annotated function or the name of a handle, then ` at file:line`.
     pub site: String,
     /// When the first of the process's tasks joined the queue, by the store's clock.
     pub since: SystemTime,
-    /// The owner that the waiter's handle or attribute names: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that the waiter's handle or attribute gave: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
     /// The kind of lock that the process waits for.
     pub kind: HoldKind,
@@ -52,7 +52,7 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// The file in [`site`](Self::site), as it was given to the compiler.
+    /// The file in [`site`](Self::site), as given to the compiler.
     #[must_use]
     pub fn file(&self) -> Option<&str> {
         Some(apart(&self.site)?.1)
@@ -72,7 +72,7 @@ impl fmt::Display for Waiter {
 }
 
 impl LockInfo {
-    /// The holder. If there are several, the one that has held the lock longest.
+    /// The holder. Of several, the one that has held the lock longest.
     #[must_use]
     pub fn holder(&self) -> Option<&Holder> {
         self.holders.first()

@@ -1,4 +1,4 @@
-//! [`Last`]: the name of a handle, and the hold that was last taken through the handle or its clones.
+//! [`Last`]: the name of a handle, and the last hold taken through the handle or its clones.
 
 use std::sync::{Arc, Weak};
 

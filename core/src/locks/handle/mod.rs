@@ -1,6 +1,6 @@
-//! What the handles and guards of all kinds of lock share. A call resolves its [`Handle`] to an [`AcquireTarget`], and
-//! gets a [`Holding`], which its guard wraps. Nothing here knows the kind of a lock, except by its `Share`.
-//! Public methods that are the same for all locks are written once, in macros: [`options`], [`query`], [`guard`].
+//! What the handles and guards of all kinds of lock have in common. A call resolves its [`Handle`] to an
+//! [`AcquireTarget`], and gets a [`Holding`], which its guard wraps. Only the `Share` tells the kind of lock here.
+//! Public methods shared by all locks are written once, in macros: [`options`], [`query`], [`guard`].
 
 mod guard;
 mod holding;
@@ -37,13 +37,13 @@ use crate::store::{Owner, SharedStr};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
-    /// `None`: the client that is in force where the handle is used.
+    /// `None` for the client in force where the handle is used.
     client: Option<Client>,
     at: &'static Location<'static>,
-    /// The id, complete name and meta of the first client that uses the handle; `None` for an invalid name. Most programs
-    /// have only one client.
+    /// The id, complete name and meta for the first client that uses the handle; the last two are missing if the name
+    /// is invalid. Most programs have only one client.
     first: OnceLock<(u64, Option<(Name, SharedStr)>)>,
-    /// `None`: the calling task.
+    /// `None` if the calling task is the owner.
     pub(crate) owner: Option<Owner>,
     pub(crate) options: Options,
     last: Arc<Last>,

@@ -22,24 +22,24 @@ pub(crate) enum Reentry {
     Deadlock,
 }
 
-/// See the methods of a handle. If `expire` or `block` is `None`, the client's setting applies.
+/// The methods of handles describe these options. If `expire` or `block` is `None`, the client's setting applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) expire: Option<Duration>,
     pub(crate) block: Option<Duration>,
-    /// `None`: the call waits in the queue and does not poll.
+    /// `None` for a call that waits in the queue instead of polling.
     pub(crate) retries: Option<u32>,
     pub(crate) interval: Option<Duration>,
     pub(crate) at_least: Option<Duration>,
     pub(crate) reentry: Reentry,
-    /// The site's label; `None`: the lock is taken by hand.
+    /// The site's label, or `None` for a lock taken by hand.
     pub(crate) label: Option<&'static str>,
-    /// An option with an unusable value, and the reason: every call fails.
+    /// An unusable option and the reason. Every call fails with it.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
 }
 
 impl Options {
-    /// The value `given` for `option`, or a note that it can't be used.
+    /// Returns `given`, or records that the value of `option` can't be used.
     pub(crate) fn length(
         &mut self,
         option: &'static str,
@@ -87,83 +87,80 @@ impl Options {
     }
 }
 
-/// The option methods of a handle type, with the path of its options.
+/// The option methods for a type of handle. `$options` is the path from a handle to its options.
 macro_rules! option_methods {
     ($handle:ty, $($options:ident).+) => {
         impl $handle {
-            /// Allows a task that holds the lock to take the lock again; the guards share one hold. The `expire` of the
-            /// inner call limits only the inner call, and does not change the `expire` of the outer call.
+            /// Allows a task that holds the lock to take it again; the guards share one hold. The `expire` of the inner
+            /// call limits only that call, and does not change that of the outer call.
             ///
             /// - A reader of a [`RwLock`](crate::RwLock) may read again, and a writer may do both. A task that holds
-            ///   the lock for reading, and asks to write, gets [`LockError::Deadlock`](crate::LockError::Deadlock).
-            /// - A task that holds at least as many permits of a [`Semaphore`](crate::Semaphore) as it asks for shares
-            ///   them. If the handle is not re-entrant, every call takes permits of its own.
-            /// - A call of a [`MultiLock`](crate::MultiLock) shares those of its locks that its task holds.
+            ///   the lock for reading and asks to write gets [`LockError::Deadlock`](crate::LockError::Deadlock).
+            /// - A task that already holds at least as many permits of a [`Semaphore`](crate::Semaphore) as it asks for
+            ///   shares them. Without this option, every call takes its own permits.
+            /// - A call of a [`MultiLock`](crate::MultiLock) shares those of its locks that the task already holds.
             ///
             /// A guard of a re-entrant handle counts as held by the task that took it, so don't move it to another
-            /// task. The guide has
-            /// [the whole rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
+            /// task. The guide has [the full
+            /// rule](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/handles#which-task-holds-a-lock).
             pub fn reentrant(mut self) -> Self {
                 self.$($options).+.reentry = $crate::locks::handle::Reentry::Enters;
                 self
             }
 
-            /// Sets the longest time that a holder may hold the lock; `refresh` restarts this time. The default is the
+            /// Sets the longest time that a holder may hold the lock; `refresh` restarts it. The default is the
             /// client's setting (24 hours).
             ///
-            /// The `expire` of a nested call (see `reentrant`) limits only the nested call. When this time is
-            /// over, the guard of the nested call is lost, and its async body ends. The outer call keeps the lock until its own
-            /// `expire` is over.
+            /// The `expire` of a nested call (see `reentrant`) limits only that call: when it ends, the nested call's
+            /// guard is lost, and its async body ends. The outer call keeps the lock until its own `expire`.
             ///
-            /// The lock of a dead process is free much sooner: when its lease ends. The lease is short, and is
+            /// The lock of a dead process is free much sooner, at the end of its lease. Leases are short, and are
             /// renewed in the background while the process lives.
             ///
-            /// Give a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With a value that cannot
-            /// be used, the call returns
-            /// [`LockError::InvalidOption`](crate::LockError::InvalidOption).
+            /// Takes a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With an invalid
+            /// value, the call returns [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.expire = self.$($options).+.length("expire", expire);
                 self
             }
 
-            /// Sets no `expire`: a holder may hold the lock as long as its process lives.
+            /// Removes `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
                 self.$($options).+.expire = Some($crate::base::duration::FOREVER);
                 self
             }
 
-            /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire). With zero, a
-            /// call does not wait. The default is the client's setting (no limit).
+            /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire); zero means that
+            /// it does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.block = self.$($options).+.length("block", block);
                 self
             }
 
             /// Keeps the lock for at least this time after the grant, even if the holder releases it earlier: for jobs
-            /// that start on several machines whose clocks differ. The store keeps the lock even if the process ends
-            /// sooner. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on
-            /// a [`Condvar`](crate::Condvar), no other caller gets the lock until this time is over.
+            /// that start on several machines with differing clocks. The store does so even if the process ends sooner.
+            /// Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on a
+            /// [`Condvar`](crate::Condvar), other callers still have to wait for this time to end.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.at_least = self.$($options).+.length("at_least", at_least);
                 self
             }
 
-            /// Makes a call poll instead of waiting in the queue. After the first attempt, the call makes up to `n`
-            /// more, `interval` apart. After the last attempt, it returns
-            /// [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts). The queue is fair and costs less;
-            /// this option is for code that was written for a library that polls.
+            /// Makes a call poll instead of waiting in the queue. After its first attempt, it makes up to `n` more,
+            /// `interval` apart, and then returns [`LockError::TooManyAttempts`](crate::LockError::TooManyAttempts).
+            /// The queue is fair and costs less; this option is for code written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.retries = Some(n);
                 self.$($options).+.interval = self.$($options).+.length("interval", interval);
                 self
             }
 
-            /// Names the place in the program that uses this handle, as [`Site::name`](crate::Site::name) does for an
-            /// annotated function; the default is `by_hand`. It's the label `lock.site` of the [metrics](crate::Metric),
-            /// and the lock order compares handles that have a label.
+            /// Sets the label of this handle's locks, which an annotated function takes from
+            /// [`Site::name`](crate::Site::name); the default is `by_hand`. It is the label `lock.site` of the
+            /// [metrics](crate::Metric), and the lock order compares handles that have one.
             ///
-            /// Each label makes a series of its own, so it must be a constant of the program: a lock's key can't become
-            /// a label by accident.
+            /// Each label makes another time series. It must be a constant of the program, so that a lock's key can't
+            /// become a label by accident.
             pub fn metrics_label(mut self, label: &'static str) -> Self {
                 self.$($options).+.label = Some(label);
                 self

@@ -1,4 +1,4 @@
-//! Operations on the holds of a handle, without their guards.
+//! Operations on the holds of a handle without a guard.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::queue::{Answered, Confirmed, Hold, Holds};
 use crate::store::{NameRecord, Op, Owner, SharedStr, meta};
 
 impl Handle {
-    /// The valid hold that this handle, its owner, or a protected call around this one has in this process.
+    /// The valid hold in this process of this handle, its owner, or a protected call around this one.
     fn held_here(&self) -> Result<Option<Holds>, LockError> {
         let caller = Caller::current(false);
         let target = self.resolve(&caller)?;
@@ -26,7 +26,7 @@ impl Handle {
         Ok(inside(&Hold::is_valid).or_else(|| self.last.holds()))
     }
 
-    /// Sends `op` to the store if this handle has a cluster owner, whose holds may be in other processes.
+    /// Sends `op` to the store if this handle has a cluster owner, which may hold in other processes.
     pub(crate) fn ask_for_owner(
         &self,
         op: impl FnOnce(SharedStr) -> Op,
@@ -52,7 +52,7 @@ impl Handle {
         })
     }
 
-    /// Asks the store whether the lock is still held, by renewing its lease. `None` if no valid hold is found here.
+    /// Asks the store whether the lock is still held, by renewing its lease. `None` if this process has no valid hold.
     pub(crate) fn confirm(&self) -> Result<Option<Confirmed>, LockError> {
         Ok(self.held_here()?.and_then(|holds| holds.first().renew()))
     }
@@ -72,7 +72,7 @@ impl Handle {
     }
 }
 
-/// Converts the store's answer to [`Handle::confirm`]; `false` if the lock is lost.
+/// Converts the result of [`Handle::confirm`]. `false` if the lock is lost.
 pub(crate) fn owned(confirmed: Result<Option<u64>, LockError>) -> Result<bool, LockError> {
     match confirmed {
         Ok(_) => Ok(true),

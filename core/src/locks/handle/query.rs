@@ -34,8 +34,7 @@ impl Handle {
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Asks the store whether the lock, or a part of it, is held. A lock that is kept for `at_least` counts as
-            /// held.
+            /// Asks the store whether the lock, or a part of it, is held. A lock kept for `at_least` counts as held.
             ///
             /// # Errors
             ///
@@ -78,15 +77,15 @@ macro_rules! query_methods {
                 $crate::base::wait::block_on(self.info())
             }
 
-            /// Takes the lock away from all its holders; returns whether there was a holder. The holders are
-            /// notified: their guards are lost, and their async bodies are cancelled. Meant for operators, because a
-            /// former holder may still use the protected resource for a moment.
+            /// Takes the lock away from all its holders, and returns whether there was one. They are notified: their
+            /// guards are lost, and their async bodies are cancelled. Intended for operators, because a former holder
+            /// may still use the protected resource for a moment.
             ///
             /// # Errors
             ///
-            /// [`LockError::Unavailable`](crate::LockError::Unavailable): the call may or may not have taken the lock
-            /// away. [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client or
-            /// name.
+            /// After [`LockError::Unavailable`](crate::LockError::Unavailable), the lock may or may not have been taken
+            /// away. Also [`LockError::ForeignKey`](crate::LockError::ForeignKey), and the errors of an unusable client
+            /// or name.
             ///
             /// # Cancel safety
             ///

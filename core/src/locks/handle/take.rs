@@ -25,7 +25,7 @@ impl Taking {
 }
 
 impl Handle {
-    /// A given `patience` replaces that of the options.
+    /// `patience`, if given, overrides the options.
     pub(crate) async fn take<G: From<Holding>>(
         &self,
         share: Share,
@@ -93,7 +93,7 @@ pub(crate) fn log_obtained(hold: &Hold) {
     tracing::debug!(target: ACQUIRE, name = %hold.name(), token = hold.grant.token, waited = ?hold.waited(), "lock obtained");
 }
 
-/// The result of a call that does not wait: `None` if another caller or this one holds the lock.
+/// The result for a call that does not wait: `None` if any caller already holds the lock.
 pub(crate) fn unless_taken<T>(taken: Result<T, LockError>) -> Result<Option<T>, LockError> {
     match taken {
         Ok(taken) => Ok(Some(taken)),

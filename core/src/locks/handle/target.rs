@@ -19,10 +19,10 @@ use crate::store::{Op, Owner, Share, SharedStr, meta};
 pub(crate) struct AcquireTarget<'a> {
     pub(crate) client: Cow<'a, Client>,
     pub(crate) name: Cow<'a, Name>,
-    /// Without the owner: see [`meta`].
+    /// Without an owner: see [`meta`].
     pub(crate) meta: SharedStr,
     pub(super) owner: Option<&'a Owner>,
-    /// `None` for a call of an annotated function, which has no handle.
+    /// `None` for an annotated function, which has no handle.
     pub(crate) last: Option<&'a Arc<Last>>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> AcquireTarget<'a> {
         }
     }
 
-    /// A given `patience` replaces that of the options.
+    /// `patience`, if given, overrides the options.
     #[inline]
     pub(crate) fn start(
         &self,
@@ -70,8 +70,8 @@ impl<'a> AcquireTarget<'a> {
         Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
     }
 
-    /// Notes the order of `names` after the locks that the caller holds. Only for calls that may queue: no other call
-    /// can be part of a deadlock.
+    /// Records that `names` follow the locks that the caller holds. Only for calls that may queue, because no other
+    /// call can be part of a deadlock.
     #[inline]
     pub(crate) fn note_order<'n>(
         &self,
@@ -84,7 +84,8 @@ impl<'a> AcquireTarget<'a> {
         order.note(held, (label, &*self.meta), names.into_iter());
     }
 
-    /// Shares a hold of the caller. Fails if the call may neither share it nor ask for more; `None`: ask the store.
+    /// Shares a hold of the caller, or fails if the call can neither share it nor ask for more. `None` means: ask the
+    /// store.
     #[inline]
     pub(crate) fn held_already(
         &self,
@@ -92,7 +93,7 @@ impl<'a> AcquireTarget<'a> {
         options: &Options,
         share: &Share,
     ) -> Result<Option<Holding>, LockError> {
-        // A hold that its handle has unlocked does not count.
+        // A hold unlocked through its handle does not count.
         let held = |hold: &Hold| !hold.is_released();
         let enough = |hold: &Hold| hold.units() >= share.units;
         let found = caller.find(self.client.id(), &self.name, held, enough);
@@ -117,10 +118,10 @@ impl<'a> AcquireTarget<'a> {
             _ => reentry == Reentry::Enters,
         };
         if shares && hold.units() >= share.units {
-            // Another thread may have dropped the last guard by now; then the call waits like any other.
-            return Ok(hold.share().then(|| Holding::new(holds)));
+            // If another thread has dropped the last guard, the call waits like any other.
+            return Ok(hold.add_guard().then(|| Holding::new(holds)));
         }
-        // A task may ask for more permits of a semaphore. For any other lock it would wait for itself.
+        // A task may ask for more permits of a semaphore. With any other lock, it would wait for itself.
         if share.kind == LockKind::Semaphore && reentry != Reentry::Deadlock {
             return Ok(None);
         }
@@ -164,7 +165,7 @@ impl<'a> AcquireTarget<'a> {
         Ok(want)
     }
 
-    /// Enters the queue. `held`: see [`Caller::sign`].
+    /// Enters the queue. For `held`, see [`Caller::sign`].
     pub(crate) fn join(
         &self,
         caller: &Caller,

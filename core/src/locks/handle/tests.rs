@@ -1,4 +1,4 @@
-//! Tests that a panicking subscriber keeps no lock, and that guards are `Send` and `Sync`.
+//! A panicking subscriber keeps no lock held, and guards are `Send` and `Sync`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +7,7 @@ use tracing::{Event, Metadata, Subscriber, span, subscriber};
 
 use crate::locks::client::Client;
 
-/// A subscriber that panics at the event with the number in the first field. The second field counts the events.
+/// A subscriber that panics at the event whose number is in the first field. The second field counts events.
 struct PanicsAt(u32, AtomicU32);
 
 impl Subscriber for PanicsAt {
@@ -39,7 +39,7 @@ fn a_subscriber_that_panics_keeps_no_lock() {
     let names = ["a", "b", "c"];
     for number in 0..6 {
         let panicked = subscriber::with_default(PanicsAt(number, AtomicU32::new(0)), || {
-            // Another test may have met an event first: see `queue::tests::slow`.
+            // Another test may have triggered an event first: see `queue::tests::slow`.
             tracing::callsite::rebuild_interest_cache();
             catch_unwind(AssertUnwindSafe(|| {
                 drop(client.multi(names).blocking_lock());

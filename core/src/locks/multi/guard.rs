@@ -7,10 +7,9 @@ use std::time::Duration;
 use crate::base::name::Name;
 use crate::locks::handle::{Holding, Last, guard_methods, unlock_methods};
 
-/// Several held locks. Dropping the guard releases the locks in the background, from any thread, with or without a
-/// runtime.
+/// Several held locks. Dropping the guard releases them in the background, from any thread, with or without a runtime.
 ///
-/// When one of the locks is lost, all the locks count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// When one of the locks is lost, all count as lost: see [`is_lost`](Self::is_lost), [`check`](Self::check) and
 /// [`lost`](Self::lost).
 #[must_use = "if unused, the locks are released at once"]
 pub struct MultiGuard {
@@ -25,24 +24,24 @@ guard_methods!(MultiGuard);
 unlock_methods!(MultiGuard);
 
 impl MultiGuard {
-    /// The names of the locks as they were given to the handle, each once, in the order in which the locks are taken. The
-    /// guard of an annotated function has the complete names, with the namespace, as errors show them.
+    /// The names of the locks as given to the handle, each once, in the order in which the locks are taken. The guard
+    /// of an annotated function has complete names, with the namespace, as in errors.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let given = self.handles.iter().map(|handle| handle.name());
         let rest = self.holding.holds().all().iter().skip(self.handles.len());
         given.chain(rest.map(|hold| hold.name().as_str()))
     }
 
-    /// The greatest of the locks' fencing tokens. Use it for a resource that several of the locks protect: for the same
-    /// set of names, it grows with every grant. If the names differ from call to call, choose one name that protects the
-    /// resource, and call [`fencing_token_of`](Self::fencing_token_of) with that name.
+    /// The greatest of the locks' fencing tokens, for a resource that several of the locks protect. It grows with every
+    /// grant of the same set of names. If the set differs from call to call, choose one name that protects the
+    /// resource, and use [`fencing_token_of`](Self::fencing_token_of) with that name.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.holding.holds().token()
     }
 
-    /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the
-    /// complete name, or the name that was given to the handle. `None` if no lock of this guard has that name.
+    /// The fencing token of one of the locks: a number that grows with every grant of its name. `name` is the complete
+    /// name, or the one given to the handle. `None` if this guard has no such lock.
     #[must_use]
     pub fn fencing_token_of(&self, name: &str) -> Option<u64> {
         let token = |name: &str| {
@@ -63,7 +62,7 @@ impl MultiGuard {
         self.waited
     }
 
-    /// The number of times that the call asked the store. Asking for all the locks at once counts as one.
+    /// How often the call asked the store. Asking for all locks together counts once.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.attempts

@@ -1,4 +1,4 @@
-//! Operations on the locks through the handle, without the guard. Each sends the requests for all locks before it awaits
+//! Operations on the locks through the handle, without a guard. Each sends the requests for all locks before awaiting
 //! an answer.
 
 use super::{MultiLock, in_order};
@@ -10,7 +10,7 @@ use crate::locks::handle::{Handle, LockInfo, owned};
 use crate::store::Op;
 
 impl MultiLock {
-    /// Asks the store whether one of the locks is held. A lock that is kept for `at_least` counts as held.
+    /// Asks the store whether one of the locks is held. A lock kept for `at_least` counts as held.
     ///
     /// # Errors
     ///
@@ -28,7 +28,7 @@ impl MultiLock {
         block_on(self.is_locked())
     }
 
-    /// Asks the store whether this handle, its clones, and the protected calls around this call together hold all the
+    /// Asks the store whether this handle, its clones, and the protected calls around this one together hold all the
     /// locks.
     ///
     /// # Errors
@@ -54,8 +54,8 @@ impl MultiLock {
         block_on(self.is_owned())
     }
 
-    /// Asks the store for the state of each lock: the holders, the waiters, the fencing token, and the end of the lease.
-    /// The result is in the order of the given names.
+    /// Asks the store for each lock's holders, waiters, fencing token, and end of the lease. The result has the order
+    /// of the given names.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl MultiLock {
     ///
     /// Dropping the future changes nothing.
     pub async fn info(&self) -> Result<Vec<LockInfo>, LockError> {
-        // An unusable name must fail the call before any request is sent.
+        // An unusable name must fail the call before it sends any request.
         self.each(|_| Ok(()))?;
         let ask = |handle: &Handle| handle.ask(&Op::Inspect { above: 0 });
         let asked: Vec<_> = self.handles.iter().map(ask).collect::<Result<_, _>>()?;
@@ -81,13 +81,12 @@ impl MultiLock {
         block_on(self.info())
     }
 
-    /// Restarts the `expire` of the locks that this handle, or the protected calls around this call, hold: see
+    /// Restarts the `expire` of the locks held by this handle or by the protected calls around this one: see
     /// [`MultiGuard::refresh`](super::MultiGuard::refresh).
     ///
     /// # Errors
     ///
-    /// [`LockError::Lost`] if one of the locks is not held in this way, [`LockError::InvalidOption`] for less than
-    /// 10 ms.
+    /// [`LockError::Lost`] if one of the locks is not held like this, [`LockError::InvalidOption`] for less than 10 ms.
     ///
     /// # Cancel safety
     ///
@@ -105,13 +104,13 @@ impl MultiLock {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the locks that this handle, its clones, or the protected calls around this call hold, even if several
-    /// guards share them. Returns whether all the locks were held. After that, the guards count as lost.
+    /// Releases the locks held by this handle, its clones, or the protected calls around this one, even if several
+    /// guards share them. Returns whether all the locks were held. Afterwards the guards count as lost.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the releases are sent again
-    /// until the store answers.
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the releases are resent until it
+    /// does.
     ///
     /// # Cancel safety
     ///
@@ -132,14 +131,14 @@ impl MultiLock {
         block_on(self.unlock())
     }
 
-    /// Takes the locks away from all their holders; returns whether there was a holder. The holders are notified:
-    /// their guards are lost, and their async bodies are cancelled. Meant for operators, because a former holder may
-    /// still use the protected resources for a moment.
+    /// Takes the locks away from all their holders, and returns whether there was one. They are notified: their guards
+    /// are lost, and their async bodies are cancelled. Intended for operators, because a former holder may still use
+    /// the protected resources for a moment.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`]: the call may or may not have taken the locks away. [`LockError::ForeignKey`], and
-    /// the errors of an unusable client or name.
+    /// After [`LockError::Unavailable`], the locks may or may not have been taken away. Also [`LockError::ForeignKey`],
+    /// and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///

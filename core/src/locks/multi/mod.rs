@@ -16,16 +16,16 @@ use crate::queue::Patience;
 
 /// Several locks that are taken together, all or none.
 ///
-/// The names may be given in any order, and more than once. Each name is a [`Mutex`](crate::Mutex) of its own, which
-/// other callers may also take alone.
+/// The names may be in any order, and repeated. Each is a separate [`Mutex`](crate::Mutex), which others may also take
+/// alone.
 ///
-/// A call tries all locks at once: if they are free, this is one round trip to the store. If a lock is busy, the call
-/// waits in the queue of that lock. While it waits, it keeps the locks whose names sort before the busy lock, and
-/// releases the other locks. So no call waits for a lock while it holds a lock with a greater name. Therefore two calls
-/// cannot wait for each other, in whatever order they give the names, and no call starves.
+/// A call tries all locks together: if they are free, this is one round trip to the store. If one is busy, the call
+/// waits in its queue. Meanwhile it keeps the locks whose names sort before the busy one, and releases the others, so
+/// that no call waits for a lock while it holds one with a greater name. Hence such calls cannot deadlock, whatever the
+/// order of their names, and none starves.
 ///
 /// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
-/// `block` is for all locks together.
+/// `block` applies to all locks together.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -48,7 +48,7 @@ pub struct MultiLock {
 }
 
 impl Client {
-    /// The locks called `names`, in this client's namespace: for each name, see [`mutex`](Self::mutex).
+    /// The locks called `names`, in this client's namespace: see [`mutex`](Self::mutex) for each name.
     #[track_caller]
     pub fn multi<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> MultiLock {
         MultiLock::of(Some(self), names)
@@ -56,7 +56,7 @@ impl Client {
 }
 
 impl MultiLock {
-    /// The locks called `names`, of the client that is in force where the locks are used: see [`Client::multi`].
+    /// The locks called `names` of the client in force where they are used: see [`Client::multi`].
     #[track_caller]
     pub fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self::of(None, names)
@@ -65,7 +65,7 @@ impl MultiLock {
     #[track_caller]
     fn of<N: Into<String>>(client: Option<&Client>, names: impl IntoIterator<Item = N>) -> Self {
         let mut handles = Vec::new();
-        // Not a closure: `#[track_caller]` wouldn't find the caller in it.
+        // Not a closure, in which `#[track_caller]` wouldn't find the caller.
         for name in names {
             handles.push(Handle::new(client.cloned(), name));
         }
@@ -75,21 +75,20 @@ impl MultiLock {
         }
     }
 
-    /// Takes all the locks. `block` limits the whole wait for all the locks together.
+    /// Takes all the locks. `block` limits the whole wait.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over; the error names a lock that was not obtained.
-    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of
-    /// the locks, [`LockError::InvalidName`] if there are no names, [`LockError::Unavailable`] when the store does
-    /// not answer, and the other errors that [`LockError`] describes. If the call has taken some of the locks, it
-    /// releases these before it returns an error. It waits for the store to confirm the releases, for a second at most (or
-    /// `store_timeout`, if that is shorter). After that time the releases continue in the background, as after a
-    /// guard is dropped.
+    /// [`LockError::Timeout`] after `block`, with the name of a lock that was not obtained.
+    /// [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`] inside a protected call of one of the
+    /// locks, [`LockError::InvalidName`] if there are no names, [`LockError::Unavailable`] if the store does not
+    /// answer, and other variants of [`LockError`]. Before it returns an error, the call releases the locks that it has
+    /// taken, and waits for the store to confirm, for up to a second (or `store_timeout`, if shorter). After that time,
+    /// the releases continue in the background, as after the drop of a guard.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queues. It releases the locks that it got, in the background.
+    /// Dropping the future makes the call leave the queues, and releases the locks that it has, in the background.
     pub async fn lock(&self) -> Result<MultiGuard, LockError> {
         self.take(None, false).await
     }
@@ -104,9 +103,9 @@ impl MultiLock {
         block_on(self.take(None, true))
     }
 
-    /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of the locks,
-    /// or if this task holds one and the handle is not [`reentrant`](Self::reentrant). If the call has taken some of the
-    /// locks, it releases these before it returns `None`, as [`lock`](Self::lock) does before an error.
+    /// Takes all the locks if they are free, without waiting. Returns `None` if another caller holds one of them, or if
+    /// this task holds one and the handle is not [`reentrant`](Self::reentrant). Before that, it releases the locks
+    /// that it has taken, as [`lock`](Self::lock) does before an error.
     ///
     /// # Errors
     ///
@@ -119,8 +118,8 @@ impl MultiLock {
         unless_taken(self.take(Some(Patience::NONE), false).await)
     }
 
-    /// Like [`try_lock`](Self::try_lock), but blocks the thread for one round trip to the store. If the call does not
-    /// get the locks, it takes two round trips.
+    /// Like [`try_lock`](Self::try_lock), but blocks the thread, for one round trip to the store, or two if it does not
+    /// get the locks.
     ///
     /// # Errors
     ///
@@ -131,9 +130,9 @@ impl MultiLock {
 
     /// Takes all the locks, runs `body` with the guard, and releases the locks, even if `body` panics or is dropped.
     ///
-    /// In `body`, a call of the same task for the same locks re-enters if its handle is
-    /// [`reentrant`](Self::reentrant). When one of the locks is lost, `body` is dropped at its next await. Write
-    /// `async |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
+    /// Within `body`, a call of the same task for the same locks re-enters if its handle is
+    /// [`reentrant`](Self::reentrant). When one of the locks is lost, `body` is dropped at its next await. Write `async
+    /// |guard| …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
@@ -149,8 +148,8 @@ impl MultiLock {
         self.lock().await?.run_body(body).await
     }
 
-    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If a lock is lost, `body` still runs to its end,
-    /// and its value is returned. Call `guard.check()` to notice the loss.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. After the loss of a lock, `body` still runs to
+    /// its end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///
@@ -176,7 +175,7 @@ impl MultiLock {
 
 option_methods!(MultiLock, options);
 
-/// Sorts `items` by name, and keeps one item for each name; an error if there are no items.
+/// Sorts `items` by name, and keeps one per name. Fails if there are none.
 fn in_order<T>(mut items: Vec<T>, name: impl Fn(&T) -> &Name) -> Result<Vec<T>, LockError> {
     if items.is_empty() {
         let reason = "there is none: give at least one";

@@ -1,4 +1,4 @@
-//! Takes several locks. A call tries all at once, in the order of their names. If one is busy, the call keeps the locks
+//! Takes several locks. A call tries all of them, in the order of their names. If one is busy, the call keeps the locks
 //! before it, releases those after it, waits in its queue, and then tries the released locks again. No call waits for a
 //! name while it holds a greater one, so there are no deadlocks.
 
@@ -19,11 +19,11 @@ use crate::queue::{Acquire, Confirmed, Hold, Patience};
 use crate::queue::{Watch, warn_of_timeout};
 use crate::store::Share;
 
-/// A call starts over if it lost a lock while it waited for another.
+/// How often a call starts over because it lost a lock while it waited for another.
 const MAX_RESTARTS: u32 = 5;
 
-/// Takes the mutex of each name. `targets` may be in any order and contain duplicates. A given `patience` replaces that
-/// of the options.
+/// Takes the mutex of each name. `targets` may be in any order, with duplicates. `patience`, if given, overrides the
+/// options.
 pub(crate) async fn take(
     caller: Caller,
     targets: Vec<AcquireTarget<'_>>,
@@ -42,7 +42,7 @@ pub(crate) async fn take(
     }
 }
 
-/// One lock of a call. A dropped call releases its slots in the background.
+/// One lock of a call. Dropping a call releases its slots in the background.
 #[derive(Default)]
 enum Slot {
     #[default]
@@ -62,7 +62,7 @@ impl Slot {
 
 struct Call<'a> {
     caller: Caller,
-    /// In order of name, without duplicates.
+    /// Sorted by name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
     /// Releases that the store may not have confirmed yet.
@@ -73,9 +73,9 @@ struct Call<'a> {
     patience: Patience,
     started: Instant,
     attempts: u32,
-    /// Those of the attempts that were made while the call waited for a lock.
+    /// The attempts made while the call waited for a lock.
     retried: u32,
-    /// The call waited for a lock, so `expire` restarts for all locks at the end.
+    /// Whether the call has waited for a lock. Then `expire` restarts for all locks at the end.
     waits: bool,
 }
 
@@ -118,7 +118,7 @@ impl<'a> Call<'a> {
         self.started.until(Instant::now())
     }
 
-    /// The patience for the next wait for a lock; `None` if the call may not wait again.
+    /// The patience left for the next wait; `None` if the call may not wait any more.
     fn patience_left(&self) -> Option<Patience> {
         let left = |block: Option<Duration>| {
             let left = block.map(|block| block.saturating_sub(self.waited()));
@@ -139,7 +139,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Turns the error of a wait for one lock into that of the whole call.
+    /// Converts the error of a wait for one lock into that of the whole call.
     fn of_call(&self, mut error: LockError) -> LockError {
         let used_up =
             matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
@@ -160,7 +160,7 @@ impl<'a> Call<'a> {
         error
     }
 
-    /// Notes the order of the missing locks after those that the task holds. There is none among the locks of a call.
+    /// Records that the missing locks follow those that the task holds. The locks of one call have no order.
     fn note_order(&self) {
         if !self.patience.queues() {
             return;
@@ -172,8 +172,8 @@ impl<'a> Call<'a> {
         first.note_order(&self.caller, self.options.label(), names);
     }
 
-    /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free, but
-    /// no longer than a call with `block = 0` waits for its answer.
+    /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free,
+    /// but no longer than a call with `block = 0` waits for its answer.
     async fn fail(mut self, error: &LockError) {
         if let Some(mut watch) = self.watch.take() {
             watch.failed(error);
@@ -206,9 +206,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// If a lock is busy, gives back those that were requested after it: the call must not keep them while it waits.
+    /// If a lock is busy, releases those requested after it, because the call must not keep them while it waits.
     async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
-        // For an unresponsive store; `None`: `store_timeout`.
+        // The limit for an unresponsive store; `None` for `store_timeout`.
         let silence = self.patience.silence();
         let silence = silence.map(|time| time.saturating_sub(self.waited()));
         let missing = |index: &usize| matches!(self.slots[*index], Slot::Nothing);
@@ -234,7 +234,7 @@ impl<'a> Call<'a> {
 
     async fn confirm(&mut self) {
         for release in std::mem::take(&mut self.given_back) {
-            // After an error the release is resent in the background.
+            // After an error, the release is resent in the background.
             let _ = release.wait().await;
         }
     }
@@ -263,7 +263,7 @@ impl<'a> Call<'a> {
             at_least: Duration::ZERO,
             ..self.terms
         };
-        // What the call itself keeps while it waits for this lock.
+        // What the call keeps while it waits for this lock.
         let kept = if patience.waits() { index } else { 0 };
         let own = self.slots[..kept].iter().filter_map(|slot| match slot {
             Slot::Own(holding) => Some(holding.first().clone()),
@@ -282,7 +282,7 @@ impl<'a> Call<'a> {
         })
     }
 
-    /// Releases the locks after a loss: the call must not keep them while it waits for a smaller name.
+    /// After a loss, releases the locks, because the call must not keep them while it waits for a smaller name.
     fn start_over(&mut self) -> Result<(), LockError> {
         for slot in &mut self.slots {
             match slot {

@@ -16,8 +16,8 @@ use crate::store::{Op, Owner, Share};
 /// A lock with at most one holder at a time in the whole cluster.
 ///
 /// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle. A
-/// clone has the same options. For methods such as [`unlock`](Self::unlock), a handle and its clones count as one:
-/// `unlock` of a clone releases a lock that was taken through the original.
+/// clone has the same options. Methods such as [`unlock`](Self::unlock) treat a handle and its clones as one: `unlock`
+/// of a clone releases a lock taken through the original.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -39,12 +39,11 @@ pub struct Mutex {
 }
 
 impl Client {
-    /// A mutex called `name`, in the namespace of this client, if there is one. A function that is annotated with the
-    /// same `name = "…"` uses the same lock. Without the option `name`, the lock of a function is called
-    /// `package:Type:function`.
+    /// A mutex called `name`, in this client's namespace, if it has one. A function annotated with the same `name =
+    /// "…"` uses the same lock. Without that option, the lock of a function is called `package:Type:function`.
     ///
-    /// Colons in `name` separate its parts; `{`, `}`, `%`, spaces, control and non-ASCII characters are percent-escaped
-    /// in the store.
+    /// Colons in `name` separate its parts. In the store, `{`, `}`, `%`, spaces, control characters and non-ASCII
+    /// characters are percent-escaped.
     #[track_caller]
     pub fn mutex(&self, name: impl Into<String>) -> Mutex {
         let handle = Handle::new(Some(self.clone()), name);
@@ -53,21 +52,20 @@ impl Client {
 }
 
 impl Mutex {
-    /// A mutex called `name`, of the client that is in force where the mutex is used: see [`Client::mutex`].
+    /// A mutex called `name` of the client in force where it is used: see [`Client::mutex`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         let handle = Handle::new(None, name);
         Self { handle }
     }
 
-    /// Names an owner of the lock. All handles of this client with the same owner share the lock, in any task or thread.
+    /// Sets an owner. All handles of this client with the same owner share the lock, in any task or thread.
     ///
-    /// While one of these handles holds the lock, [`lock`](Self::lock) of the other handles returns at once. All their
-    /// guards share one hold with one fencing token. The lock is released when the last guard is dropped.
-    /// [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and [`unlock`](Self::unlock) of such a handle act on
-    /// the shared hold. A call that joins the hold does not restart `expire`. A call for another owner waits for the
-    /// lock. In a protected body that holds the lock, such a call returns an error, because it would wait for its own
-    /// task.
+    /// While one of these handles holds the lock, [`lock`](Self::lock) of the others returns immediately. All their
+    /// guards share one hold with one fencing token, and the lock is released when the last guard is dropped.
+    /// [`refresh`](Self::refresh), [`is_owned`](Self::is_owned) and [`unlock`](Self::unlock) act on the shared hold. A
+    /// call that joins the hold does not restart `expire`. A call for another owner waits; inside a protected body that
+    /// holds the lock, it returns an error, because it would wait for its own task.
     ///
     /// ```
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -87,33 +85,33 @@ impl Mutex {
         self
     }
 
-    /// Like [`owner`](Self::owner), but in the whole cluster: processes that name the same owner share the lock. Each
-    /// process has its own lease; all processes have the same fencing token. The lock is free when the last process has
-    /// released it. [`unlock`](Self::unlock) of the handle releases the lock for all these processes.
+    /// Like [`owner`](Self::owner), but in the whole cluster: processes that give the same owner share the lock. Each
+    /// process has its own lease, and all have the same fencing token. The lock is free when the last process has
+    /// released it. [`unlock`](Self::unlock) of the handle releases it for all these processes.
     pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
         self.handle.owner = Some(Owner::Anywhere(owner.into().into()));
         self
     }
 
-    /// Takes the lock; waits for `block` at most.
+    /// Takes the lock, waiting up to `block`.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::Unavailable`] when the
-    /// store does not answer, and the other errors that [`LockError`] describes.
+    /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`]
+    /// inside a protected call of the same lock, [`LockError::Unavailable`] if the store does not answer, and other
+    /// variants of [`LockError`].
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
         self.handle.take(Share::MUTEX, None).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
     ///
-    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, that task
-    /// could never release the lock. In that case this call returns [`LockError::Deadlock`].
+    /// Do not block the thread of a single-threaded runtime: if another task of that thread holds the lock, it could
+    /// never release it. This call returns [`LockError::Deadlock`] in that case.
     ///
     /// # Errors
     ///
@@ -122,8 +120,8 @@ impl Mutex {
         self.handle.blocking_take(Share::MUTEX, None)
     }
 
-    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds the lock, or if this task
-    /// holds the lock and the handle is not [`reentrant`](Self::reentrant).
+    /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds it, or if this task does
+    /// and the handle is not [`reentrant`](Self::reentrant).
     ///
     /// # Errors
     ///
@@ -147,9 +145,9 @@ impl Mutex {
 
     /// Takes the lock, runs `body` with the guard, and releases the lock, even if `body` panics or is dropped.
     ///
-    /// In `body`, a call of the same task for the same lock re-enters if its handle is [`reentrant`](Self::reentrant).
-    /// When the lock is lost, `body` is dropped at its next await. Write `async |guard| …`; a closure
-    /// `|guard| async { … }` cannot borrow the guard.
+    /// Within `body`, a call of the same task for the same lock re-enters if its handle is
+    /// [`reentrant`](Self::reentrant). When the lock is lost, `body` is dropped at its next await. Write `async |guard|
+    /// …`; a closure `|guard| async { … }` cannot borrow the guard.
     ///
     /// # Errors
     ///
@@ -174,8 +172,8 @@ impl Mutex {
         self.lock().await?.run_body(body).await
     }
 
-    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the lock is lost, `body` still runs to its
-    /// end, and its value is returned. Call `guard.check()` to notice the loss.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. After a loss of the lock, `body` still runs to
+    /// its end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///
@@ -187,7 +185,7 @@ impl Mutex {
         Ok(self.blocking_lock()?.run_blocking_body(body))
     }
 
-    /// Asks the store whether this handle, one of its clones, or a protected call around this call holds the lock.
+    /// Asks the store whether this handle, one of its clones, or a protected call around this one holds the lock.
     ///
     /// # Errors
     ///
@@ -216,7 +214,7 @@ impl Mutex {
         block_on(self.is_owned())
     }
 
-    /// Restarts the `expire` of the lock that this handle, one of its clones, or a protected call around this call holds:
+    /// Restarts the `expire` of the lock held by this handle, one of its clones, or a protected call around this one:
     /// see [`MutexGuard::refresh`](MutexGuard::refresh).
     ///
     /// # Errors
@@ -244,13 +242,13 @@ impl Mutex {
         block_on(self.refresh(expire))
     }
 
-    /// Releases the lock if this handle, one of its clones, or a protected call around this call holds it, even if several
-    /// guards share the lock. Returns whether the lock was held. After that, the guards count as lost.
+    /// Releases the lock if this handle, one of its clones, or a protected call around this one holds it, even if
+    /// several guards share it. Returns whether the lock was held. Afterwards the guards count as lost.
     ///
     /// # Errors
     ///
-    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is sent again until
-    /// the store answers.
+    /// [`LockError::Unavailable`] if the store does not answer within `store_timeout`; the release is resent until it
+    /// does.
     ///
     /// # Cancel safety
     ///
@@ -280,8 +278,8 @@ query_methods!(Mutex);
 /// A held lock. Dropping it releases the lock in the background, from any thread, with or without a runtime.
 ///
 /// A lock with a lease can be lost while its guard exists: if the store was unreachable for a whole lease, if `expire`
-/// is over, or if a program took it away with `force_unlock`. [`is_lost`](Self::is_lost), [`check`](Self::check) and
-/// [`lost`](Self::lost) report the loss, at the latest when the lease ends by the local clock. If an action must never
+/// has ended, or if a program took it away with `force_unlock`. [`is_lost`](Self::is_lost), [`check`](Self::check) and
+/// [`lost`](Self::lost) report the loss when the lease ends by the local clock, or earlier. If an action must never
 /// happen twice, pass [`fencing_token`](Self::fencing_token) to the resource that it changes.
 #[must_use = "if unused, the lock is released at once"]
 pub struct MutexGuard {

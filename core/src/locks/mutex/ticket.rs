@@ -1,4 +1,4 @@
-//! [`Ticket`]: a hold that is passed to another process.
+//! [`Ticket`]: passes a hold to another process.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::{self, Share};
 
-/// A text that identifies a held lock. With it, another process can take the lock over: see [`Client::adopt`].
+/// A text that identifies a held lock, and lets another process take it over: see [`Client::adopt`].
 ///
 /// [`MutexGuard::into_ticket`] makes a ticket. As text (`Display`, `FromStr`) it fits into a message or a job queue.
-/// The store keeps the lock until its current lease ends, for at least two thirds of a lease. The other process must
-/// adopt the lock in this time. Any process that has the text can adopt the lock, but only once.
+/// The store keeps the lock until its current lease ends, which is at least two thirds of a lease; the other process
+/// must adopt it within that time. Any process with the text can adopt the lock, but only once.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -73,10 +73,10 @@ impl FromStr for Ticket {
 }
 
 impl MutexGuard {
-    /// Ends this hold without releasing the lock, so that another process can take the lock over.
+    /// Ends this hold without releasing the lock, so that another process can take it over.
     ///
-    /// The lease is not renewed after this call. Other guards that share the hold count as lost. The `at_least` of this
-    /// hold no longer applies.
+    /// The lease is no longer renewed. Other guards that share the hold count as lost, and its `at_least` no longer
+    /// applies.
     ///
     /// # Errors
     ///
@@ -101,7 +101,7 @@ impl MutexGuard {
 }
 
 impl Client {
-    /// Takes over a lock from the ticket of another process ([`MutexGuard::into_ticket`]), with a new fencing token.
+    /// Takes over a lock, with a new fencing token, by a ticket from another process ([`MutexGuard::into_ticket`]).
     ///
     /// # Errors
     ///
@@ -110,8 +110,7 @@ impl Client {
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the lock may or may not have been taken over. A lock that was taken over is then
-    /// released.
+    /// After dropping the future, the lock may or may not have been taken over. If it was, it is then released.
     pub async fn adopt(&self, ticket: &Ticket) -> Result<MutexGuard, LockError> {
         let adopted = self.adoption(false, ticket)?.await?;
         Ok(MutexGuard::adopted(adopted, false))

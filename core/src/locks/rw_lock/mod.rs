@@ -9,10 +9,10 @@ use crate::store::Share;
 
 /// A lock that any number of readers, or one writer, may hold at a time in the whole cluster.
 ///
-/// Readers and writers wait in one queue, in order of arrival, so neither side starves. A reader that arrives while a
-/// writer waits gets the lock after that writer. Readers that are next to each other in the queue get the lock together.
+/// Readers and writers wait in one queue, in order of arrival, so that neither starve. A reader that arrives while a
+/// writer waits gets the lock after that writer. Adjacent readers in the queue get the lock together.
 ///
-/// A reader cannot become a writer: a task that holds the lock for reading, and asks to write, would wait for itself.
+/// A reader cannot become a writer: a task that holds the lock for reading and asks to write would wait for itself.
 ///
 /// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
 ///
@@ -39,7 +39,7 @@ pub struct RwLock {
 }
 
 impl Client {
-    /// A readers-writer lock called `name`, in this client's namespace: for the name, see [`mutex`](Self::mutex).
+    /// A readers-writer lock called `name`, in this client's namespace: see [`mutex`](Self::mutex) for names.
     #[track_caller]
     pub fn rw_lock(&self, name: impl Into<String>) -> RwLock {
         let handle = Handle::new(Some(self.clone()), name);
@@ -48,26 +48,24 @@ impl Client {
 }
 
 impl RwLock {
-    /// A readers-writer lock called `name`, of the client that is in force where the lock is used: see
-    /// [`Client::rw_lock`].
+    /// A readers-writer lock called `name` of the client in force where it is used: see [`Client::rw_lock`].
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         let handle = Handle::new(None, name);
         Self { handle }
     }
 
-    /// Takes the lock for reading; waits for `block` at most.
+    /// Takes the lock for reading, waiting up to `block`.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::WrongKind`] if the
-    /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
-    /// other errors that [`LockError`] describes.
+    /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`]
+    /// inside a protected call of the same lock, [`LockError::WrongKind`] if the name is in use as another kind of
+    /// lock, [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
         self.handle.take(Share::READER, None).await
     }
@@ -124,8 +122,8 @@ impl RwLock {
         self.read().await?.run_body(body).await
     }
 
-    /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. If the lock is lost, `body` still runs
-    /// to its end, and its value is returned. Call `guard.check()` to notice the loss.
+    /// Like [`synchronize_read`](Self::synchronize_read), but blocks the thread. After a loss of the lock, `body` still
+    /// runs to its end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///
@@ -137,18 +135,17 @@ impl RwLock {
         Ok(self.blocking_read()?.run_blocking_body(body))
     }
 
-    /// Takes the lock for writing; waits for `block` at most.
+    /// Takes the lock for writing, waiting up to `block`.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::AlreadyHeld`] inside a protected call of the same lock, [`LockError::WrongKind`] if the
-    /// name is in use as another kind of lock, [`LockError::Unavailable`] when the store does not answer, and the
-    /// other errors that [`LockError`] describes.
+    /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`, [`LockError::AlreadyHeld`]
+    /// inside a protected call of the same lock, [`LockError::WrongKind`] if the name is in use as another kind of
+    /// lock, [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
         self.handle.take(Share::WRITER, None).await
     }
@@ -205,8 +202,8 @@ impl RwLock {
         self.write().await?.run_body(body).await
     }
 
-    /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. If the lock is lost, `body` still
-    /// runs to its end, and its value is returned. Call `guard.check()` to notice the loss.
+    /// Like [`synchronize_write`](Self::synchronize_write), but blocks the thread. After a loss of the lock, `body`
+    /// still runs to its end, and its value is returned. Call `guard.check()` to notice the loss.
     ///
     /// # Errors
     ///
@@ -222,8 +219,8 @@ impl RwLock {
 option_methods!(RwLock, handle.options);
 query_methods!(RwLock);
 
-/// A lock that is held for reading, together with any other readers. Dropping the guard releases the lock in the
-/// background, from any thread, with or without a runtime.
+/// A lock held for reading, perhaps by other readers as well. Dropping the guard releases the lock in the background,
+/// from any thread, with or without a runtime.
 ///
 /// The lock can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
 /// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
@@ -236,8 +233,8 @@ single_guard_methods!(RwLockReadGuard);
 guard_methods!(RwLockReadGuard);
 unlock_methods!(RwLockReadGuard);
 
-/// A lock that is held for writing, by one holder. Dropping the guard releases the lock in the background, from any
-/// thread, with or without a runtime.
+/// A lock held for writing, by one holder. Dropping the guard releases the lock in the background, from any thread,
+/// with or without a runtime.
 ///
 /// The lock can be lost while the guard exists, like the lock of a [`MutexGuard`](crate::MutexGuard): see
 /// [`is_lost`](Self::is_lost), [`check`](Self::check) and [`lost`](Self::lost).
@@ -251,12 +248,12 @@ guard_methods!(RwLockWriteGuard);
 unlock_methods!(RwLockWriteGuard);
 
 impl RwLockWriteGuard {
-    /// Turns the guard into a guard for reading. Other readers may then get the lock. No writer can get the lock in
-    /// between. A guard for reading cannot become a guard for writing again.
+    /// Turns the guard into a guard for reading. Other readers may then get the lock, but no writer in between. There
+    /// is no way back to a guard for writing.
     ///
-    /// Waits until the store has confirmed the change. If the store does not answer within `store_timeout`, the guard
-    /// becomes a guard for reading nevertheless, and the next renewal reports the change to the store. If other guards
-    /// share the hold (re-entry), the lock stays held for writing.
+    /// Waits until the store has confirmed the change. If it does not answer within `store_timeout`, the guard becomes
+    /// a guard for reading anyway, and the next renewal informs the store. If other guards share the hold (re-entry),
+    /// the lock stays held for writing.
     ///
     /// # Errors
     ///
@@ -279,7 +276,7 @@ impl RwLockWriteGuard {
     /// ```
     pub async fn downgrade(self) -> Result<RwLockReadGuard, LockError> {
         let hold = self.holding.first();
-        if !hold.is_shared()
+        if !hold.has_other_guards()
             && let Some(confirmed) = hold.downgrade(Share::READER.units)
         {
             let _ = confirmed.wait().await;

@@ -14,12 +14,12 @@ const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// A fixed number of permits for the whole cluster.
 ///
-/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier request for many.
-/// All users of a name must give the same number of permits. A call with another number gets
-/// [`LockError::PermitsMismatch`] while the name is in use.
+/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier one for many. All
+/// users of a name must give the same number of permits. While the name is in use, calls with another number get
+/// [`LockError::PermitsMismatch`].
 ///
-/// A [signalled](Self::signal) token is an additional permit that only one call gets. A semaphore with zero permits
-/// is a queue of tokens.
+/// A [signalled](Self::signal) token is an extra permit that only one call gets. A semaphore with zero permits is a
+/// queue of tokens.
 ///
 /// A handle costs nothing until it is used. Set the options before use: their methods take and return the handle.
 ///
@@ -45,8 +45,8 @@ pub struct Semaphore {
 }
 
 impl Client {
-    /// A semaphore called `name` with `permits` permits, in this client's namespace: for the name, see
-    /// [`mutex`](Self::mutex).
+    /// A semaphore called `name` with `permits` permits, in this client's namespace: see [`mutex`](Self::mutex) for
+    /// names.
     #[track_caller]
     pub fn semaphore(&self, name: impl Into<String>, permits: u32) -> Semaphore {
         let handle = Handle::new(Some(self.clone()), name);
@@ -55,27 +55,26 @@ impl Client {
 }
 
 impl Semaphore {
-    /// A semaphore called `name` with `permits` permits. It uses the client that is in force where a permit is
-    /// acquired: see [`Client::semaphore`].
+    /// A semaphore called `name` with `permits` permits, of the client in force where a permit is acquired: see
+    /// [`Client::semaphore`].
     #[track_caller]
     pub fn new(name: impl Into<String>, permits: u32) -> Self {
         let handle = Handle::new(None, name);
         Self { handle, permits }
     }
 
-    /// Takes a permit; waits for `block` at most.
+    /// Takes a permit, waiting up to `block`.
     ///
     /// # Errors
     ///
-    /// [`LockError::Timeout`] when `block` is over, [`LockError::TooManyAttempts`] after `retries`,
+    /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`,
     /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
     /// the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
-    /// more, [`LockError::Unavailable`] when the store does not answer, and the other errors that [`LockError`]
-    /// describes.
+    /// more, [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the call leaves the queue, or releases what it was already granted.
+    /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn acquire(&self) -> Result<Permit, LockError> {
         self.acquire_many(1).await
     }
@@ -90,12 +89,12 @@ impl Semaphore {
         self.blocking_acquire_many(1)
     }
 
-    /// Takes `n` permits at once, all or none; waits for `block` at most.
+    /// Takes `n` permits, all or none, waiting up to `block`.
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero, or more than the
-    /// semaphore has permits.
+    /// Those of [`acquire`](Self::acquire), and [`LockError::InvalidOption`] if `n` is zero or more than the semaphore
+    /// has.
     ///
     /// # Cancel safety
     ///
@@ -176,8 +175,8 @@ impl Semaphore {
         self.acquire().await?.run_body(body).await
     }
 
-    /// Like [`synchronize`](Self::synchronize), but blocks the thread. If the permit is lost, `body` still runs to its
-    /// end, and its value is returned. Call `permit.check()` to notice the loss.
+    /// Like [`synchronize`](Self::synchronize), but blocks the thread. After a loss of the permit, `body` still runs to
+    /// its end, and its value is returned. Call `permit.check()` to notice the loss.
     ///
     /// # Errors
     ///
@@ -186,23 +185,22 @@ impl Semaphore {
         Ok(self.blocking_acquire()?.run_blocking_body(body))
     }
 
-    /// Adds a token: an additional permit that only one call gets. The call must ask for one permit. Tokens are granted
-    /// before plain permits, in the order in which they were signalled. The holder reads its token from
+    /// Adds a token: an extra permit that only one call gets, which must ask for a single permit. Tokens are granted
+    /// before plain permits, in the order of signalling. The holder reads its token from
     /// [`Permit::token`](Permit::token). A token is any text of up to 64 KiB; two equal texts are two tokens.
     ///
-    /// A token is used up when its permit is released or dropped. The token goes to the next waiter if its holder
-    /// panics or loses its lease, if [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is
-    /// cancelled. Then the token keeps its place in the order of tokens. Tokens are kept while the name is in use, and
-    /// for a day after that.
+    /// A token is used up when its permit is released or dropped. If its holder panics or loses its lease, if
+    /// [`force_unlock`](Self::force_unlock) takes the permit away, or if the acquire is cancelled, the token goes to
+    /// the next waiter, and keeps its place among the tokens. Tokens are kept while the name is in use, and for a day
+    /// afterwards.
     ///
-    /// Any call that acquires one permit of the name may get the token, even a call through a handle that was made with
-    /// another number of permits.
+    /// Any call for one permit of the name may get the token, even through a handle with another number of permits.
     ///
     /// # Errors
     ///
-    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unavailable`]: the call may or may not have
-    /// added the token. [`LockError::Unsupported`] on a quorum, because its servers cannot make sure that only one
-    /// call gets a token. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    /// [`LockError::InvalidOption`] for a longer token. [`LockError::Unsupported`] for a quorum, whose servers cannot
+    /// ensure that only one call gets a token. After [`LockError::Unavailable`], the token may or may not have been
+    /// added. Also [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
@@ -223,14 +221,14 @@ impl Semaphore {
         check(self.permits)?;
         let token = token.into();
         if token.len() > MAX_TOKEN_BYTES {
-            let reason = "longer than 64 KiB: signal a key to what is long";
+            let reason = "longer than 64 KiB: store the data elsewhere, and signal its key";
             return Err(LockError::invalid("token", reason));
         }
         let op = Op::Signal {
             ticket: Ticket::random(),
             signal: Signal::Token(token.into()),
         };
-        // `Reply::Refused`: the store has executed an earlier copy of the request.
+        // `Reply::Refused` means that the store has executed an earlier copy of the request.
         self.handle.ask(&op)?.wait().await.map(drop)
     }
 
@@ -239,7 +237,7 @@ impl Semaphore {
         block_on(self.signal(token))
     }
 
-    /// Asks the store for the number of free permits and tokens. The number may change at any time.
+    /// Asks the store how many permits and tokens are free. The number may have changed since.
     ///
     /// # Errors
     ///
@@ -269,8 +267,8 @@ impl Semaphore {
         block_on(self.available())
     }
 
-    /// Asks the store whether the semaphore exists. It exists if it has tokens, or if it was used and has not been
-    /// deleted since. The store forgets a semaphore that has had no holders, waiters and tokens for ten minutes or more.
+    /// Asks the store whether the semaphore exists: whether it has tokens, or was used and has not been deleted since.
+    /// The store forgets a semaphore ten minutes or more after its last holder, waiter and token.
     ///
     /// # Errors
     ///
@@ -292,12 +290,12 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::InUse`] while a caller holds or waits for a permit. [`LockError::Unavailable`]: the call may or
-    /// may not have deleted the semaphore. [`LockError::ForeignKey`], and the errors of an unusable client or name.
+    /// [`LockError::InUse`] while a caller holds or waits for a permit. After [`LockError::Unavailable`], the semaphore
+    /// may or may not have been deleted. Also [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
-    /// The semaphore is deleted, whether or not the future completes, unless it is in use.
+    /// Unless it is in use, the semaphore is deleted, whether or not the future completes.
     pub async fn delete(&self) -> Result<bool, LockError> {
         check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {

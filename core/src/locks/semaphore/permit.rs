@@ -23,7 +23,7 @@ single_guard_methods!(Permit);
 guard_methods!(Permit);
 
 impl Permit {
-    /// The number of permits. A nested call that shares permits has as many as the outer call.
+    /// The number of permits. A nested call shares all permits of the outer call.
     #[must_use]
     pub fn units(&self) -> u32 {
         self.holding.first().units()
@@ -35,13 +35,13 @@ impl Permit {
         self.holding.first().grant.signal.as_deref()
     }
 
-    /// Releases the permits, and waits for the store to confirm. Returns how many permits are free afterwards, tokens
-    /// included. While other guards share the permits (re-entry), nothing is released.
+    /// Releases the permits, and waits for the store to confirm. Returns how many permits, including tokens, are free
+    /// afterwards. While other guards share the permits (re-entry), nothing is released.
     ///
     /// # Errors
     ///
     /// [`LockError::Lost`] if the permits were lost before the release. [`LockError::Unavailable`] if the store does
-    /// not answer within `store_timeout`; the release is sent again until the store answers.
+    /// not answer within `store_timeout`; the release is resent until it does.
     ///
     /// # Cancel safety
     ///

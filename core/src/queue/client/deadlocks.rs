@@ -17,7 +17,7 @@ impl ClientCore {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
         let due = self.detector.add(wait, Instant::now(), after);
-        // If it is due later, the background thread notices it by itself.
+        // If it is due later, the background thread wakes in time anyway.
         if due < Instant::now().after(super::NAP) {
             self.timers.interrupt();
         }
@@ -59,11 +59,11 @@ impl ClientCore {
     fn probe(&self, name: Name, to: MemberId, probe: &Probe) {
         let (id, text) = (self.request_id(), probe.text().into());
         let op = Op::Probe { to, text };
-        // If the message is lost, the next round sends it again.
+        // Errors can be ignored: the next round resends the message.
         let _ = self.store.submit(Request { name, op, id });
     }
 
-    /// Answers a probe that this client would send to itself.
+    /// Answers a probe from this client to itself without sending it.
     fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Vec<Todo>> {
         let Probe::Ask { round, tickets } = probe else {
             return None;

@@ -8,27 +8,27 @@ use crate::base::error::StoreError;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::lock;
-use crate::store::{GrantBlock, Node, NodeChange};
+use crate::store::{Closed, Node, NodeChange};
 
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    // An atomic outside of the mutex, because every transition reads it.
+    // An atomic outside the mutex, because every transition reads it.
     any_down: AtomicBool,
-    /// The nodes in use; `None`: connected.
+    /// The nodes in use, each with its outage if it is not connected.
     nodes: Mutex<HashMap<Node, Option<Outage>>>,
     any_closed: AtomicBool,
-    closings: Mutex<HashMap<Node, GrantBlock>>,
+    closed: Mutex<HashMap<Node, Closed>>,
     last: Mutex<Option<Outage>>,
 }
 
-/// The start and the cause.
+/// When the outage began, and its cause.
 type Outage = (Instant, StoreError);
 
-/// After a store begins to grant again, earlier requests may stay unanswered for this time.
+/// How long requests may stay unanswered after a store has begun to grant again.
 const ANSWERED: Duration = Duration::from_millis(200);
 
 impl Links {
-    /// Returns the change of the number of connected nodes.
+    /// Returns by how much the number of connected nodes changed.
     pub(crate) fn note(&self, node: Node, change: NodeChange) -> i64 {
         let now = Instant::now();
         let mut nodes = lock(&self.nodes);
@@ -37,7 +37,7 @@ impl Links {
             NodeChange::Connected { .. } => drop(nodes.insert(node, None)),
             NodeChange::Disconnected(error) => {
                 *lock(&self.last) = Some((now, error.clone()));
-                // An outage keeps its start.
+                // Keep the time at which the outage began.
                 let known = nodes.entry(node).or_default();
                 known.get_or_insert((now, error));
             }
@@ -47,10 +47,10 @@ impl Links {
                     *lock(&self.last) = Some((now, error));
                 }
             }
-            NodeChange::Closed(closing) => self.closed(node, closing),
+            NodeChange::Closed(closed) => self.set_closed(node, closed),
             NodeChange::Gone => {
                 nodes.remove(&node);
-                self.closed(node, None);
+                self.set_closed(node, None);
             }
         }
         let any_down = nodes.values().any(Option::is_some);
@@ -74,54 +74,52 @@ impl Links {
         !self.any_down.load(Ordering::Acquire)
     }
 
-    /// The outage may be over.
+    /// The latest outage, which may be over.
     pub(crate) fn last_error(&self) -> Option<Outage> {
         lock(&self.last).clone()
     }
 
-    pub(crate) fn longest_closing(&self, now: Instant) -> Option<GrantBlock> {
-        let closings = lock(&self.closings);
-        let closed = closings.values().filter(|closing| now < closing.until);
-        closed.max_by_key(|closing| closing.until).copied()
+    pub(crate) fn longest_closed(&self, now: Instant) -> Option<Closed> {
+        let all = lock(&self.closed);
+        let closed = all.values().filter(|closed| now < closed.until);
+        closed.max_by_key(|closed| closed.until).copied()
     }
 
     pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<Outage> {
         if self.are_up() {
             return None;
         }
-        // Before the mutex is locked, because the store may lock a mutex of its own.
+        // Before locking the mutex, because the store may lock its own mutex.
         let node = node();
         lock(&self.nodes).get(&node)?.clone()
     }
 
-    /// Not yet known for `node`.
-    pub(crate) fn is_news(&self, node: Node, closing: GrantBlock, now: Instant) -> bool {
-        let known = lock(&self.closings).get(&node).copied();
-        closing.left(now).is_some() && known.is_none_or(|known| known.left(now).is_none())
+    /// Whether `node` was not known to be closed until now.
+    pub(crate) fn is_news(&self, node: Node, closed: Closed, now: Instant) -> bool {
+        let known = lock(&self.closed).get(&node).copied();
+        closed.left(now).is_some() && known.is_none_or(|known| known.left(now).is_none())
     }
 
-    fn closed(&self, node: Node, closing: Option<GrantBlock>) {
-        let mut closings = lock(&self.closings);
-        match closing {
-            Some(closing) => closings.insert(node, closing),
-            None => closings.remove(&node),
+    fn set_closed(&self, node: Node, closed: Option<Closed>) {
+        let mut all = lock(&self.closed);
+        match closed {
+            Some(closed) => all.insert(node, closed),
+            None => all.remove(&node),
         };
-        let any_closed = !closings.is_empty();
-        self.any_closed.store(any_closed, Ordering::Release);
+        self.any_closed.store(!all.is_empty(), Ordering::Release);
     }
 
-    /// Still returned for [`ANSWERED`] after its end.
-    pub(crate) fn closing(&self, node: impl FnOnce() -> Node) -> Option<GrantBlock> {
+    /// Why and until when `node` is closed. Still returned for [`ANSWERED`] after that time.
+    pub(crate) fn closed(&self, node: impl FnOnce() -> Node) -> Option<Closed> {
         if !self.any_closed.load(Ordering::Acquire) {
             return None;
         }
         let node = node();
-        let mut closings = lock(&self.closings);
+        let mut all = lock(&self.closed);
         let now = Instant::now();
-        closings.retain(|_, closing| now < closing.until.after(ANSWERED));
-        let any_closed = !closings.is_empty();
-        self.any_closed.store(any_closed, Ordering::Release);
-        closings.get(&node).copied()
+        all.retain(|_, closed| now < closed.until.after(ANSWERED));
+        self.any_closed.store(!all.is_empty(), Ordering::Release);
+        all.get(&node).copied()
     }
 }
 
@@ -190,20 +188,20 @@ mod tests {
     #[test]
     fn a_closed_node_is_closed_until_it_opens() {
         let links = Links::default();
-        let closing = |until| GrantBlock {
+        let closed = |until| Closed {
             until,
             cause: Cause::Failover,
         };
-        let long = closing(Instant::now().after(Duration::from_secs(60)));
-        let is_news = |closing| links.is_news(Node(1), closing, Instant::now());
-        assert!(is_news(long) && !is_news(closing(Instant::START)));
+        let long = closed(Instant::now().after(Duration::from_secs(60)));
+        let is_news = |closed| links.is_news(Node(1), closed, Instant::now());
+        assert!(is_news(long) && !is_news(closed(Instant::START)));
         links.note(Node(1), NodeChange::Closed(Some(long)));
         assert!(!is_news(long), "a server is asked again and again");
-        links.note(Node(2), NodeChange::Closed(Some(closing(Instant::START))));
-        assert_eq!(links.closing(|| Node(1)), Some(long));
-        assert_eq!(links.closing(|| Node(2)), None);
+        links.note(Node(2), NodeChange::Closed(Some(closed(Instant::START))));
+        assert_eq!(links.closed(|| Node(1)), Some(long));
+        assert_eq!(links.closed(|| Node(2)), None);
         links.note(Node(1), NodeChange::Closed(None));
-        assert_eq!(links.closing(|| Node(1)), None);
+        assert_eq!(links.closed(|| Node(1)), None);
         assert!(!links.any_closed.load(Ordering::Acquire));
     }
 

@@ -1,4 +1,4 @@
-//! What the queues of a client hold, for reports.
+//! A summary of a client's queues, for reports.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -33,13 +33,13 @@ impl Load {
 pub struct Unfinished {
     /// The complete name of the lock.
     pub name: String,
-    /// The place in the code; see [`Holder::site`](crate::Holder::site).
+    /// Where in the code it was taken; see [`Holder::site`](crate::Holder::site).
     pub site: String,
-    /// Since when the lock was held, by the local clock.
+    /// When the lock was taken, by the local clock.
     pub since: SystemTime,
     /// For how long the lock was held.
     pub held: Duration,
-    /// If it took the lock by hand, and is known.
+    /// The task, if it took the lock by hand and is known.
     pub(crate) taken_by: Option<TaskId>,
 }
 

@@ -4,7 +4,7 @@ use std::env;
 
 use crate::store::meta;
 
-/// Longer than any namespace and name of a pod. Longer values are ignored.
+/// Longer than any pod's namespace and name together. Longer values are ignored.
 const LONGEST_POD: usize = 320;
 
 pub(super) fn machine() -> String {
@@ -13,7 +13,7 @@ pub(super) fn machine() -> String {
     meta::machine(&host, pod.as_deref())
 }
 
-/// If the environment names one that differs from the host.
+/// The pod's name, if the environment has one that differs from the host's.
 fn pod(host: &str, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let given = |name| variable(name).filter(|value| !value.is_empty());
     let name = given("POD_NAME")?;

@@ -35,7 +35,7 @@ use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Events, GrantBlock, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
+    Answer, Closed, Events, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
 };
 
 const OPEN: u8 = 0;
@@ -54,7 +54,7 @@ pub(crate) struct ClientCore {
     store: Arc<dyn Store>,
     register: Registry,
     pub(crate) links: Links,
-    /// The weaknesses that were logged. `None`: set-up is about to log them.
+    /// The weaknesses logged so far; `None` until set-up logs its own.
     logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
     detector: Detector,
@@ -112,7 +112,7 @@ impl ClientCore {
         self.id
     }
 
-    /// Identifies a caller at `site`, without an owner: see [`meta`].
+    /// Describes a caller at `site` that gave no owner: see [`meta`].
     pub(crate) fn meta(&self, site: &str) -> SharedStr {
         meta::write(&self.machine, self.pid, site)
     }
@@ -163,7 +163,7 @@ impl ClientCore {
         self.phase() == DRAINING
     }
 
-    /// Fails if not even running bodies may make calls.
+    /// Fails once the client refuses even the calls of running bodies.
     #[inline]
     pub(crate) fn check(&self) -> Result<(), LockError> {
         if self.is_forked() {
@@ -175,16 +175,16 @@ impl ClientCore {
         }
     }
 
-    /// The start and the cause of the outage of the server of `name`.
+    /// When the outage of the server of `name` began, and its cause.
     pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
         self.links.outage(|| self.store.node(name))
     }
 
-    pub(crate) fn closing(&self, name: &Name) -> Option<GrantBlock> {
-        self.links.closing(|| self.store.node(name))
+    pub(crate) fn closed(&self, name: &Name) -> Option<Closed> {
+        self.links.closed(|| self.store.node(name))
     }
 
-    /// If the queue was retired before the transition began, runs it on a new queue.
+    /// Runs the transition again on a new queue if the old one was retired in between.
     pub(crate) fn with_queue<T>(
         self: &Arc<Self>,
         name: &Name,
@@ -206,7 +206,7 @@ impl ClientCore {
     }
 
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // Read once: a timer that is armed during this round waits for the next, so that the background thread can do
+        // Read once, so that timers armed during this round wait for the next round. The background thread must get to
         // its other work.
         let now = Instant::now();
         while let Some((armed, local)) = self.timers.pop(now) {
@@ -233,7 +233,7 @@ impl ClientCore {
         self.held().iter().any(|held| held.taken_by == Some(task))
     }
 
-    /// From now on, only running bodies get locks.
+    /// Stops new locks: from now on, only running bodies may take any.
     pub(crate) fn start_draining(&self) {
         if self.is_forked() {
             return;
@@ -251,8 +251,8 @@ impl ClientCore {
         }
     }
 
-    /// Until no lock is held, `ends` has come, or `stop` is set, which [`look`](Self::look) makes it check. Returns the
-    /// locks that are still held.
+    /// Waits until no lock is held, `ends` has come, or `stop` is set; call [`look`](Self::look) after setting it.
+    /// Returns the locks that are still held.
     pub(crate) fn drain(&self, ends: Instant, stop: &AtomicBool) -> Vec<Unfinished> {
         self.start_draining();
         self.wait_until(ends, || {
@@ -265,12 +265,12 @@ impl ClientCore {
         }
     }
 
-    /// Returns `false` if a release was not answered within `limit`; that hold ends with its lease.
+    /// Returns `false` if a release stayed unanswered for `limit`; that hold ends with its lease.
     pub(crate) fn shut_down(&self, limit: Duration) -> bool {
         if self.is_forked() {
             return true;
         }
-        self.start_closing();
+        self.begin_shutdown();
         let mut flushed = false;
         self.wait_until(Instant::now().after(limit), || {
             flushed = self.is_flushed();
@@ -280,8 +280,8 @@ impl ClientCore {
         flushed
     }
 
-    /// Until `done` returns `true`, or `ends` has come. Checks periodically, because the last change may come between
-    /// the check and the wait.
+    /// Waits until `done` returns `true` or `ends` has come. It also checks periodically, because a change can come
+    /// between the check and the wait.
     fn wait_until(&self, ends: Instant, mut done: impl FnMut() -> bool) {
         let mut guard = lock(&self.emptied.0);
         loop {
@@ -289,7 +289,7 @@ impl ClientCore {
             if done() || ends <= now {
                 return;
             }
-            // With very many names, a check takes long, so the pause grows with it.
+            // Checks of very many names are slow, so the pause grows with their time.
             let looked = now.until(Instant::now());
             let pause = LOOK.max(looked * 4).min(now.until(ends));
             let woken = self.emptied.1.wait_timeout(guard, pause);
@@ -301,7 +301,7 @@ impl ClientCore {
         self.emptied.1.notify_all();
     }
 
-    pub(crate) fn start_closing(&self) {
+    pub(crate) fn begin_shutdown(&self) {
         if self.is_forked() {
             return;
         }
@@ -328,7 +328,7 @@ impl ClientCore {
         self.ending.load(Ordering::SeqCst)
     }
 
-    /// Sets the waker of the background thread; `None`: it has ended. A thread that starts checks
+    /// Sets the waker of the background thread, or `None` when the thread has ended. A starting thread checks
     /// [`is_ending`](Self::is_ending) after this call.
     pub(crate) fn set_background(&self, waker: Option<Waker>) {
         *lock(&self.background) = waker;
@@ -344,13 +344,14 @@ impl ClientCore {
         self.note_servers(-self.links.all_gone());
     }
 
-    /// The client was shut down, or its last clone was dropped and no lock is held.
+    /// Whether the client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
         let orphaned = self.orphaned.load(Ordering::Acquire);
         self.phase() == CLOSED || orphaned && self.are_over(Instant::now())
     }
 
-    /// The last clone of the `Client` was dropped. The holds stay; once none is left, the background thread ends.
+    /// Call this when the last clone of the `Client` was dropped. The holds stay; the background thread ends after the
+    /// last of them.
     pub(crate) fn orphan(&self) {
         if !self.is_forked() {
             self.orphaned.store(true, Ordering::Release);
@@ -358,23 +359,23 @@ impl ClientCore {
         }
     }
 
-    fn warn_of(&self, node: Node, closing: GrantBlock) {
+    fn warn_of(&self, node: Node, closed: Closed) {
         let now = Instant::now();
-        if self.links.is_news(node, closing, now) {
-            let (server, error) = (self.settings.engine.servers(), closing.error(now));
+        if self.links.is_news(node, closed, now) {
+            let (server, error) = (self.settings.engine.servers(), closed.error(now));
             wait::tell(
                 move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
             );
         }
     }
 
-    /// Logs what set-up has found.
+    /// Logs the weaknesses found at set-up.
     pub(crate) fn log_weaknesses(&self) {
         lock(&self.logged).get_or_insert_default();
         weakness::log(&self.new_weaknesses());
     }
 
-    /// The weaknesses that were not logged: of servers that took over, or joined the store.
+    /// Weaknesses not logged yet: those of servers that took over or joined the store.
     fn new_weaknesses(&self) -> Vec<Weakness> {
         let guarantees = self.store.guarantees();
         let mut logged = lock(&self.logged);
@@ -394,8 +395,8 @@ impl LiveClient for ClientCore {
             return;
         }
         self.ending.store(true, Ordering::SeqCst);
-        // If the mutex is locked, the background thread is in `set_background`. A thread that starts checks the flag
-        // after that call, and one that has ended needs no waking.
+        // If the mutex is locked, the background thread is in `set_background`. A starting thread checks the flag
+        // afterwards, and an ended one needs no wake.
         if let Ok(background) = self.background.try_lock()
             && let Some(waker) = &*background
         {
@@ -428,7 +429,7 @@ impl Events for ClientCore {
         if self.takes_for_search(&answer) {
             return;
         }
-        // If there is no queue, it was retired, so nothing waits for the answer.
+        // A missing queue was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
             local.step(|step| step.answer(answer));
             if self.phase() != OPEN {
@@ -452,8 +453,8 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
-        if let NodeChange::Closed(Some(closing)) = change {
-            self.warn_of(node, closing);
+        if let NodeChange::Closed(Some(closed)) = change {
+            self.warn_of(node, closed);
         }
         self.note_servers(self.links.note(node, change));
         if connected {
@@ -463,7 +464,7 @@ impl Events for ClientCore {
         if again || lost {
             for local in self.living_at(node) {
                 local.step(|step| {
-                    // Otherwise the store timeout of the waiters counts from now.
+                    // Otherwise the store timeout of the waiters starts now.
                     if again {
                         step.reconnected();
                     }
@@ -473,6 +474,6 @@ impl Events for ClientCore {
     }
 }
 
-// A panic in user code cannot leave a client inconsistent, because the client runs no user code.
+// Panics in user code leave a client consistent, because clients run no user code.
 impl std::panic::UnwindSafe for ClientCore {}
 impl std::panic::RefUnwindSafe for ClientCore {}

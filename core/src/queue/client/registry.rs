@@ -9,7 +9,7 @@ use crate::queue::lock_queue::LockQueue;
 
 const SHARDS: usize = 16;
 
-/// The names in use, in shards, so that threads rarely wait for each other.
+/// The names in use, in shards to reduce contention.
 #[derive(Default)]
 pub(crate) struct Registry([Mutex<NameMap<Arc<LockQueue>>>; SHARDS]);
 
@@ -22,7 +22,7 @@ impl Registry {
         lock(self.shard(name)).get(name).cloned()
     }
 
-    /// Fails if the client is closed: that is checked under the mutex, so that [`take`](Self::take) misses none.
+    /// Fails if the client is closed. The check is made under the mutex, so that [`take`](Self::take) gets every queue.
     pub(crate) fn get(
         &self,
         name: &Name,
@@ -45,7 +45,7 @@ impl Registry {
         }
     }
 
-    /// Queues that are added during the call may be missing.
+    /// May miss queues that are added during the call.
     pub(crate) fn all(&self) -> Vec<Arc<LockQueue>> {
         let mut all = Vec::new();
         for shard in &self.0 {
@@ -54,7 +54,7 @@ impl Registry {
         all
     }
 
-    /// Of a client that is closed.
+    /// Removes all queues of a closed client.
     pub(crate) fn take(&self) -> Vec<Arc<LockQueue>> {
         let shards = self.0.iter().map(|shard| std::mem::take(&mut *lock(shard)));
         shards.flat_map(NameMap::into_values).collect()

@@ -9,15 +9,15 @@ use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::queue::lock_queue::LockQueue;
 
-/// After a suspend, the system's timers are late by its length. So the background thread reads the clock at least this
-/// often.
+/// How often the background thread reads the clock at least. System timers ignore the time of a suspend, and would fire
+/// late after one.
 pub(crate) const NAP: Duration = Duration::from_secs(1);
 
-/// When the background thread must run each queue next. Entries are never removed early: a queue that was armed again
-/// ignores them.
+/// When the background thread must run each queue next. A queue whose time changes gets a new entry, and ignores the
+/// old one.
 #[derive(Default)]
 pub(crate) struct Timers {
-    /// By their times and the addresses of their queues.
+    /// Sorted by time; the queue's address makes the keys unique.
     entries: Mutex<BTreeMap<(Instant, usize), Arc<LockQueue>>>,
     changed: Notify,
 }
@@ -55,12 +55,12 @@ impl Timers {
     }
 
     pub(crate) fn clear(&self) {
-        // Dropped after the mutex is unlocked: an entry may own the last reference to its queue.
+        // Dropped after the mutex is unlocked, because an entry may own the last reference to its queue.
         let entries = std::mem::take(&mut *lock(&self.entries));
         drop(entries);
     }
 
-    /// Makes the background thread check the client now.
+    /// Wakes the background thread to check the client now.
     pub(crate) fn interrupt(&self) {
         self.changed.notify_one();
     }

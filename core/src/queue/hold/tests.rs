@@ -52,8 +52,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     Hold::new(local, Waiter::new(want, now), grant, now)
 }
 
-/// Each call makes these values, and copies the hold once, so they must stay small. The limits are for a 64-bit
-/// machine.
+/// Each call makes these values and copies the hold once, so they must stay small. The limits are for 64-bit machines.
 #[test]
 fn what_each_call_makes_stays_small() {
     assert!(size_of::<Hold>() <= 280, "{}", size_of::<Hold>());
@@ -61,7 +60,7 @@ fn what_each_call_makes_stays_small() {
     assert!(size_of::<Want>() <= 272, "{}", size_of::<Want>());
 }
 
-/// In the other order, a listener that registers between the two steps would neither be woken nor see the loss.
+/// In the opposite order, a listener registering between the two steps would neither be woken nor see the loss.
 #[test]
 fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();
@@ -102,10 +101,10 @@ fn a_loss_wakes_all_listeners_once() {
 #[test]
 fn a_hold_whose_last_guard_is_gone_cannot_be_shared() {
     let hold = held();
-    assert!(hold.share());
-    assert!(!hold.unshare());
-    assert!(hold.unshare(), "the last one");
-    assert!(!hold.share(), "it is on its way back to the store");
+    assert!(hold.add_guard());
+    assert!(!hold.remove_guard());
+    assert!(hold.remove_guard(), "the last one");
+    assert!(!hold.add_guard(), "it is on its way back to the store");
 }
 
 #[test]
@@ -174,11 +173,11 @@ fn what_was_given_back_is_known_and_does_not_come_again() {
 #[test]
 fn it_is_shared_while_there_are_two_guards() {
     let hold = held();
-    assert!(!hold.is_shared());
-    assert!(hold.share() && hold.is_shared());
-    assert!(hold.share() && hold.is_shared());
-    assert!(!hold.unshare() && hold.is_shared());
-    assert!(!hold.unshare() && !hold.is_shared());
+    assert!(!hold.has_other_guards());
+    assert!(hold.add_guard() && hold.has_other_guards());
+    assert!(hold.add_guard() && hold.has_other_guards());
+    assert!(!hold.remove_guard() && hold.has_other_guards());
+    assert!(!hold.remove_guard() && !hold.has_other_guards());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The clock does not advance: waiters are served by the actions of other threads, not by timers.
+//! The clock stands still: waiters are served by the actions of other threads, not by timers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -60,7 +60,7 @@ fn a_body_that_panics_lets_the_next_one_in() {
             let body = AssertUnwindSafe(|| {
                 let guard = Holding::new(hold);
                 inside(guard.first(), &cluster.witness);
-                // Unwinds like a panic, but prints nothing.
+                // Unwinds as a panic does, but prints nothing.
                 resume_unwind(Box::new("as told"));
             });
             assert!(catch_unwind(body).is_err());
@@ -82,7 +82,7 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
             }
             let hold = wait(process.enter(&want(Share::MUTEX)).unwrap()).unwrap();
             inside(&hold, &cluster.witness);
-            // From here on, another caller may hold the lock before this holder notices the loss.
+            // From here on, another caller may hold the lock before this holder notices its loss.
             broken_while(cluster.any(), || {
                 shuttle::future::block_on(Holds::from(hold.clone()).ended());
                 assert!(hold.is_lost());

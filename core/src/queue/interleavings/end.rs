@@ -1,5 +1,5 @@
-//! The member ends at any point: by a shutdown or a drain, because its background thread died, or because its last
-//! handle was dropped.
+//! The member ends at any point: by a shutdown, a drain, the death of its background thread, or the drop of its last
+//! handle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,14 +29,14 @@ fn a_shutdown_releases_what_is_held_and_refuses_the_rest() {
     check(|| {
         let shape = Shape::any();
         let cluster = beside_each_other(Cluster::of(2), 4, move |cluster, number| {
-            let (closing, other) = (&cluster.processes[0], &cluster.processes[1]);
+            let (ending, other) = (&cluster.processes[0], &cluster.processes[1]);
             match number {
                 0 => {
-                    let flushed = closing.member.shut_down(Duration::from_secs(1));
+                    let flushed = ending.member.shut_down(Duration::from_secs(1));
                     assert!(flushed, "something was not answered");
                 }
                 1 => other.section(&shape.want(), &cluster.witness).unwrap(),
-                _ => section(closing, &shape.want(), cluster),
+                _ => section(ending, &shape.want(), cluster),
             }
         });
         cluster.end();
@@ -50,7 +50,7 @@ fn nobody_gets_a_lock_once_a_shutdown_has_come_by() {
         let cluster = beside_each_other(Cluster::of(1), 2, move |cluster, number| {
             let process = &cluster.processes[0];
             if number == 0 {
-                process.member.start_closing();
+                process.member.begin_shutdown();
                 closed.store(true, Ordering::Relaxed);
                 return;
             }
@@ -119,7 +119,7 @@ fn whoever_waits_is_told_when_the_engine_dies() {
             match number {
                 0 => {
                     dying.member.abandon();
-                    // A background thread that ends also calls `Store::close`.
+                    // An ending background thread also calls `Store::close`.
                     dying.store.close();
                 }
                 1 => other.section(&shape.want(), &cluster.witness).unwrap(),

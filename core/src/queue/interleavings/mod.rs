@@ -1,12 +1,12 @@
 //! The local queue under shuttle: threads, tasks and engines of several processes on one memory store and a manual
 //! clock, in many schedules.
 //!
-//! In each schedule, the valid holds fit into the capacity, and fencing tokens grow. No caller waits for ever; if the
-//! clock does not advance, no caller waits for a timer. Nothing stays behind in the queue or in the store. The
-//! simulation (`queue/simulation`) tries orders of transitions in one thread; here several threads run transitions.
+//! In each schedule, the valid holds fit into the capacity, fencing tokens grow, and every caller is served eventually,
+//! without timers if the clock stands still. Nothing is left in the queue or the store. The simulation
+//! (`queue/simulation`) tries orders of transitions in one thread; here several threads run transitions.
 //!
-//! `tests/interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules for each test. A schedule that
-//! fails is printed; `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
+//! `tests/interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed schedule is
+//! printed, and `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
 
 mod calm;
 mod end;
@@ -18,15 +18,15 @@ mod witness;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
-/// How many schedules are tried for each test.
+/// How many schedules each test tries.
 const SCHEDULES: usize = 6000;
-/// The depth of the PCT scheduler, which makes half of the schedules: it finds faults that need at most this many steps
-/// in a certain order.
+/// The depth of the PCT scheduler, which makes half of the schedules: it finds bugs that need at most this many ordered
+/// steps.
 const DEPTH: usize = 3;
-/// The size of a thread's stack, which is large because frames are large without optimisation.
+/// The stack size of a thread. Frames are large without optimisation.
 const STACK: usize = 1 << 19;
 
-/// Tries schedules of `run`: half of them at random, half with few switches between threads.
+/// Tries schedules of `run`, half of them random, half with few thread switches.
 fn check(run: impl Fn() + Send + Sync + Copy + 'static) {
     let _hint = Hint;
     if let Ok(schedule) = std::env::var("AUTO_MUTEX_SCHEDULE") {

@@ -16,7 +16,7 @@ use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Store as _};
 
-/// The budgets of local handoffs: the maximum number, and the maximum time.
+/// Budgets of local handoffs: how many, and for how long.
 const HANDOFFS: [(u32, Duration); 3] = [
     (0, Duration::ZERO),
     (1, Duration::from_millis(5)),
@@ -40,7 +40,7 @@ pub(super) struct Process {
 impl Cluster {
     /// Starts processes with the same handoff budget, which the schedule chooses.
     pub(super) fn of(processes: usize) -> Self {
-        // The tests of this program share all stores of one name, so each cluster needs a name of its own.
+        // Stores of one name are shared by all tests of this program, so each cluster needs its own name.
         static STORES: AtomicU64 = AtomicU64::new(0);
         let store = format!("interleavings {}", STORES.fetch_add(1, Ordering::Relaxed));
         by_hand::set(Instant::from_nanos(1_000_000_000_000));
@@ -71,8 +71,8 @@ impl Cluster {
         }
     }
 
-    /// Called when all callers are served or have given up: checks that nothing is left, and ends the background
-    /// threads.
+    /// Checks that nothing is left, and ends the background threads. Call it when all callers have been served or have
+    /// given up.
     pub(super) fn end(self) {
         for process in &self.processes {
             let done = process
@@ -137,8 +137,8 @@ impl Process {
     }
 }
 
-/// Runs the store's driver and the member's timers, like the real engine. But the timers wait for [`Cluster::pass`] or
-/// another interrupt instead of the system's clock.
+/// Runs the store's driver and the member's timers as the real engine does, except that timers wait for
+/// [`Cluster::pass`] or an interrupt instead of the system clock.
 fn background(member: &Arc<ClientCore>, store: &MemoryStore, driver: Driver) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {

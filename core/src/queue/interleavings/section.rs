@@ -1,4 +1,4 @@
-//! The actions of a thread with a lock: it asks, waits or gives up, holds, and releases in one of several ways.
+//! What a thread does with a lock: it asks, waits or gives up, holds, and releases in one of several ways.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub(super) fn want(share: Share) -> Want {
     }
 }
 
-/// The kind of lock that the name is in this schedule.
+/// The kind of lock that the name has in this schedule.
 #[derive(Clone, Copy)]
 pub(super) enum Shape {
     Mutex,
@@ -129,8 +129,7 @@ fn wait_or_not(acquire: Acquire) -> Option<Result<Arc<Hold>, LockError>> {
 /// Holds the lock for a moment.
 pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
     witness.enters(hold);
-    // The store's messages about this hold reach the queue that is registered under the name. So this queue must be the
-    // queue of the hold.
+    // Messages from the store reach the queue that is registered under the name, so it must be the queue of this hold.
     let member = &hold.queue.core;
     let found = member.with_queue(hold.name(), |local| Some(Arc::ptr_eq(local, &hold.queue)));
     assert!(
@@ -147,7 +146,7 @@ pub(super) fn leave(hold: Arc<Hold>) {
     match roll(3) {
         0 => drop(holding),
         1 => match block_on(holding.unlock()) {
-            // The store forgets nothing here, but a shutdown or the end of the lease may have come first.
+            // The store never forgets here, but a shutdown or the end of the lease may have come first.
             Ok(_)
             | Err(LockError::Lost {
                 cause: LossCause::NotRenewed | LossCause::Expired | LossCause::ShutDown,

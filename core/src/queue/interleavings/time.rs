@@ -1,4 +1,4 @@
-//! The clock advances at any moment and in steps of any size, until all callers are served or have given up.
+//! The clock advances at any moment, by any amount, until all callers have been served or have given up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::base::error::LockError;
 use crate::queue::{Holds, Patience, Want};
 use crate::store::Share;
 
-/// An upper limit for the steps of the clock; no test needs as many.
+/// More steps of the clock than any test needs.
 const STEPS: usize = 2000;
 
 /// Runs `each` in `threads` threads, while the clock advances by one of `spans` at a time.
@@ -42,7 +42,7 @@ fn while_time_passes(
 
 const MILLIS: Duration = Duration::from_millis(1);
 
-/// A request that mostly has a limit for the wait, and sometimes an `expire`.
+/// A request that usually limits its wait, and sometimes has an `expire`.
 fn impatient(shape: Shape) -> Want {
     let mut want = shape.want();
     want.patience = match roll(4) {

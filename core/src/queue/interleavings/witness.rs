@@ -1,4 +1,4 @@
-//! The witness: records which callers hold, and panics if a rule is broken.
+//! Records which callers hold, and panics if they break a rule.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use std::time::Duration;
 use crate::base::clock::Instant;
 use crate::queue::Hold;
 
-/// Records which callers hold. Shuttle switches threads only inside its own primitives, and the mutex of the witness is
-/// one of `std`. So no other thread runs while this mutex is locked.
+/// Records which callers hold. Shuttle switches threads only in its own primitives. This mutex is one of `std`, so no
+/// other thread runs while it is locked.
 pub(super) struct Witness {
-    /// The budget of local handoffs: the maximum number, and the maximum time.
+    /// The budget of local handoffs: how many, and for how long.
     handoff: (u32, Duration),
-    /// No hold may be lost.
+    /// Whether no hold may be lost.
     calm: AtomicBool,
     seen: Mutex<Seen>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Witness {
 struct Seen {
     inside: Vec<Arc<Hold>>,
     last_token: u64,
-    /// The last grant of the store whose first holder the witness saw: the token without the number of the handoff, and
-    /// the start of that holder's hold.
+    /// The last grant of the store whose first holder was seen: its token without the handoff's number, and the start
+    /// of that holder's hold.
     granted: Option<(u64, Instant)>,
     served: usize,
 }
@@ -62,8 +62,8 @@ impl Witness {
             self.check_budget(&mut seen, hold);
             (others, grown)
         };
-        // All these holds were granted before the first check below, and a hold that has ended never becomes valid again.
-        // So all holds that a check finds valid were valid at the same time: at the first check.
+        // All these holds were granted before the first check below, and an ended hold never becomes valid again. All
+        // that a check finds valid were therefore valid at the time of the first check.
         let another = |other: &&Arc<Hold>| want.owner.is_none() || other.want().owner != want.owner;
         let valid = others
             .iter()
@@ -73,7 +73,7 @@ impl Witness {
         if hold.is_valid() {
             let fits = taken + hold.weight() <= want.share.capacity;
             assert!(fits, "too many hold: {hold:?} beside {others:?}");
-            // If several callers hold at the same time, the witness may see a later grant first.
+            // When several callers hold at once, a later grant may be seen first.
             assert!(
                 grown || want.share.capacity > 1,
                 "the fencing token of {hold:?} did not grow"
@@ -95,7 +95,7 @@ impl Witness {
         }
     }
 
-    /// Records that the hold will be released now, or was lost.
+    /// Records that the hold was lost, or is about to be released.
     pub(super) fn leaves(&self, hold: &Arc<Hold>) {
         self.check_calm(hold);
         let mut seen = self.seen.lock().unwrap();

@@ -9,11 +9,11 @@
 //! - no two tickets hold the same signal.
 //!
 //! At the end:
-//! - every waiter is served, at once if no member died;
-//! - no signal is lost, and nothing stays behind in the store;
-//! - every caller that waits for the result of an unlock or a renewal gets it, and the result is true.
+//! - every waiter is served, immediately if no member died;
+//! - no signal is lost, and nothing is left in the store;
+//! - every caller that waits for the result of an unlock or a renewal gets a correct one.
 //!
-//! If messages are only reordered, no hold is lost, and no other ticket is granted before an `at_least` is over.
+//! If messages are merely reordered, no hold is lost, and no other ticket is granted before an `at_least` is over.
 //!
 //! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex-core --lib simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 
@@ -24,7 +24,7 @@ mod world;
 
 use self::world::World;
 
-/// The results of some runs.
+/// The results of several runs.
 #[derive(Debug, Default)]
 struct Tally {
     served: u32,

@@ -41,8 +41,8 @@ impl World {
         }
     }
 
-    /// Executes a copy of a request that was sent on a connection that has broken. A copy that is too old is dropped,
-    /// because in reality every late copy arrives before the tombstone ends.
+    /// Executes a copy of a request from a broken connection. Drops a copy that is too old, because real copies arrive
+    /// before the tombstone ends.
     pub(super) fn execute_late(&mut self, index: usize) {
         if let Some((sent, request)) = self.nodes[index].late.pop()
             && sent.until(self.now) < Duration::from_secs(25)

@@ -37,12 +37,12 @@ pub(super) struct Node {
     pub(super) pushes: VecDeque<Message>,
     /// Copies of requests from broken connections that may still be executed.
     pub(super) late: Vec<(Instant, Request)>,
-    /// The callers that wait. With each: the greatest token that any caller had obtained when this one asked.
+    /// The waiting callers, each with the greatest token that any caller had when this one asked.
     pub(super) waiting: Vec<(u64, Pin<Box<Acquire>>)>,
     pub(super) holds: Vec<Arc<Hold>>,
     /// The holds that were released.
     pub(super) old: Vec<Arc<Hold>>,
-    /// The callers that wait for the answer to a release. With each: whether it held the lock.
+    /// The callers that wait for the answer to a release, each with whether it held the lock.
     pub(super) unlocks: Vec<(Confirmed, bool)>,
     /// The callers that wait for the answer to a renewal.
     pub(super) renewals: Vec<Confirmed>,

@@ -1,4 +1,4 @@
-//! The kind of lock that the name is, and what happens to its signals.
+//! The kind of lock under test, and the fate of its signals.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::queue::{Answered, Hold};
 use crate::store::memory::state::State;
 use crate::store::{Lease, MemberId, Mode, Op, Reply, Share, Signal, Ticket};
 
-/// The kind of lock that the name is.
+/// The kind of lock that the name has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Mutex,
@@ -78,12 +78,12 @@ impl World {
         self.signals.asked.push((text, asked.unwrap()));
     }
 
-    /// Records that `hold`, which is released now, has used its signal, if it has one.
+    /// Records that `hold`, which is being released, has used its signal, if it has one.
     pub(super) fn consume(&mut self, hold: &Hold) {
         self.signals.consumed.extend(hold.grant.signal.clone());
     }
 
-    /// If `hold` is a writer, it becomes a reader.
+    /// Downgrades `hold` to a reader if it is a writer.
     pub(super) fn downgrade(&mut self, index: usize, hold: &Arc<Hold>) {
         if matches!(self.shape, Shape::ReadersWriter(all) if hold.units() == all) {
             self.note(format!("{index} downgrades {}", hold.grant.token));

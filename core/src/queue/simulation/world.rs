@@ -22,7 +22,7 @@ use crate::testing::Dice;
 
 pub(super) struct World {
     pub(super) dice: Dice,
-    /// Requests, replies and messages overtake each other, but no connection breaks and no member dies.
+    /// Requests, replies and messages are reordered, but no connection breaks and no member dies.
     pub(super) calm: bool,
     pub(super) now: Instant,
     pub(super) name: Name,
@@ -33,11 +33,11 @@ pub(super) struct World {
     pub(super) kept_until: Instant,
     pub(super) served: u32,
     pub(super) lost: u32,
-    /// The number of holds that came by a handoff in the same process.
+    /// How many holds came from a handoff within the process.
     pub(super) handed: u32,
     pub(super) log: Vec<String>,
     pub(super) shape: Shape,
-    /// The budget of local handoffs: the maximum number, and the maximum time.
+    /// The budget of local handoffs: how many, and for how long.
     handoff: (u32, Duration),
     pub(super) signals: Signals,
 }
@@ -180,13 +180,12 @@ impl World {
         }
     }
 
-    /// Records that a caller certainly has `hold`. `before` is the greatest token at the time when the caller asked for
-    /// the lock.
+    /// Records that a caller has `hold`. `before` is the greatest token when the caller asked for the lock.
     fn obtained(&mut self, hold: &Hold, before: u64) {
         let token = hold.grant.token;
         let handed = token % 1024;
         assert!(handed <= u64::from(self.handoff.0), "handed on too often");
-        // If several callers get the lock at the same time, a later grant may be noticed first.
+        // When several callers get the lock at once, a later grant may be noticed first.
         let before = match self.shape {
             Shape::Mutex => self.last_token,
             _ => before,
@@ -312,7 +311,7 @@ impl World {
         }
     }
 
-    /// Checks that every caller that waited for the store's answer has the answer, and that it is true.
+    /// Checks that all callers that waited for an answer of the store got one, and that the answer is true.
     fn check_words(&mut self) {
         let calm = self.calm;
         for node in self.nodes.iter_mut().filter(|node| !node.crashed) {
@@ -346,7 +345,7 @@ impl World {
         self.check_holds(&valid);
     }
 
-    /// Ends all faults, and checks that every caller is served and nothing is left.
+    /// Ends all faults. Then every caller must be served, and nothing may be left.
     pub(super) fn settle(&mut self) {
         for index in 0..self.nodes.len() {
             self.nodes[index].paused = false;

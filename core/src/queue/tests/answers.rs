@@ -7,7 +7,7 @@ use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::queue::send_log::SendLog;
 use crate::queue::{Patience, Want};
-use crate::store::{Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Reply, Share};
+use crate::store::{Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,
@@ -22,7 +22,7 @@ fn what_passes_is_asked_for_again_and_nobody_is_told() {
     for (kind, known) in [
         (StoreErrorKind::Busy, false),
         (StoreErrorKind::Busy, true),
-        // A waiter that has a place in the queue tries again.
+        // A waiter with a place in the queue tries again.
         (StoreErrorKind::Refused, true),
     ] {
         let mut rig = Rig::new();
@@ -82,8 +82,8 @@ fn what_concerns_one_ticket_is_told_to_its_waiter_and_what_concerns_the_name_to_
         };
         assert!(fits, "{told:?}");
         assert_eq!(poll(&mut second).is_some(), all, "{kind:?}");
-        // The ticket is released, because the store may have granted or queued it. A waiter that stays asks with a
-        // ticket of its own.
+        // The ticket is released, because the store may have granted or queued it. The remaining waiter asks with its
+        // own ticket.
         let left = rig.next();
         assert!(
             matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
@@ -253,18 +253,18 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
         token: 1,
         meta: "h 1 s".into(),
     };
-    for (closed, holder, attempts) in [
+    for (is_closed, holder, attempts) in [
         (false, None, true),
         (false, Some(holder.clone()), true),
         (true, Some(holder), true),
         (true, None, false),
     ] {
         let rig = Rig::new();
-        let closing = GrantBlock {
+        let closed = Closed {
             until: rig.now.after(SECOND),
             cause: Cause::Restart,
         };
-        rig.changed(NodeChange::Closed(closed.then_some(closing)));
+        rig.changed(NodeChange::Closed(is_closed.then_some(closed)));
         let mut waits = rig.enter(&Want {
             patience: Patience::Poll {
                 retries: 0,
@@ -282,7 +282,7 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
             }
             _ => false,
         };
-        assert!(fits, "{closed}: {told:?}");
+        assert!(fits, "{is_closed}: {told:?}");
     }
 }
 
@@ -347,7 +347,7 @@ fn an_answer_that_is_older_than_the_grant_says_nothing() {
     rig.answer(asked, queued());
     rig.pass(SECOND);
     let touch = rig.next();
-    // The grant arrives by message, while the touch that it names is still in flight.
+    // The grant arrives as a message, while the touch that it names is still in flight.
     rig.member.told(&rig.name, grant(ticket, 2, SECOND));
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.answer(touch, Reply::Gone);

@@ -7,7 +7,7 @@ use crate::base::wait::lock;
 use crate::queue::waiter::Patience;
 use crate::queue::{Requester, Want};
 use crate::store::{
-    Cause, Events, GrantBlock, HolderRecord, Lease, NodeChange, Op, Owner, Reply, Share,
+    Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, Owner, Reply, Share,
 };
 
 fn owned(owner: &'static str) -> Want {
@@ -65,11 +65,11 @@ fn a_message_of_a_node_that_grants_nothing_is_not_believed() {
     let mut waits = rig.enter(&Rig::want());
     let (asked, ticket, counter) = rig.asked();
     rig.answer(asked, queued());
-    let closing = GrantBlock {
+    let closed = Closed {
         until: rig.now.after(SECOND),
         cause: Cause::Failover,
     };
-    rig.changed(NodeChange::Closed(Some(closing)));
+    rig.changed(NodeChange::Closed(Some(closed)));
     let grants = || grant(ticket, counter, SECOND);
     rig.member.told(&rig.name, grants());
     assert!(poll(&mut waits).is_none());

@@ -1,4 +1,4 @@
-//! Attempts, which do not wait in the store. Each attempt is repeated at a time of its own.
+//! Attempts, which do not wait in the store. Each is repeated on its own schedule.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn one_without_an_answer_is_given_up_in_its_own_time() {
 
 #[test]
 fn a_silent_store_has_as_long_as_was_said() {
-    // At least one second. A call without a limit of its own has the whole `store_timeout`.
+    // At least one second. A call without its own limit gets the whole `store_timeout`.
     for (silence, seconds) in [(Some(Duration::ZERO), 1), (Some(3 * SECOND), 3), (None, 5)] {
         let mut rig = Rig::patient(5);
         let mut waits = rig.enter(&Want {

@@ -1,5 +1,4 @@
-//! Handoffs inside a process: their receiver, their budget in number and time, and the requests that they send to the
-//! store.
+//! Handoffs within a process: who receives them, their budget of number and time, and the requests they cause.
 
 use std::time::Duration;
 
@@ -56,7 +55,7 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
 
 #[test]
 fn nothing_is_handed_on_between_those_of_an_owner_that_the_store_knows_and_others() {
-    // Callers of the owner in other processes may share the hold, so the store has to know the owner of each hold.
+    // Callers with the same owner in other processes may join the hold, so the store has to know the owner.
     let plain = Rig::want();
     let mut owned = Rig::want();
     owned.share.owner = "somebody".into();
@@ -151,7 +150,7 @@ fn each_holder_has_an_expire_of_its_own() {
     rig.answer(rig.next(), queued());
     first.release(false);
     let second = poll(&mut second).expect("handed on").unwrap();
-    // The first holder asked for a lease as short as its `expire`, so the second holder must renew it.
+    // The first holder asked for a lease as short as its `expire`, so the second holder has to renew it.
     rig.pass(20 * MILLI);
     let renewal = rig.next();
     assert!(
@@ -165,8 +164,8 @@ fn each_holder_has_an_expire_of_its_own() {
 
 #[test]
 fn what_must_be_said_to_the_store_is_said() {
-    // A ticket is not handed on if its holder asked for an `at_least`, or if the waiter asks for other units. Then the
-    // ticket must be released in the store.
+    // A ticket is not handed off if its holder asked for an `at_least` or the waiter asks for other units. It has to be
+    // released in the store instead.
     let rig = Rig::new();
     let keep = Want {
         terms: Terms {

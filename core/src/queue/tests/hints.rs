@@ -1,4 +1,4 @@
-//! Messages of the store are checked; in case of doubt, the queue asks the store.
+//! The queue checks the store's messages, and asks the store when in doubt.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Events, GrantBlock, HolderRecord, Lease, Message, NodeChange, Op, Owner, Reply, Share,
+    Cause, Closed, Events, HolderRecord, Lease, Message, NodeChange, Op, Owner, Reply, Share,
     Ticket,
 };
 
@@ -48,7 +48,7 @@ fn owned() -> Want {
     }
 }
 
-/// Delivers a message that the store has granted the first request of the ticket.
+/// Delivers a message saying that the store has granted the first request of the ticket.
 fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
     let message = Message::Grant {
         ticket,
@@ -115,11 +115,11 @@ fn nothing_is_believed_before_the_store_opens() {
     for (until, believed) in [(0, true), (1, false)] {
         let rig = Rig::new();
         let (mut waiter, ticket) = waits(&rig, &Rig::want());
-        let closing = GrantBlock {
+        let closed = Closed {
             until: rig.now.after(Duration::from_nanos(until)),
             cause: Cause::Restart,
         };
-        rig.changed(NodeChange::Closed(Some(closing)));
+        rig.changed(NodeChange::Closed(Some(closed)));
         tell(&rig, ticket, TOKEN + 1, SECOND);
         assert_eq!(poll(&mut waiter).is_some(), believed);
     }

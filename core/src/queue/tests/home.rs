@@ -8,7 +8,7 @@ use crate::base::task::Home;
 use crate::queue::{Patience, Requester, Want};
 use crate::store::Share;
 
-/// A request for some of three units, by a call that blocks this thread.
+/// A request for one or more of three units, by a call that blocks this thread.
 fn blocking(units: u32) -> Want {
     Want {
         share: Share::of(units, 3),
@@ -21,7 +21,7 @@ fn blocking(units: u32) -> Want {
     }
 }
 
-/// Like [`blocking`], by a task of this thread that does not block it.
+/// Like [`blocking`], but by a task that does not block the thread.
 fn waiting(units: u32) -> Want {
     let mut want = blocking(units);
     want.by.blocking = false;

@@ -52,7 +52,7 @@ impl Free {
     }
 
     pub(super) fn release(&self, hold: &Arc<Hold>) {
-        assert!(hold.unshare());
+        assert!(hold.remove_guard());
         hold.release(false);
     }
 
@@ -160,7 +160,7 @@ fn owners_share_what_they_have() {
     want.owner = Some(Owner::Here("o".into()));
     let hold = free.take(&want);
     let same = free.take(&want);
-    assert!(Arc::ptr_eq(&hold, &same) && !hold.unshare());
+    assert!(Arc::ptr_eq(&hold, &same) && !hold.remove_guard());
     let mut other = free.enter(&Rig::want()).unwrap();
     assert!(poll(&mut other).is_none());
     free.release(&same);
@@ -217,7 +217,7 @@ fn a_client_that_is_shut_down_grants_nothing() {
     let free = Free::new();
     let hold = free.take(&Rig::want());
     let entered = free.member.with_queue(&free.name, |local| {
-        // Another thread shuts the client down between the check of the phase and the transition.
+        // Another thread shuts the client down between the phase check and the transition.
         free.member.shut_down(Duration::ZERO);
         Some(local.enter(&Rig::want()))
     });
@@ -258,7 +258,7 @@ fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     free.release(&free.take(&Rig::want()));
     let beat = free.member.timers.next().unwrap();
     free.pass(free.now.until(beat) - SECOND / 1_000_000);
-    // All grants come at the same moment, so the tokens run ahead of the clock.
+    // All grants come at the same moment, which makes the tokens run ahead of the clock.
     let holds = [(); 100].map(|()| {
         let hold = free.take(&Rig::want());
         free.release(&hold);

@@ -1,12 +1,12 @@
-//! When a connection breaks, a copy of an acquire may reach the store after the release of its ticket. Only then, the
-//! release leaves a tombstone.
+//! When a connection breaks, a copy of an acquire may reach the store after the release of its ticket. Only in this
+//! case does the release leave a tombstone.
 
 use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::queue::Want;
 use crate::queue::waiter::Patience;
 use crate::store::{Events, Op, Reply, Request, Share, Ticket};
 
-/// The connection breaks, and the member connects again.
+/// Breaks the connection, and reconnects the member.
 fn breaks(rig: &Rig, unanswered: Request) {
     rig.lose(unanswered);
     rig.reconnect();

@@ -1,4 +1,4 @@
-//! The local queue step by step. Each test writes the store's answers, and sets the clock by hand.
+//! The local queue step by step. Each test supplies the store's answers and sets the clock by hand.
 
 mod answers;
 mod asks;
@@ -194,7 +194,7 @@ impl Rig {
         self.member.tick();
     }
 
-    /// Like [`pass`](Self::pass), but the background thread checks its timers all the time.
+    /// Like [`pass`](Self::pass), but the background thread checks its timers continuously.
     fn run(&mut self, time: Duration) {
         let ends = self.now.after(time);
         while self.now < ends {
@@ -202,7 +202,7 @@ impl Rig {
         }
     }
 
-    /// Takes the lock, which the store grants at once.
+    /// Takes the lock, which the store grants immediately.
     fn take(&self, want: &Want) -> Arc<Hold> {
         let mut acquire = self.enter(want);
         self.answer(self.next(), granted());
@@ -218,8 +218,8 @@ fn poll(acquire: &mut Pin<Box<Acquire>>) -> Option<Result<Arc<Hold>, LockError>>
     }
 }
 
-/// The message that the store has granted `ticket` during another ticket's operation. `counter` is that of the last
-/// request of `ticket`.
+/// A message saying that the store granted `ticket` during another ticket's operation. `counter` is that of the
+/// ticket's last request.
 fn grant(ticket: Ticket, counter: u64, hold: Duration) -> Message {
     Message::Grant {
         ticket,
@@ -294,7 +294,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
 fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
     let rig = Rig::new();
     let entered = rig.member.with_queue(&rig.name, |local| {
-        // Another thread shuts the client down between the check of the phase and the transition.
+        // Another thread shuts the client down between the phase check and the transition.
         rig.member.shut_down(Duration::ZERO);
         Some(local.enter(&Rig::want()))
     });
@@ -359,7 +359,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
         unlocked.blocking_wait().unwrap().is_some(),
         "it was held until the release"
     );
-    // If the store does not know the ticket when it gets the first release, the hold was lost before.
+    // If the store doesn't know the ticket at the first release, the hold was lost before.
     let hold = rig.take(&Rig::want());
     let unlocked = hold.unlock();
     rig.answer(rig.next(), Reply::Gone);
@@ -370,7 +370,7 @@ fn unlock_tells_the_truth_when_the_answer_was_lost() {
 fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    // The local deadline is earlier than the store's, and the background thread has not noticed it yet.
+    // The local deadline comes before the store's, and the background thread has not noticed it yet.
     by_hand::set(rig.now.after(10 * SECOND - SECOND / 20));
     assert!(hold.is_lost());
     let unlocked = hold.unlock();
@@ -416,7 +416,7 @@ fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
     }
 }
 
-/// A value of a task. Only the task's waker keeps it alive, and its drop releases a hold.
+/// A value owned by a task. Only the task's waker keeps it alive, and dropping it releases a hold.
 struct Task(Arc<Hold>);
 
 impl Wake for Task {

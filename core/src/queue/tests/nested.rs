@@ -1,5 +1,5 @@
-//! Waits of tasks that hold other locks: the messages that the search for deadlocks sends, and when; and its answers
-//! about a ticket that serves one waiter after another.
+//! Waits of tasks that hold other locks: which messages the search for deadlocks sends, when, and what it answers about
+//! a ticket that serves several waiters in turn.
 
 use std::sync::Arc;
 use std::time::Duration;

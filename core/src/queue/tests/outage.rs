@@ -1,4 +1,4 @@
-//! A store that does not answer: each caller that waits for an answer gets an error in time.
+//! A store that does not answer: every waiting caller gets an error in time.
 
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::queue::{Patience, Want};
 use crate::store::{NodeChange, Op, Reply, Share};
 
-/// A reply for a waiter far back in the queue, which asks again only after nine seconds.
+/// A reply to a waiter far back in the queue, which asks again only after nine seconds.
 fn far_away() -> Reply {
     Reply::Queued {
         position: 9,

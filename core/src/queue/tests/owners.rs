@@ -1,4 +1,4 @@
-//! A lock that an owner holds can be entered again by the same owner only.
+//! A lock held for an owner can be re-entered by the same owner only.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     let mut again = rig.enter(&owned("a"));
     let shared = poll(&mut again).expect("at once").unwrap();
     assert!(Arc::ptr_eq(&hold, &shared));
-    assert!(hold.is_shared());
+    assert!(hold.has_other_guards());
     for other in [owned("b"), Rig::want()] {
         assert!(poll(&mut rig.enter(&other)).is_none());
     }
@@ -33,7 +33,7 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
     assert!(local.held_by(&owner("a")).is_some());
     assert!(local.held_by(&owner("b")).is_none());
     // A hold that is over belongs to no owner.
-    assert!(!hold.unshare() && hold.unshare());
+    assert!(!hold.remove_guard() && hold.remove_guard());
     hold.release(false);
     assert!(local.held_by(&owner("a")).is_none());
 }
@@ -47,7 +47,7 @@ fn what_an_owner_tried_for_and_got_is_not_given_back() {
     });
     rig.answer(rig.next(), granted());
     let hold = poll(&mut tries).expect("answered").unwrap();
-    assert!(hold.is_valid() && !hold.is_shared());
+    assert!(hold.is_valid() && !hold.has_other_guards());
     assert!(rig.is_silent(), "it is held: nothing leaves the store");
 }
 
@@ -81,7 +81,7 @@ fn a_grant_serves_all_that_wait_for_their_owner() {
     left.clear();
     drop(left);
     // The lock is held until the last of the three callers releases it.
-    assert!(!holds[0].unshare() && !holds[0].unshare() && holds[0].unshare());
+    assert!(!holds[0].remove_guard() && !holds[0].remove_guard() && holds[0].remove_guard());
     holds[0].release(false);
     let next = poll(&mut other).expect("its turn has come").unwrap();
     assert!(!Arc::ptr_eq(&next, &holds[0]));
@@ -127,11 +127,11 @@ fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
     let rig = Rig::new();
     let hold = rig.take(&owned("a"));
     drop(rig.enter(&owned("a")));
-    assert!(hold.is_valid() && !hold.is_shared());
+    assert!(hold.is_valid() && !hold.has_other_guards());
     assert!(rig.is_silent());
     // The last caller releases the hold.
     let again = rig.enter(&owned("a"));
-    assert!(!hold.unshare());
+    assert!(!hold.remove_guard());
     drop(again);
     assert!(!hold.is_valid());
     assert!(matches!(rig.next().op, Op::Release { .. }));

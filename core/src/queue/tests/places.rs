@@ -1,4 +1,4 @@
-//! Which tickets are kept, asked for again and claimed, and when.
+//! Which tickets are kept, requested again and claimed, and when.
 
 use std::future::Future;
 use std::pin::pin;
@@ -33,7 +33,7 @@ fn taking() -> Want {
     }
 }
 
-/// A caller enters the queue, and its request is sent.
+/// Lets a caller enter the queue, and takes its request.
 fn asks(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Request, Ticket) {
     let waiter = rig.enter(want);
     let (asked, ticket, _) = rig.asked();
@@ -83,7 +83,7 @@ fn a_place_beside_others_goes_to_nobody_who_came_later() {
         ..Rig::want()
     };
     // The store may have granted the old ticket before the second caller asked, with a smaller token than later grants
-    // of other tickets. So only a ticket that excludes all others may serve the second caller.
+    // have. Only a ticket that excludes all others may serve the second caller.
     for (want, passes) in [
         (owned, false),
         (of(1, 2), false),
@@ -207,7 +207,7 @@ fn what_was_granted_by_an_answer_is_renewed_at_the_next_beat() {
     drop(hold);
 }
 
-/// Returns whether the waiter knows that the store has its place.
+/// Whether the waiter knows that it has a place in the store.
 fn is_registered(waiter: &Acquire) -> bool {
     let mut cx = Context::from_waker(Waker::noop());
     pin!(waiter.registered()).poll(&mut cx).is_ready()

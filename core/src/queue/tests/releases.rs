@@ -1,4 +1,4 @@
-//! Requests that end a hold or a part of it: releases, also those that meet foreign data, handoffs, and downgrades.
+//! Requests that end a hold or a part of it: releases (also of foreign data), handoffs and downgrades.
 
 use super::{Rig, SECOND, granted};
 use crate::base::clock::Instant;
@@ -22,7 +22,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
         matches!(told, Err(LockError::ForeignKey { .. })),
         "{told:?}"
     );
-    // The foreign key disappears, so the next attempt ends the hold.
+    // The foreign key disappears, and the next attempt ends the hold.
     rig.pass(SECOND);
     let release = rig.next();
     assert!(matches!(release.op, Op::Release { ticket: again, .. } if again == ticket));
@@ -30,7 +30,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     rig.pass(20 * SECOND);
     assert!(rig.is_silent());
 
-    // If the foreign key stays, the attempts stop when the lease is over.
+    // If the foreign key stays, attempts stop at the end of the lease.
     let hold = rig.take(&Rig::want());
     hold.release(false);
     for _ in 0..10 {
@@ -47,7 +47,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
     hold.release(false);
-    rig.member.start_closing();
+    rig.member.begin_shutdown();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
     assert!(hold.queue.is_over(Instant::START));
 }

@@ -1,4 +1,4 @@
-//! Long waits and holds are reported whenever their time has doubled, and at no other time.
+//! Long waits and holds are reported each time their duration has doubled, and never in between.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +17,8 @@ struct Told(Arc<Mutex<Vec<String>>>);
 
 impl Told {
     fn take(&self) -> Vec<String> {
-        // Another test may have met an event for the first time while this subscriber was set. Then tracing may have
-        // noted that nobody wants the event.
+        // Another test may have triggered an event before this subscriber was set. Tracing would then have cached that
+        // no subscriber wants it.
         tracing::callsite::rebuild_interest_cache();
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -57,14 +57,14 @@ impl Subscriber for Told {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// With an `expire`: without one, long is as it should be.
+/// With an `expire`, because a lock without one may be held for long.
 fn want() -> super::Want {
     let mut want = Rig::want();
     want.terms.expire = Some(Duration::from_secs(86_400));
     want
 }
 
-/// Runs the background thread once a second, for these seconds after the start.
+/// Runs the background thread once a second, from `seconds.start` to `seconds.end`.
 fn pass(free: &Free, seconds: std::ops::RangeInclusive<u64>) {
     for second in seconds {
         by_hand::set(free.now.after(Duration::from_secs(second)));

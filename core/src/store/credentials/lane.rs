@@ -16,15 +16,15 @@ use crate::base::error::with_sources;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::first;
 
-/// A handle of a tokio runtime, which also runs between jobs: a provider may leave open connections in it.
+/// Has a tokio runtime that keeps running between jobs, because a provider may leave connections open in it.
 #[derive(Clone)]
 pub(super) struct Lane {
     pub(super) jobs: UnboundedSender<Job>,
-    /// Whether the thread does anything but wait for an event.
+    /// Whether the thread is doing anything besides waiting for an event.
     pub(super) busy: Arc<AtomicBool>,
 }
 
-/// Dropped if its caller no longer waits for the reply. If the provider panics, no reply is sent.
+/// Dropped if the caller no longer waits. If the provider panics, no reply is sent.
 pub(super) type Job = (ServerAddress, oneshot::Sender<Result<Granted, String>>);
 
 impl Lane {

@@ -32,7 +32,7 @@ use crate::base::duration::{IntoDuration, length};
 pub struct Credentials {
     user: Option<Secret>,
     password: Secret,
-    /// `None`: the credentials do not expire. `Err`: the given duration is invalid.
+    /// `None` if the credentials do not expire, `Err` if the given duration is invalid.
     expires: Result<Option<Instant>, &'static str>,
 }
 
@@ -45,7 +45,7 @@ impl Credentials {
         }
     }
 
-    /// A password of the default user, without a known time of expiry.
+    /// A password for the default user, without a known time of expiry.
     pub fn password(password: impl Into<String>) -> Self {
         Self {
             user: None,
@@ -54,8 +54,8 @@ impl Credentials {
         }
     }
 
-    /// Sets for how long the server accepts these credentials, from now on. When 70 to 80 % of this time is over, the
-    /// client asks the provider again.
+    /// Sets how long the server accepts these credentials, counted from now. The client asks the provider again after
+    /// 70 to 80 % of this time.
     ///
     /// An invalid duration (see [`IntoDuration`]) counts as a failure of the provider.
     pub fn valid_for(mut self, time: impl IntoDuration) -> Self {
@@ -63,7 +63,7 @@ impl Credentials {
         self
     }
 
-    /// Sets until when the server accepts these credentials, by the present clock of this machine: see
+    /// Sets when the server stops accepting these credentials, by the current clock of this machine: see
     /// [`valid_for`](Self::valid_for).
     pub fn expires_at(mut self, time: SystemTime) -> Self {
         let left = time.duration_since(SystemTime::now()).unwrap_or_default();
@@ -86,11 +86,11 @@ impl fmt::Debug for Credentials {
 /// The credentials with which a connection logs in.
 #[derive(Debug, Default)]
 pub struct Granted {
-    /// `None`: the default user.
+    /// `None` for the default user.
     pub user: Option<Secret>,
-    /// `None`: no AUTH at all.
+    /// `None` if no AUTH is sent.
     pub password: Option<Secret>,
-    /// `None`: the credentials do not expire.
+    /// `None` if the credentials do not expire.
     pub expires: Option<Instant>,
     /// Notified if the provider has new credentials before these expire.
     pub recalled: Option<oneshot::Receiver<()>>,

@@ -59,31 +59,29 @@ use super::{Credentials, ServerAddress};
 ///
 /// # Where a provider runs
 ///
-/// A provider runs on a thread of the client (`auto-mutex-login`), in a tokio runtime with timers and sockets. So a
-/// client of AWS or Azure works in it. This runtime does not end with the runtime of the program. The provider may take
-/// as long as `connect_timeout`, and may block its thread. If the provider takes longer, fails or panics, the attempt to
-/// get credentials fails. The failure affects no lock as long as the connection lasts.
+/// A provider runs on a thread of the client (`auto-mutex-login`), in a tokio runtime with timers and sockets, in which
+/// the SDKs of AWS and Azure work. This runtime is independent of the program's. The provider may block its thread, and
+/// may take as long as `connect_timeout`. If it takes longer, fails or panics, the attempt to get credentials fails.
+/// Locks are unaffected while the connection lasts.
 ///
-/// `setup` and `Client::connect` block their thread, so the provider must not wait for that thread. If they are called
-/// on a runtime with one thread, the provider must not need tasks of that runtime.
+/// `setup` and `Client::connect` block their thread, so the provider must not wait for that thread. On a
+/// single-threaded runtime, it must not need tasks of that runtime.
 ///
 /// # When a provider is asked
 ///
-/// The client asks the provider for each connection, also after a connection was lost, so there may be many calls in a
-/// short time. These connections lead to servers, sentinels, nodes of a cluster, and members of a quorum. The client
-/// does not cache credentials. If a call is expensive, cache the credentials, which are `Clone`, in the provider.
+/// The client asks the provider for each connection to a server, sentinel, cluster node or quorum member, and again
+/// after each reconnect. There may be many calls in a short time, and the client caches nothing. If a call is
+/// expensive, cache the credentials (they are `Clone`) in the provider.
 ///
-/// For an open connection, the client asks again when 70 to 80 % of the validity of its credentials is over. The
-/// fraction varies, so that the connections do not all ask at once. The client also asks again when
-/// [`changed`](Self::changed) completes. It sends the new credentials on that connection (`AUTH`), among the requests,
-/// so no request is interrupted.
+/// For an open connection, the client asks again after 70 to 80 % of the credentials' validity, at random so that
+/// connections do not ask all at once, and when [`changed`](Self::changed) completes. It sends the new credentials
+/// (`AUTH`) on that connection between requests, and interrupts none of them.
 pub trait CredentialsProvider: Send + Sync + 'static {
-    /// The credentials for a connection to `server`.
+    /// Returns the credentials for a connection to `server`.
     ///
     /// # Errors
     ///
-    /// Any error. Its text and those of its sources become a part of errors and of the log, so they must not contain a
-    /// secret.
+    /// Any error. Its text, and those of its sources, appear in errors and logs, and must not contain a secret.
     ///
     /// # Cancel safety
     ///
@@ -96,8 +94,8 @@ pub trait CredentialsProvider: Send + Sync + 'static {
     /// Completes when the returned credentials should be replaced before they expire. By default, it never completes.
     ///
     /// For each connection, the client calls this function and polls its future once before
-    /// [`credentials`](Self::credentials). So the client misses no later change. When the future completes, the connection
-    /// asks for new credentials, at most once a second.
+    /// [`credentials`](Self::credentials), so that it misses no change. When the future completes, the connection asks
+    /// for new credentials, at most once a second.
     fn changed(&self) -> impl Future<Output = ()> + Send {
         pending()
     }

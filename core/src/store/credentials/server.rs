@@ -17,9 +17,9 @@ pub struct ServerAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ServerKind {
-    /// The server of `redis://`, or the primary that sentinels name.
+    /// The server of `redis://`, or the primary reported by sentinels.
     Server,
-    /// A sentinel, which has users and passwords of its own.
+    /// A sentinel, which has its own users and passwords.
     Sentinel,
     /// A node of a cluster.
     ClusterNode,

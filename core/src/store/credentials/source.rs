@@ -19,7 +19,7 @@ use crate::base::wait::lock;
 
 const MOST_REPLACED: u32 = 8;
 
-/// The source of credentials for the connections to servers of one kind. All sources of a client share a thread.
+/// The source of credentials for servers of one kind. All sources of a client share a thread.
 #[derive(Clone)]
 pub struct Source {
     shared: Arc<Shared>,
@@ -30,15 +30,15 @@ pub struct Source {
 type Start = Arc<dyn Fn() -> io::Result<Lane> + Send + Sync>;
 
 struct Shared {
-    /// Must stay before `lane`, because fields are dropped in order. It has the provider; the lane's thread has a reference too,
-    /// and ends after `lane` is dropped. So that thread drops the provider, not a caller's thread.
+    /// Must come before `lane`, because fields are dropped in order. Both this closure and the lane's thread refer to
+    /// the provider. The thread ends after `lane` is dropped, and so it drops the provider, not a caller's thread.
     start: Start,
     /// The lane, and how many lanes it has replaced.
     lane: Mutex<(Option<Lane>, u32)>,
 }
 
 impl Source {
-    /// For single servers.
+    /// For a single server.
     pub(crate) fn new(provider: impl CredentialsProvider) -> Self {
         let provider = Arc::new(provider);
         Self::of(Arc::new(move || Lane::start(provider.clone())))
@@ -52,7 +52,7 @@ impl Source {
         }
     }
 
-    /// The same provider, on a thread of its own.
+    /// The same provider on another thread.
     pub(crate) fn of_client(&self) -> Self {
         Self::of(self.shared.start.clone())
     }
@@ -76,7 +76,7 @@ impl Source {
             |words: String| StoreError::disconnected(format!("the credentials provider {words}"));
         let lane = self.shared.submit((server, reply));
         let lane = lane.map_err(|error| failed(format!("has no thread: {error}")))?;
-        // Borrowed: dropping `answer` would wake the thread, so it would seem to be blocked.
+        // Borrowed, because dropping `answer` would wake the thread, which would then look blocked.
         match timeout(limit, &mut answer).await {
             Ok(Ok(Ok(granted))) => Ok(granted),
             Ok(Ok(Err(words))) => Err(failed(words)),
@@ -104,7 +104,8 @@ impl Shared {
         Ok(lane.clone())
     }
 
-    /// If the provider blocks the thread, the next job gets another one. The blocked one ends when the provider returns.
+    /// If the provider blocks the thread, the next job gets a new thread. The blocked one ends when the provider
+    /// returns.
     fn replace_if_blocked(&self, lane: &Lane) {
         let (current, replaced) = &mut *lock(&self.lane);
         let blocks = |current: &mut Lane| {
@@ -155,7 +156,7 @@ mod tests {
         Source::new(provider)
     }
 
-    /// Reports the name of the thread that drops this value.
+    /// Reports the name of the thread on which it is dropped.
     struct Tells(Sender<Option<String>>);
 
     impl Tells {
@@ -178,7 +179,7 @@ mod tests {
         assert_eq!(thread.as_deref(), Some("auto-mutex-login"));
     }
 
-    /// A provider that never returns. Reports the name of the thread that drops its future.
+    /// A provider that never returns, and reports the name of the thread on which its future is dropped.
     struct Hangs(Sender<Option<String>>);
 
     impl CredentialsProvider for Hangs {

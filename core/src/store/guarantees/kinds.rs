@@ -1,5 +1,4 @@
-//! The possible effects of an event on locks, ordered from best to worst. If there are two servers, the worse effect
-//! counts.
+//! Possible effects of an event on locks, from best to worst. Of two servers, the worse effect counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,13 +13,12 @@ pub enum AfterRestart {
     Kept,
     /// Locks may be lost, but nothing is granted until every earlier lease has ended.
     Closed {
-        /// How long the server grants nothing, counted from its start.
+        /// How long the server grants nothing after its start.
         time: Duration,
     },
-    /// Locks that were granted in the last seconds or minutes may be lost, and may be granted to another caller at
-    /// once.
+    /// Locks granted in the last seconds or minutes may be lost, and may immediately be granted to other callers.
     LastForgotten,
-    /// All locks are lost, and may be granted to another caller at once.
+    /// All locks are lost, and may immediately be granted to other callers.
     Forgotten,
     /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,
@@ -32,19 +30,19 @@ pub enum AfterRestart {
 pub enum AfterFailover {
     /// There are no replicas.
     NoReplicas,
-    /// Locks may be lost, but nothing is granted until every earlier lease has ended. The old primary grants nothing
-    /// without replicas (`min-replicas-to-write`).
+    /// Locks may be lost, but nothing is granted until every earlier lease has ended. Without replicas, the old primary
+    /// grants nothing (`min-replicas-to-write`).
     Closed {
-        /// How long the new primary grants nothing, counted from when the first client saw it.
+        /// How long the new primary grants nothing after the first client saw it.
         time: Duration,
     },
-    /// Like `Closed`, but an old primary that is cut off from its replicas still grants locks.
+    /// Like `Closed`, but an old primary that is cut off from its replicas still grants.
     OldPrimaryGoesOn {
         /// How long the new primary grants nothing.
         time: Duration,
     },
-    /// The server does not report that it was promoted, so the guard against early grants after a failover has no
-    /// effect. Locks may be lost, and granted to another caller at once.
+    /// The server does not report its promotion, so nothing guards against early grants after a failover. Locks may be
+    /// lost, and may immediately be granted to other callers.
     Unnoticed,
     /// [`Config::trust_failover`](crate::Config::trust_failover) is on: nothing waits for earlier leases. If the failover
     /// loses a lock, it may be granted to another caller at once.
@@ -59,7 +57,7 @@ pub enum AfterFailover {
 pub enum Eviction {
     /// Locks are never evicted.
     Never,
-    /// Locks are not evicted while `maxmemory` is not set.
+    /// Locks are not evicted, because `maxmemory` is not set.
     NoLimit {
         /// The `maxmemory-policy` of the server.
         policy: String,

@@ -39,14 +39,14 @@ pub struct Guarantees {
     pub eviction: Eviction,
     /// How many replicas must have a grant before it counts, as set by `Config::replicas`.
     pub replicas: u32,
-    /// Whether the waiters of all processes are served first come, first served.
+    /// Whether waiters of all processes are served first come, first served.
     pub fifo: bool,
-    /// Whether the fencing token of each grant is greater than that of every earlier grant.
+    /// Whether each grant's fencing token is greater than that of every earlier grant.
     pub fencing_tokens: bool,
-    /// The rights that the user would need for finding out the unknown guarantees, as an ACL rule names them.
+    /// The rights, as named in ACL rules, that the user would need to find out the unknown guarantees.
     pub missing_rights: BTreeSet<&'static str>,
-    /// The commands that would report the unknown guarantees, but that the server refuses to every user. For example,
-    /// managed services disable `CONFIG`. Granting rights does not help.
+    /// The commands that would report the unknown guarantees, but that are disabled for every user, as managed services
+    /// do with `CONFIG`. Granting rights does not help.
     pub disabled_commands: BTreeSet<&'static str>,
 }
 
@@ -75,7 +75,7 @@ impl Guarantees {
         }
     }
 
-    /// The guarantees of two servers together: the weaker value of each field.
+    /// Combines the guarantees of two servers: the weaker value of each field.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Guarantees {
         }
     }
 
-    /// Any server may decide about a lock, so the weakest guarantee counts, of those that are known.
+    /// The weakest of the known guarantees, because any of the servers may decide about a lock.
     #[doc(hidden)]
     pub fn weakest(servers: impl IntoIterator<Item = Self>) -> Self {
         let known = servers.into_iter().filter(Self::are_known);
@@ -102,9 +102,9 @@ impl Guarantees {
         *self != Self::unknown()
     }
 
-    /// The settings that could let two clients think that they hold the same lock, and the settings that are unknown.
-    /// Set-up logs a warning for each, and the client for each that a server brings later. For [`Weakness::InProcessOnly`], which is usual in tests, it logs one line per
-    /// process at level INFO.
+    /// The settings that could let two clients think they hold the same lock, and the settings that are unknown. Set-up
+    /// logs a warning for each, and the client logs more when a server brings new ones. [`Weakness::InProcessOnly`],
+    /// which is usual in tests, is logged once per process at level INFO.
     #[must_use]
     pub fn weaknesses(&self) -> Vec<Weakness> {
         weakness::of(self)
@@ -117,13 +117,13 @@ fn listed(sign: char, names: &BTreeSet<&'static str>) -> String {
     names.collect::<Vec<_>>().join(" ")
 }
 
-/// Names of commands in their usual form: `CONFIG GET`.
+/// Command names as usually written: `CONFIG GET`.
 fn commands(names: &BTreeSet<&'static str>) -> String {
     let usual = |name: &&str| name.to_uppercase().replace('|', " ");
     names.iter().map(usual).collect::<Vec<_>>().join(", ")
 }
 
-/// A list with one line for each guarantee.
+/// One line for each guarantee.
 impl fmt::Display for Guarantees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "after a restart of the server: {}", self.restart)?;

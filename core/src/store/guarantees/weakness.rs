@@ -8,12 +8,11 @@ use crate::base::wait::Limit;
 use super::listed;
 use super::{AfterFailover, AfterRestart, Eviction, Guarantees, commands};
 
-/// A setting that could let two clients think that they hold the same lock. Its `Display` output describes what to
-/// change.
+/// A setting that could let two clients think they hold the same lock. Its `Display` output says what to change.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Weakness {
-    /// The store is `memory://`: only the tasks and threads of this process exclude each other.
+    /// The store is `memory://`, so locks only hold within this process.
     #[error(
         "the lock store is memory://, so locks hold within this process only: in production use redis://, or another \
          URL that all processes share"
@@ -26,25 +25,25 @@ pub enum Weakness {
          to noeviction, in a managed service among its parameters, or use a server for locks alone that allows it"
     )]
     Eviction {
-        /// The policy of the server.
+        /// The server's `maxmemory-policy`.
         policy: String,
     },
 
-    /// A server that is killed may lose its latest locks.
+    /// A killed server may lose its latest locks.
     #[error(
         "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always, \
          or use `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgetsLast,
 
-    /// A server that is killed loses all locks.
+    /// A killed server loses all locks.
     #[error(
         "the lock store forgets all locks when it is killed: set appendonly to yes and appendfsync to always, or use \
          `Config::restart_guard`, or check fencing tokens"
     )]
     RestartForgets,
 
-    /// An old primary that was replaced still grants.
+    /// A replaced primary still grants.
     #[error(
         "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
          min-replicas-to-write to 1 or more"
@@ -90,8 +89,7 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
     let mut reasons = Vec::new();
     if !guarantees.disabled_commands.is_empty() {
         reasons.push(format!(
-            "the server of the lock store does not answer {}, as is usual for managed services: look at its settings where \
-             it is managed",
+            "the server of the lock store does not answer {}, as is usual for managed services: check its settings in the service's console",
             commands(&guarantees.disabled_commands)
         ));
     }

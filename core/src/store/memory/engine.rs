@@ -20,7 +20,7 @@ inventory::submit! {
     }
 }
 
-/// All clients with the same name in `shared` use one store; `None`: a store of one client.
+/// Clients that give the same name in `shared` use one store. `None` is a store for one client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MemoryEndpoint {
     shared: Option<String>,
@@ -74,7 +74,7 @@ impl Engine for MemoryEndpoint {
     }
 
     fn reader(&self, _: &StoreOptions) -> Box<dyn Reader> {
-        // Only its client can access an unnamed store, so the reader of one reads a new, empty store.
+        // An unnamed store belongs to its client alone, so its reader reads a new, empty one.
         Box::new(Space::of(self.shared.as_deref()))
     }
 }

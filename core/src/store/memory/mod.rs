@@ -1,4 +1,5 @@
-//! The memory store: locks within one process, the reference for every other store. The rules for a name are in [`state`].
+//! The memory store: locks within one process, and the reference for every other store. [`state`] has the rules for a
+//! name.
 
 mod engine;
 pub(crate) mod state;
@@ -25,7 +26,7 @@ use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::store::guarantees::Guarantees;
 
-/// After this many operations, or more if there are many names.
+/// Sweep after this many operations, or later if there are many names.
 const SWEEP_EVERY: usize = 4096;
 
 type Shared = std::sync::Mutex<HashMap<String, Weak<Space>>>;
@@ -35,7 +36,7 @@ static SHARED: PerProcess<Shared> = PerProcess::new(Shared::default);
 #[derive(Debug)]
 struct Space {
     inner: Mutex<Inner>,
-    /// The wall clock at this moment, in microseconds; the monotonic time since is added.
+    /// The wall clock at the start, in microseconds. The monotonic time since then is added.
     epoch_us: u64,
     started: Instant,
 }
@@ -83,8 +84,8 @@ impl Space {
     }
 }
 
-/// The highest token of all dropped stores. Each grant advances the token by a microsecond at least, so tokens run
-/// ahead of the clock; a later store starts its clock beyond them.
+/// The highest token of all dropped stores. Tokens may run ahead of the clock, because each grant advances them by at
+/// least a microsecond. A later store starts its clock after them.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 pub(crate) type Driver = mpsc::UnboundedReceiver<(Name, Message)>;
@@ -96,7 +97,7 @@ pub(crate) struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// `None`: a store for this member alone.
+    /// With `None`, the store belongs to this member alone.
     pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
         let space = Space::of(shared);
         let (sender, driver) = mpsc::unbounded_channel();
@@ -113,7 +114,7 @@ impl MemoryStore {
 
 impl Drop for MemoryStore {
     fn drop(&mut self) {
-        // Before the space is dropped, so that a new store of the same name starts beyond all these tokens.
+        // Before the space is dropped, so that a new store of this name starts after these tokens.
         let last = lock(&self.space.inner)
             .names
             .values()
@@ -130,7 +131,7 @@ impl Store for MemoryStore {
 
     fn submit(&self, request: Request) -> Option<Answer> {
         let mut inner = lock(&self.space.inner);
-        // Under the lock: otherwise it could be before the previous operation's, as if the clock had been set back.
+        // Read under the lock. Otherwise it could be earlier than the previous operation's time.
         let now = self.space.now();
         let Inner {
             names, listeners, ..
@@ -141,7 +142,7 @@ impl Store for MemoryStore {
                 .get(&member)
                 .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
         };
-        // The name is cloned only if it must be inserted.
+        // Clone the name only to insert it.
         let reply = match names.get_mut(name) {
             Some(state) => state.apply(now, 0, self.member, &request.op, &mut publish),
             None => {

@@ -7,11 +7,11 @@ struct Hold {
     user: usize,
     token: u64,
     units: u32,
-    /// The hold is certainly valid until this time.
+    /// The hold is certainly valid until then.
     until: Instant,
 }
 
-/// The holds of all users, according to the answers that the users got.
+/// The holds of all users, according to the answers they got.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
     holds: Vec<Hold>,
@@ -21,7 +21,7 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// Records a grant to `user` that is valid until `until`. `before`: the highest token that any user had got when `user`
+    /// Records a grant to `user`, valid until `until`. `before` is the highest token that any user had when `user`
     /// asked.
     pub(super) fn granted(
         &mut self,

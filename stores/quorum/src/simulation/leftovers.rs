@@ -1,5 +1,5 @@
 //! Checks that each ticket on a node belongs to a member, or that its release is in flight or pending. Otherwise the
-//! ticket would stay for a lease.
+//! ticket would stay for a whole lease.
 
 use auto_mutex_core::store::{Answer, Op, Reply, Request, Ticket};
 
@@ -36,7 +36,7 @@ impl World {
         })
     }
 
-    /// Returns whether the ticket's release, or the report that this release failed, is in flight.
+    /// Returns whether the ticket's release, or the report of its failure, is in flight.
     fn is_leaving(&self, to: usize, ticket: Ticket) -> bool {
         let releases = |request: &Request| {
             matches!(&request.op, Op::Release { ticket: released, .. } if *released == ticket)

@@ -1,7 +1,6 @@
-//! Members and nodes on a virtual clock, with an unreliable network between them and node clocks that differ. The nodes are
-//! memory stores; the members run the code of the library. The test checks that there are never too many holders, that
-//! tokens grow, and that the members make progress.
-//! `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more runs.
+//! Members and nodes on a virtual clock, with an unreliable network and differing node clocks. The nodes are memory
+//! stores; the members run the library's code. The test checks that there are never too many holders, that tokens grow,
+//! and that members make progress. `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more.
 
 mod judge;
 mod leftovers;

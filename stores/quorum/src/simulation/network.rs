@@ -1,4 +1,4 @@
-//! The network: messages arrive late, connections are cut and nodes freeze for a while.
+//! The network: messages are late, connections are cut, and nodes freeze for a while.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl World {
         );
     }
 
-    /// Returns when the next message arrives: after the earlier messages of its connection in the same direction.
+    /// Returns when the next message arrives: after the connection's earlier messages in this direction.
     fn arrives(&mut self, member: usize, node: usize, way: usize) -> Instant {
         let delay = match self.dice.below(40) {
             0 => self.dice.below(60_000),
@@ -117,7 +117,7 @@ impl World {
     fn execute(&mut self, member: usize, node: usize, request: Request, connection: u64) {
         let frozen = self.nodes[node].frozen;
         if self.now < frozen {
-            // The request keeps its order: it arrives before the requests that arrive when the node continues.
+            // Keeps the order: the request arrives before those that arrive when the node continues.
             let last = Instant::from_nanos(frozen.as_nanos() - 1);
             return self.later(
                 last.max(self.now.after(Duration::from_nanos(1))),
@@ -194,7 +194,7 @@ impl World {
                 let node = self.dice.below(NODES as u64) as usize;
                 let span = Duration::from_micros(self.dice.below(2_500_000));
                 self.nodes[node].frozen = self.now.after(span);
-                // Some members disconnect before the node continues. The node still executes their requests afterwards.
+                // Some members disconnect before the node continues, which still executes their requests afterwards.
                 for member in 0..MEMBERS {
                     let after = Duration::from_micros(self.dice.below(2_500_000));
                     if after < span {
@@ -206,7 +206,7 @@ impl World {
         }
     }
 
-    /// Cuts a connection. Requests in flight to the node may still arrive; its answers do not.
+    /// Cuts a connection. Requests in flight may still arrive at the node, but its answers get lost.
     fn cut(&mut self, member: usize, node: usize) {
         let link = &mut self.members[member].links[node];
         if std::mem::replace(&mut link.down, true) {

@@ -1,5 +1,5 @@
-//! A user takes the lock again and again, in the same way as the local queue: it asks, asks again at the time in the reply,
-//! renews, and releases.
+//! A user takes the lock again and again as the local queue does: it asks, asks again at the time in the reply, renews,
+//! and releases.
 
 use std::time::Duration;
 
@@ -31,14 +31,14 @@ pub(super) struct User {
     mode: Mode,
     ticket: Ticket,
     counter: u64,
-    /// The time at which the request with each counter was sent.
+    /// When the request with each counter was sent.
     sent: Vec<Instant>,
     stage: Stage,
     token: u64,
     until: Instant,
-    /// The highest token that any user had got when this user first asked with its present ticket.
+    /// The highest token that any user had when this user first asked with its present ticket.
     before: u64,
-    /// Whether the user has a place in the queue, which it must touch.
+    /// Whether the user has a place in the queue, which it has to touch.
     queued: bool,
     pub(super) turns: u32,
     /// The time since which the user has waited.
@@ -65,7 +65,7 @@ impl User {
         }
     }
 
-    /// Returns whether the user always gets the lock, whatever the other users do.
+    /// Whether the user always gets the lock, whatever the other users do.
     pub(super) fn gets_on(&self) -> bool {
         self.mode == Mode::Queue && (self.share.units == 1 || self.share.capacity == 1)
     }
@@ -135,7 +135,7 @@ impl User {
         self.stage = Stage::Rests(now.after(Duration::from_micros(dice.below(8000))));
     }
 
-    /// Performs the action of the user that is due now. Returns the request for it.
+    /// Performs the user's action that is due now. Returns the request for it.
     pub(super) fn due(
         &mut self,
         now: Instant,
@@ -150,7 +150,7 @@ impl User {
                 self.before = judge.last();
                 Some(self.acquire(now))
             }
-            // Sometimes a user gives up its wait.
+            // Users sometimes give up.
             Stage::Waits(_) if dice.below(2000) == 0 => Some(self.release()),
             Stage::Waits(again) if again <= now => Some(self.ask_again(now)),
             Stage::Holds { ends, .. } if ends <= now || self.until <= now => {
@@ -172,7 +172,7 @@ impl User {
         waits.then(|| self.ask_again(now))
     }
 
-    /// The connection is back: the user resends its request.
+    /// After a reconnect, the user resends its request.
     pub(super) fn reconnected(&mut self, now: Instant) -> Option<Request> {
         match self.stage {
             Stage::Waits(_) => Some(self.ask_again(now)),

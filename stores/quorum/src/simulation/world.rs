@@ -16,7 +16,7 @@ use crate::tests::{Event as Told, Recorder, Stub, quorum};
 
 pub(super) const NODES: usize = 5;
 pub(super) const MEMBERS: usize = 4;
-/// The time in which faults happen, and the time after it, in which every user must make progress.
+/// How long faults happen, and how long after that every user must make progress.
 const WILD: Duration = Duration::from_secs(20);
 const CALM: Duration = Duration::from_secs(10);
 /// The longest wait without faults.
@@ -25,9 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(9);
 /// How often the nodes are searched for tickets that no member will release.
 const CHECKED_EVERY: Duration = Duration::from_millis(5);
 
-/// An event in the future.
+/// A future event.
 pub(super) enum Event {
-    /// A request to a node, with the number of its connection. If this connection was cut, no answer arrives.
+    /// A request to a node, with the number of its connection. If the connection was cut, no answer arrives.
     Request {
         member: usize,
         node: usize,
@@ -62,8 +62,8 @@ pub(super) struct Member {
     pub(super) quorum: Quorum,
     stubs: Vec<Arc<Stub>>,
     recorder: Arc<Recorder>,
-    /// For each node: how many connections were cut, whether the member is disconnected, its unanswered requests, and when
-    /// the last message arrives in each direction.
+    /// For each node: how many connections were cut, whether the member is disconnected, its unanswered requests, and
+    /// when the last message arrives in each direction.
     pub(super) links: Vec<Link>,
     user: User,
 }
@@ -157,8 +157,8 @@ impl World {
                 }
             }
         }
-        // The other users are not checked: a user that wants several units, or does not wait, may find the lock taken again
-        // and again.
+        // Other users are not checked: a user that wants several units, or does not wait, may find the lock taken every
+        // time.
         let patient = self.members.iter().filter(|member| member.user.gets_on());
         let turns: Vec<_> = patient.map(|member| member.user.turns).collect();
         let grants = self.judge.grants;

@@ -9,8 +9,8 @@ use auto_mutex_core::{Config, Settings, SetupError};
 use crate::engine::uses_database;
 use crate::rights;
 
-/// The ACL rule of a user that has, on each server, only the rights that this library needs with this [`Config`] or
-/// URL. [`AclRule::sentinels`] is the rule for sentinels. This function does not connect.
+/// The ACL rule for a user that has only the rights that this library needs on each server with this [`Config`] or URL.
+/// [`AclRule::sentinels`] is the rule for sentinels. Does not connect.
 ///
 /// # Errors
 ///
@@ -32,8 +32,8 @@ where
     Ok(AclRule::of(&config.try_into()?.validate()?))
 }
 
-/// The result of [`acl_rule`]. Its Display is the rule for the servers, as `ACL SETUSER` takes it: keys, channels,
-/// commands.
+/// The result of [`acl_rule`]. Its `Display` output is the rule for the servers as `ACL SETUSER` takes it: keys,
+/// channels, commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AclRule {
     commands: BTreeSet<String>,
@@ -79,18 +79,17 @@ impl AclRule {
     }
 
     /// The rule without its optional commands. The library uses `CONFIG GET` for
-    /// [`Client::guarantees`](auto_mutex_core::Client::guarantees) and the warnings of set-up. But a user with that right can
-    /// also read the passwords in the configuration. Without `CONFIG GET`, the guarantees that depend on the
-    /// configuration are `Unknown`. The commands for the shard channels of a cluster are also optional. They save
-    /// work for the nodes; servers before Redis 7 do not have these commands.
+    /// [`Client::guarantees`](auto_mutex_core::Client::guarantees) and for warnings at set-up; without it, guarantees
+    /// that depend on the configuration are `Unknown`. It also lets a user read the passwords in the configuration. The
+    /// commands for shard channels of a cluster save work for the nodes; servers before Redis 7 lack them.
     #[must_use]
     pub fn without_optional(mut self) -> Self {
         self.optional.clear();
         self
     }
 
-    /// The rule with the commands that the module `operator` and the command `auto-mutex` need in addition: to list
-    /// names, to leave out those that are not in use, and to find keys that never expire. The rule for sentinels stays the same.
+    /// The rule with the further commands that the module `operator` and the command `auto-mutex` need: to list names,
+    /// to skip unused ones, and to find keys that never expire. The rule for sentinels stays the same.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -105,8 +104,9 @@ impl AclRule {
         self
     }
 
-    /// The rule for a user of the module `operator` who only looks: without the commands that write keys or send messages, and
-    /// without channels. [`operator::Operator::kick`](https://docs.rs/auto-mutex/latest/auto_mutex/operator/struct.Operator.html#method.kick)
+    /// The rule for a user of the module `operator` who only looks: without channels, and without commands that write
+    /// keys or send messages.
+    /// [`operator::Operator::kick`](https://docs.rs/auto-mutex/latest/auto_mutex/operator/struct.Operator.html#method.kick)
     /// is refused.
     ///
     /// ```
@@ -127,9 +127,9 @@ impl AclRule {
         }
     }
 
-    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above. Older servers refuse this rule. With this
-    /// right, `CLIENT LIST` shows this library and its version. Without it, the first connection of each client leaves
-    /// an entry in the server's `ACL LOG`.
+    /// The rule with `CLIENT SETINFO`, for servers of version 7.2 and above; older ones refuse this rule. With this
+    /// right, `CLIENT LIST` shows this library and its version. Without it, each client's first connection leaves an
+    /// entry in the server's `ACL LOG`.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -144,7 +144,7 @@ impl AclRule {
         self
     }
 
-    /// The rule for the user on the sentinels, which have users of their own. `None` if the URL names no sentinels.
+    /// The rule for the user on the sentinels, which have their own users. `None` if the URL has no sentinels.
     #[must_use]
     pub fn sentinels(&self) -> Option<&str> {
         self.sentinels.as_deref()

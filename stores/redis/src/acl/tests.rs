@@ -1,4 +1,4 @@
-//! Tests of the additional rights that each kind of store needs.
+//! The additional rights that each kind of store needs.
 
 use super::*;
 

@@ -10,7 +10,7 @@ use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::{Topology, shuffle};
 use crate::RedisEndpoint;
-use crate::connect::{self, probe};
+use crate::connect::{self, trial};
 use crate::link::driver::unconnected;
 
 pub(super) struct Connector {
@@ -30,7 +30,8 @@ impl Connector {
         }
     }
 
-    /// `is_new`: no node knows a ticket of this client. `checks`: whether the first connection checks the node.
+    /// With `is_new`, no node knows a ticket of this client. `checks` tells whether the first connection checks the
+    /// node.
     pub(super) fn primary(
         &mut self,
         address: Address,
@@ -40,7 +41,7 @@ impl Connector {
     ) -> (Arc<Primary>, Box<dyn Driver>) {
         let mut connector = self.of_node(&address);
         lock(&connector.guard.keys).keys = epoch_keys(topology, &address);
-        connector.probe = checks.then(|| self.probe(topology, &address));
+        connector.trial = checks.then(|| self.trial(topology, &address));
         connector.is_new = is_new;
         let (store, driver) = unconnected(connector);
         let node = Node(self.next);
@@ -77,9 +78,9 @@ impl Connector {
         connect::Connector::new(node, &self.options, self.member)
     }
 
-    fn probe(&self, topology: &Topology, address: &Address) -> Name {
-        let mut names = (0..1 << 20).map(|number| probe::name(self.member, number));
+    fn trial(&self, topology: &Topology, address: &Address) -> Name {
+        let mut names = (0..1 << 20).map(|number| trial::name(self.member, number));
         let name = names.find(|name| topology.serves(address, Slot::of(name)));
-        name.unwrap_or_else(|| probe::name(self.member, 0))
+        name.unwrap_or_else(|| trial::name(self.member, 0))
     }
 }

@@ -1,4 +1,4 @@
-//! [`epoch_keys`]: the keys for the term notes of a node, in slots that the node serves.
+//! [`epoch_keys`]: the keys for a node's term notes, in slots that the node serves.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,11 +9,11 @@ use super::slot::Slot;
 use super::topology::Topology;
 use crate::connect::term::EPOCH;
 
-/// One key is not enough, because a key whose slot is being migrated cannot be used.
+/// One key is not enough, because a key cannot be used while its slot migrates.
 const SPARE: usize = 3;
 
-/// All members of a cluster choose the same keys. The choice does not follow the order of slot numbers, so it seldom
-/// changes when a few slots move.
+/// All members of a cluster choose the same keys. The choice ignores the order of slot numbers, so it rarely changes
+/// when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
     let mut slots: Vec<Slot> = topology.slots_of(address).collect();
     slots.sort_unstable_by_key(rank);
@@ -21,13 +21,13 @@ pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> 
     slots.into_iter().map(key).collect()
 }
 
-/// With the product alone, slot 0 would always come first; the XOR prevents this.
+/// The XOR keeps slot 0 from always coming first.
 fn rank(slot: &Slot) -> u16 {
     (slot.0 ^ 0x2545).wrapping_mul(40503)
 }
 
 fn key(slot: Slot) -> String {
-    /// For each slot, a number whose text hashes to the slot.
+    /// For each slot, a number whose text hashes to it.
     static TAGS: LazyLock<HashMap<Slot, u32>> = LazyLock::new(|| {
         let mut tags = HashMap::new();
         let mut numbers = 0..;

@@ -1,4 +1,4 @@
-//! Entry points for the fuzzers: they read input as it comes from a cluster. See `crate::fuzzing`.
+//! Entry points for the fuzzers, for input from a cluster. See `crate::fuzzing`.
 
 use auto_mutex_core::store::Address;
 
@@ -29,7 +29,7 @@ pub fn slots(bytes: &[u8]) {
     for (first, last, _) in &topology.ranges {
         assert!(first.0 < Slot::COUNT && last.0 < Slot::COUNT);
     }
-    // Only two nodes are checked, because choosing keys from all slots of a node is slow.
+    // Only two nodes are checked, because choosing keys among all slots of a node is slow.
     for (_, _, address) in topology.ranges.iter().take(2) {
         assert!(epoch_keys(&topology, address).len() <= 3);
     }

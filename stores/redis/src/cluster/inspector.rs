@@ -73,7 +73,7 @@ impl Inspector {
                         now = now.max(snapshot.now);
                         snapshot.names
                     }
-                    // Another node may serve its slots by now, so only its names fail.
+                    // Another node may serve its slots by now, so the error concerns only its names.
                     Err(error) if concerns_one_node(&error) => {
                         vec![Err(StoreError::disconnected(with_sources(&error))); own.len()]
                     }

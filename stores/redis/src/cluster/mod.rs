@@ -1,5 +1,5 @@
-//! Redis Cluster: the Redis store, once for every node that serves slots. The lock rules and the protocol of one node
-//! are in this crate's other folders.
+//! Redis Cluster: a Redis store for each node that serves slots. The lock rules and the protocol of a single node are
+//! in this crate's other folders.
 
 mod connector;
 mod epoch;

@@ -1,4 +1,4 @@
-//! [`Primary`]: a node of the cluster that this member sends requests to.
+//! [`Primary`]: a node of the cluster to which this member sends requests.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -24,7 +24,7 @@ pub(super) struct Primary {
     pub(super) store: Arc<Pipeline>,
     link: AtomicU8,
     pub(super) refuses: AtomicBool,
-    /// Whether the member may have sent requests here that it must resend on a new connection.
+    /// Whether there may be earlier requests to this node that the member must resend on a new connection.
     had_requests: AtomicBool,
     wanted: Mutex<Instant>,
 }
@@ -42,7 +42,7 @@ impl Primary {
         }
     }
 
-    /// The node was connected at set-up, before there were requests.
+    /// Records that the node was connected at set-up, before any request.
     pub(super) fn opened(&self) {
         self.had_requests.store(false, Ordering::Relaxed);
         self.set_up(true);

@@ -14,8 +14,8 @@ use super::store::{ClusterStore, busy};
 use super::topology::address;
 use crate::error::Code;
 
-/// Reads `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`, from the node at `asked`: the slot has moved to this
-/// address, or it is being migrated there and the name of the request is there already. The request was not executed.
+/// Parses `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381` from the node at `asked`. The slot has moved to this
+/// address; or it is migrating there, and the request's name has already arrived. The request was not executed.
 pub(super) fn redirect(error: &StoreError, asked: &Address) -> Option<(Code, Slot, Address)> {
     let code = Code::of_error(error);
     if !matches!(code, Code::Moved | Code::Ask) {
@@ -34,7 +34,7 @@ pub(super) struct Redirector {
 }
 
 impl Redirector {
-    /// A redirected request was certainly not executed, so it is sent to the other node.
+    /// A redirected request certainly did not run, so it can be sent to the other node.
     fn failed(&self, request: Request, error: StoreError) {
         let refused = match redirect(&error, &self.primary.address) {
             Some((Code::Moved, slot, address)) => self.moved(slot, &address, request),
@@ -62,7 +62,7 @@ impl Redirector {
             self.store.schedule(|work| work.connect.extend([address]));
             return Some(request);
         };
-        // A request must not overtake earlier requests that were redirected.
+        // A request must not overtake earlier redirected ones.
         if !target.is_up() || !map.is_at(Slot::of(&request.name), &self.primary) {
             return Some(request);
         }
@@ -73,7 +73,7 @@ impl Redirector {
     }
 
     fn not_redirected(&self, request: Request, error: StoreError) {
-        // Only the first refusal is reported: later ones must not shorten the pauses between surveys.
+        // Report only the first refusal, because later ones must not shorten the pauses between surveys.
         if Code::of_error(&error) == Code::ClusterDown
             && !self.primary.refuses.swap(true, Ordering::AcqRel)
         {
@@ -83,7 +83,7 @@ impl Redirector {
         }
         let name = error.is_disconnected().then(|| request.name.clone());
         self.events.answered(request.failed(error));
-        // If another node serves the name by now, no event of that node would make the member resend the request.
+        // If another node serves the name by now, none of its events would make the member resend the request.
         let node = name.map(|name| self.store.node(&name));
         if let Some(node) = node.filter(|node| *node != self.primary.node) {
             self.store.schedule(|work| work.ask_again.extend([node]));
@@ -107,8 +107,9 @@ impl Events for Redirector {
     }
 
     fn told(&self, name: &Name, message: Message) {
-        // Every node forwards published messages, so there are several copies, some of them late. During a migration other
-        // nodes than the slot's owner grant too; any other message counts from the owner only, while it is connected.
+        // Every node forwards published messages, so there are several copies, some of them late. During a migration,
+        // other nodes than the slot's owner grant too. All other messages count only from the owner while it is
+        // connected.
         let granted = matches!(message, Message::Grant { .. });
         let counts = || {
             let map = self.store.map();
@@ -129,7 +130,7 @@ impl Events for Redirector {
                 *again = self.primary.connects_again();
             }
             NodeChange::Disconnected(_) => {
-                // Otherwise it stays `NEW`: the node may or may not be reachable.
+                // Otherwise it stays `NEW`, because the node may or may not be reachable.
                 if self.primary.is_up() {
                     self.primary.set_up(false);
                 }

@@ -1,4 +1,4 @@
-//! [`Refresher`]: keeps the slot map up to date, and a connection to every node that serves slots.
+//! [`Refresher`]: keeps the slot map current, and a connection to every node that serves slots.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::wire::Limits;
 
 const CALM: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// How long a node may be silent. If all nodes were silent for this time, the next survey allows twice the time.
+/// How long a node may be silent. If all nodes were silent this long, the next survey allows twice the time.
 const SILENCE: Duration = Duration::from_secs(1);
 const LEAST: Duration = Duration::from_millis(50);
-/// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority that a
-/// partition has cut off reports one too, but soon says that the cluster is down.
+/// How long all nodes must report a lower epoch before the client takes them for a new cluster. A minority cut off by a
+/// partition reports one too, but soon reports that the cluster is down.
 const ANOTHER: Duration = Duration::from_secs(30);
 
 pub(crate) struct Refresher {
@@ -44,7 +44,7 @@ pub(crate) struct Refresher {
     earliest: Instant,
     backoff: Backoff,
     warnings: Throttle,
-    /// The result of the survey in progress may be out of date.
+    /// Whether the result of the survey in progress may be outdated.
     stale: bool,
 }
 
@@ -193,7 +193,7 @@ impl Refresher {
                 Err(_) if took >= self.backoff.silence() => Trouble::Silent,
                 _ => Trouble::Busy,
             });
-            // A busy cluster is asked less often: the pause is at least as long as this survey took.
+            // A busy cluster is asked less often: the pause is at least as long as this survey.
             self.earliest = self.began.after(LEAST).max(now.after(took));
             self.surveyed(result, events);
             self.plan();
@@ -245,8 +245,8 @@ impl Refresher {
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();
-        // Of a cluster that was just found, one node is checked: thousands of clients may start together, and the checks take
-        // most of the time of a new connection.
+        // In a cluster that was just found, check a single node. Thousands of clients may start together, and the
+        // checks take most of the time of a new connection.
         let is_new = self.is_lost();
         let mut serving: Vec<_> = self.topology.primaries().collect();
         shuffle(&mut serving);
@@ -281,7 +281,7 @@ impl Refresher {
         }
     }
 
-    /// Makes the member resend its requests for `node`, which took over slots, or whose answer was lost.
+    /// Makes the member resend its requests for `node`, which took over slots or whose answer was lost.
     fn ask_again(&self, node: Node, events: &dyn Events) {
         let map = self.store.map();
         let primary = map.primaries().iter().find(|primary| primary.node == node);
@@ -305,8 +305,8 @@ impl Driver for Refresher {
     }
 }
 
-/// Whether `topology` should replace the one with `epoch`. If no node has reported that epoch for a long time, the
-/// cluster is a new one, whose epochs started again. `behind`: since when all answers have a lower epoch.
+/// Whether `topology` should replace the one with `epoch`. If no node has reported that epoch for long, this is a new
+/// cluster, whose epochs have restarted. `behind` is since when all answers have had a lower epoch.
 fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: Instant) -> bool {
     if topology.epoch >= epoch {
         *behind = None;
@@ -331,7 +331,7 @@ mod tests {
     use auto_mutex_core::Config;
     use auto_mutex_core::store::{self, MemberId};
 
-    /// Runs in tokio's paused time, which jumps to the next deadline if no node answers.
+    /// Uses tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]
     async fn silent_nodes_share_the_connect_timeout() {
         let silent: Vec<_> = (0..7)

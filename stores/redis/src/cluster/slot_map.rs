@@ -9,7 +9,7 @@ use super::primary::Primary;
 use super::slot::Slot;
 use super::topology::Topology;
 
-/// Immutable: a change makes a new map.
+/// Immutable. Changes make a new map.
 #[derive(Clone)]
 pub(super) struct SlotMap {
     slots: Vec<Option<Arc<Primary>>>,
@@ -26,8 +26,8 @@ impl SlotMap {
         }
     }
 
-    /// The map for `topology`, which was requested at `seen`, corrected by later redirects. A new node gets its slots once
-    /// it is connected or known to be unreachable; until then the old node keeps them.
+    /// The map for `topology`, requested at `seen`, with later redirects applied. A new node gets its slots once it is
+    /// connected or known to be unreachable. Until then the old node keeps them.
     pub(super) fn next(
         &self,
         topology: &Topology,
@@ -58,7 +58,7 @@ impl SlotMap {
         map
     }
 
-    /// The nodes that took over slots from lost nodes, where pending requests get no answer.
+    /// The nodes that took over slots from lost nodes, where pending requests will not be answered.
     pub(super) fn taken_over(&self, old: &Self) -> HashSet<Node> {
         let changed = (0..Slot::COUNT).map(Slot).filter_map(|slot| {
             let (before, now) = (old.primary(slot)?, self.primary(slot)?);

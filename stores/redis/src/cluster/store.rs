@@ -1,4 +1,4 @@
-//! [`ClusterStore`]: takes requests from any thread, and sends each to the node of its name.
+//! [`ClusterStore`]: takes requests from any thread, and sends each to the node that serves its name.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,9 +18,10 @@ use super::slot::Slot;
 use super::slot_map::SlotMap;
 use super::topology::Topology;
 
-/// Takes the place of the node of names whose slot no node serves.
+/// Stands for the missing node of a slot that no node serves.
 pub(super) const NOWHERE: Node = Node(u32::MAX);
-/// The minimum time between two moves of a slot: two nodes that disagree must not pass a request back and forth for ever.
+/// The minimum time between two moves of a slot, so that two nodes that disagree can't pass a request back and forth
+/// endlessly.
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct ClusterStore {
@@ -71,7 +72,7 @@ impl ClusterStore {
 
     /// Returns the request if it must wait.
     ///
-    /// All pending requests for the slot are at `from`, which answers them in order. So the first redirected request is
+    /// All pending requests for the slot are at `from`, which answers them in order, so the first redirected request is
     /// the oldest. Other threads see `to` in the map only after that request was submitted to `to`.
     pub(super) fn follow_move(
         &self,
@@ -117,13 +118,13 @@ impl Store for ClusterStore {
                 return busy(request, "no node of the cluster serves this slot");
             };
             if last.is_some_and(|last| Arc::ptr_eq(&last, primary)) {
-                return busy(request, "the node is given up just now");
+                return busy(request, "the node is being dropped");
             }
             let answer = primary.store.submit(request)?;
             if self.closed.load(Ordering::Acquire) {
                 return Some(answer);
             }
-            // The node no longer serves any slot. A new map was set before.
+            // The node no longer serves any slot, because a new map was set in between.
             last = Some(primary.clone());
             request = answer.request;
         }

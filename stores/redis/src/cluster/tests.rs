@@ -1,4 +1,4 @@
-//! Redirects while other threads submit requests: no request overtakes an earlier request of the same ticket.
+//! Redirects while other threads submit requests: no request overtakes an earlier one of the same ticket.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Events for Answers {
     fn node_changed(&self, _: Node, _: NodeChange) {}
 }
 
-/// Makes a node without a server: submitted requests wait there, in order.
+/// Makes a node without a server, where submitted requests wait in order.
 fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let host = "127.0.0.1".to_owned();
     let address = Address::Tcp { host, port: number };
@@ -81,12 +81,12 @@ fn request(name: &Name, op: Op) -> Request {
     Request { name, op, id }
 }
 
-/// The release is sent to the new node at once, and must come after the redirected acquire. It has no tombstone, so it
-/// would not stop an acquire that comes later.
+/// The release is sent to the new node directly, and must arrive after the redirected acquire. It has no tombstone, and
+/// would not stop a later acquire.
 #[tokio::test]
 async fn a_request_that_is_sent_on_is_not_overtaken() {
     let ((old, _), (new, driver)) = (node(1), node(2));
-    // There are enough names for the two threads to meet between any two steps. Each name has a slot of its own.
+    // Enough names for the two threads to meet between any two steps. Each name has its own slot.
     let mut slots = HashSet::new();
     let mut names: Vec<_> = (0..60_000)
         .map(|number| Name::from_escaped(&format!("n{number}")))

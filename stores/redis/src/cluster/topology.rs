@@ -1,4 +1,4 @@
-//! [`Topology`]: the slots and primaries, as one node reports them; and [`survey`], which asks the nodes.
+//! [`Topology`]: slots and primaries as reported by a node. [`survey`] asks the nodes.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::wire::{Limits, Value};
 
 const ABREAST: usize = 3;
 const MOST: usize = 12;
-/// So many answers are enough, even if none of them reports a cluster that is up.
+/// This many answers are enough, even if none reports a cluster that is up.
 const ENOUGH: usize = 3;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Topology {
         ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
     }
 
-    /// Each primary once.
+    /// Each primary, once.
     pub(super) fn primaries(&self) -> impl Iterator<Item = &Address> {
         let mut seen = HashSet::new();
         let all = self.ranges.iter().map(|range| &range.2);
@@ -94,7 +94,7 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
         return None;
     };
     let host = match host {
-        // The host name is unknown; the metadata may have the address.
+        // The host name is unknown, but the metadata may have the address.
         Value::Text(b"?") => words
             .get(3)
             .and_then(|more| more.field("ip"))
@@ -105,7 +105,7 @@ fn node(value: &Value<'_>, asked: &Address) -> Option<Address> {
     address(host, (*port).try_into().ok()?, asked)
 }
 
-/// `host`: as the node at `asked` has named it; empty if both have the same host.
+/// `host` is as reported by the node at `asked`, or empty if it is the same host.
 pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address> {
     let host = match (host, asked) {
         ("", Address::Tcp { host, .. }) => host,
@@ -116,9 +116,9 @@ pub(super) fn address(host: &str, port: u16, asked: &Address) -> Option<Address>
     Some(Address::Tcp { host, port })
 }
 
-/// Asks `candidates` in order, until one reports a cluster that is up, with `epoch` or a higher one. Otherwise returns
-/// the answer with the highest epoch. Another node is asked only if an answer is slow or not good enough: thousands of
-/// clients may start together.
+/// Asks `candidates` in order until one reports a cluster that is up, with at least `epoch`. Otherwise returns the
+/// answer with the highest epoch. Because thousands of clients may start together, another node is asked only if an
+/// answer is slow or not good enough.
 pub(super) async fn survey(
     candidates: Vec<Address>,
     endpoint: &RedisEndpoint,
@@ -169,12 +169,12 @@ pub(super) fn share(limit: Duration, candidates: usize) -> Duration {
     limit / rounds as u32
 }
 
-/// After this time a survey asks another node as well, but still waits for the first.
+/// After this time, a survey asks another node as well, and keeps waiting for the first.
 pub(super) fn slow(silence: Duration) -> Duration {
     silence / 4
 }
 
-/// Whether another node may answer.
+/// Whether another node might answer.
 pub(super) fn concerns_one_node(error: &SetupError) -> bool {
     matches!(
         error,
@@ -188,7 +188,7 @@ async fn ask(
     limits: Limits,
 ) -> Result<Topology, SetupError> {
     let asked = limits.within(async {
-        // Any role is accepted, because replicas know the topology too.
+        // In any role, because replicas know the topology too.
         let (mut connection, ..) = hello::open(&address, &endpoint, None, limits).await?;
         let mut questions = redis::pipe();
         questions.cmd("CLUSTER").arg("SLOTS");
@@ -206,7 +206,7 @@ async fn ask(
     asked.await.map_err(|error| error.at(&address.to_string()))
 }
 
-/// Keeps the members of a cluster from all asking the same node.
+/// Spreads the members' questions over the nodes of a cluster.
 pub(super) fn shuffle<T>(items: &mut [T]) {
     items.sort_by_cached_key(|_| random_number());
 }

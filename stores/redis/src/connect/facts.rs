@@ -1,4 +1,4 @@
-//! [`Facts`]: how a server stores its data, and how reliable locks are on it.
+//! [`Facts`]: how a server stores its data, and how safe locks are there.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,11 +11,11 @@ use crate::error::Code;
 use crate::wire::{Connection, Value};
 
 const SETTINGS: [&str; 3] = ["appendfsync", "save", "min-replicas-to-write"];
-/// Those to INFO and to CONFIG GET, in this order.
+/// The answers to INFO and to each CONFIG GET, in this order.
 type Answers = [Answer; 1 + SETTINGS.len()];
 
-/// Without the right to ask, the error is [`Code::NoPerm`]. Otherwise the command is disabled or renamed for every user, for
-/// example CONFIG on managed services.
+/// The error is [`Code::NoPerm`] if the right to ask is missing. Otherwise the command is disabled or renamed for every
+/// user, as CONFIG is on managed services.
 pub(crate) type Answer = Result<String, Code>;
 
 pub(crate) fn ask_setting(question: &mut redis::Pipeline, name: &str) {
@@ -69,7 +69,7 @@ impl Facts {
         }
     }
 
-    /// Takes the answers, once all are there.
+    /// Takes the answers, once all have arrived.
     pub(crate) fn of(said: &mut Vec<Answer>, lag: Duration) -> Option<Self> {
         let answers = std::mem::take(said).try_into();
         match answers {
@@ -81,7 +81,7 @@ impl Facts {
         }
     }
 
-    /// Whether another answer is not to be expected: the server was not just busy.
+    /// Whether asking again would give the same answers: the server was not merely busy.
     pub(crate) fn are_definite(&self) -> bool {
         let answers = self.answers.iter();
         let mut refused = answers.filter_map(|answer| answer.as_ref().err());

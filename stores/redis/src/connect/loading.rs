@@ -1,5 +1,5 @@
-//! Loads the scripts into a server that lacks them. After a restart of the server, all clients find them missing at
-//! once: one loads them and the others wait, because tens of KB from each of a thousand clients would be tens of MB.
+//! Loads the scripts into a server that lacks them. After a restart, all clients notice this at once: one loads them
+//! and the others wait, because tens of kilobytes from each of a thousand clients would add up.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use crate::login::error::{ConnectError, accept, nonsense, refused};
 use crate::script::Scripts;
 use crate::wire::{Connection, USUAL_SILENCE, Value};
 
-const CLAIM: Duration = Duration::from_secs(2);
+/// How long a client may take to load the scripts before another one does.
+const LOADING: Duration = Duration::from_secs(2);
 
 pub(super) fn ask(question: &mut redis::Pipeline, scripts: &Scripts) {
     let exists = question.cmd("SCRIPT").arg("EXISTS");
@@ -33,7 +34,7 @@ pub(super) fn missing<'a>(
         .collect())
 }
 
-/// The wait for another client has no limit. Without `key`, each client loads the scripts itself.
+/// The wait for another client is not limited. Without `key`, each client loads the scripts itself.
 pub(crate) async fn supply<'a>(
     connection: &mut Connection,
     scripts: &'a Scripts,
@@ -44,14 +45,14 @@ pub(crate) async fn supply<'a>(
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     while let Some(key) = key {
         let mut question = redis::pipe();
-        let claim = question.cmd("SET").arg(key).arg(member.to_string());
-        claim.arg("NX").arg("PX").arg(CLAIM.as_millis() as u64);
-        // Asks again which scripts are missing, because the client with the previous claim may have loaded them.
+        let mark = question.cmd("SET").arg(key).arg(member.to_string());
+        mark.arg("NX").arg("PX").arg(LOADING.as_millis() as u64);
+        // Asks again which scripts are missing, because another client may have loaded them.
         ask(&mut question, scripts);
         connection.send(&question.get_packed_pipeline()).await?;
-        let claimed = claimed(&connection.reply().await?)?;
+        let loads = may_load(&connection.reply().await?)?;
         missing = self::missing(connection.reply().await?, scripts)?;
-        if claimed {
+        if loads {
             break;
         }
         if missing.is_empty() {
@@ -76,8 +77,9 @@ pub(crate) async fn supply<'a>(
     Ok(())
 }
 
-/// Whether this client loads the scripts: also if the server can't store the claim, for example for lack of memory.
-fn claimed(reply: &Value<'_>) -> Result<bool, ConnectError> {
+/// Whether this client should load the scripts. Also true if the server can't store `key`, for example for lack of
+/// memory.
+fn may_load(reply: &Value<'_>) -> Result<bool, ConnectError> {
     match reply {
         Value::Error(error) => {
             let ends = Code::of(error).ends_connection();

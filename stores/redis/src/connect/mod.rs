@@ -2,8 +2,8 @@
 
 pub(super) mod facts;
 pub(super) mod loading;
-pub(super) mod probe;
 pub(crate) mod term;
+pub(super) mod trial;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,16 +39,18 @@ pub(crate) struct Connector {
     pub(crate) member: MemberId,
     pub(crate) scripts: Arc<Scripts>,
     pub(crate) guard: Guard,
-    /// Reserved for the probe on the first connection. `None`: another node of the cluster is probed.
-    pub(crate) probe: Option<Name>,
-    is_probed: AtomicBool,
-    /// For an operator, who writes no key: notes no term, and keeps no other client from loading missing scripts too.
+    /// The name for checking the server on the first connection. `None` if another node of the cluster is checked.
+    pub(crate) trial: Option<Name>,
+    is_tried: AtomicBool,
+    /// For an operator, who writes no key: records no term, and does not keep other clients from loading missing
+    /// scripts.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
     pub(crate) is_new: bool,
-    /// The server has refused CLIENT SETINFO. Each refusal makes an entry in its ACL LOG, so there's no second one.
+    /// Whether the server has refused CLIENT SETINFO. It is not sent again, because each refusal adds an entry to its
+    /// ACL LOG.
     nameless: AtomicBool,
-    /// Those of the server with this term.
+    /// The facts about the server with this term.
     facts: Mutex<Option<(String, Facts)>>,
 }
 
@@ -67,17 +69,17 @@ impl Connector {
             route: Route::new(endpoint),
             member,
             guard: Guard::of(options),
-            probe: Some(probe::name(member, 0)),
+            trial: Some(trial::name(member, 0)),
             reads: false,
             is_new: true,
             nameless: AtomicBool::new(false),
-            is_probed: AtomicBool::new(false),
+            is_tried: AtomicBool::new(false),
             facts: Mutex::default(),
         }
     }
 
-    pub(super) fn place(&self) -> String {
-        self.route.place()
+    pub(super) fn address_text(&self) -> String {
+        self.route.address_text()
     }
 
     pub(super) fn guarantees(&self) -> Guarantees {
@@ -96,7 +98,8 @@ impl Connector {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
                 let silence = match self.route.has_sentinels() {
-                    // During an attempt, another server may become the primary. So one attempt does not get all the time.
+                    // Another server may become the primary during an attempt, so one attempt does not get all the
+                    // time.
                     true => USUAL_SILENCE.min(left),
                     false => left,
                 };
@@ -108,7 +111,7 @@ impl Connector {
                     Err(error) => error,
                     ready => return ready,
                 };
-                // The deadline may have cut this attempt short. Then the error of the previous attempt is more precise.
+                // The deadline may have cut this attempt short. The error of the previous attempt is then more precise.
                 if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
                     return Err(known);
                 }
@@ -118,11 +121,11 @@ impl Connector {
         })
         .await;
         let result = opened.unwrap_or_else(|_| Err(passing.unwrap_or_else(|| self.too_late())));
-        result.map_err(|error| error.at(&self.place()))
+        result.map_err(|error| error.at(&self.address_text()))
     }
 
     pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        // A busy server that gets more time for each reply also needs more time for all replies together.
+        // A server that is given more time for each reply also needs more for all replies together.
         let whole = self.guard.options.connect_timeout.max(silence * 2);
         let limits = Limits::new(whole, silence.min(whole));
         limits.within(self.open(limits)).await
@@ -133,17 +136,17 @@ impl Connector {
         command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
     }
 
-    /// Probes the first server, and reads the settings of each new one: after a restart or a promotion.
+    /// Checks the first server, and reads the settings of each new one, after a restart or a promotion.
     async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
         let term = lock(&self.guard.keys).term().to_owned();
         if matches!(&*lock(&self.facts), Some((known, _)) if *known == term) {
             return Ok(());
         }
         let (connection, lag) = (&mut ready.connection, ready.term.lag);
-        let facts = match &self.probe {
-            Some(probe) if !self.is_probed.load(Ordering::Relaxed) => {
-                let facts = probe::run(connection, self, probe, lag).await?;
-                self.is_probed.store(true, Ordering::Relaxed);
+        let facts = match &self.trial {
+            Some(trial) if !self.is_tried.load(Ordering::Relaxed) => {
+                let facts = trial::run(connection, self, trial, lag).await?;
+                self.is_tried.store(true, Ordering::Relaxed);
                 facts
             }
             _ => Facts::ask(connection, lag).await?,
@@ -169,7 +172,7 @@ impl Connector {
         };
         let limit = self.guard.options.connect_timeout;
         ConnectError::unreachable(format!(
-            "not connected within {limit:?}: {dialer}the server says nothing, or the link is slow"
+            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
         ))
     }
 
@@ -264,7 +267,7 @@ impl Connector {
                 self.nameless.store(true, Ordering::Relaxed);
             }
         }
-        // All replies are read before an error is returned: the connection stays usable for the next query.
+        // Read all replies before returning an error, so that the connection stays usable for the next query.
         let selected = match db {
             0 => Ok(()),
             db => {
@@ -286,7 +289,8 @@ impl Connector {
     }
 
     async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // On the heap: the driver's future lives as long as the store, and shouldn't reserve space for this one.
+        // On the heap, because the driver's future lives as long as the store and should not reserve space for this
+        // one.
         let mut ready = Box::pin(self.prepared(limits)).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");

@@ -1,9 +1,9 @@
-//! The restart and failover guard: from when on a server grants. The rule is in `scripts/term.lua`.
+//! The restart and failover guard: from when on a server grants. `scripts/term.lua` has the rule.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, GrantBlock, Instant, StoreOptions, lock, millis};
+use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, lock, millis};
 
 use crate::connect::facts;
 use crate::error::Code;
@@ -16,7 +16,8 @@ pub(super) const LAG: &str = "min-replicas-max-lag";
 /// The default of [`LAG`], for a server that does not report its setting.
 const USUAL_LAG: Duration = Duration::from_secs(10);
 
-/// An old primary accepts writes for longer than its lag: it checks its replicas once a second, in whole seconds.
+/// An old primary accepts writes for longer than its lag, because it checks its replicas once a second, in whole
+/// seconds.
 const SLACK: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
@@ -25,11 +26,12 @@ pub(crate) struct Guard {
     pub(crate) options: StoreOptions,
 }
 
-/// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move: then the next key is used.
+/// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move away. Then the next key is
+/// used.
 #[derive(Debug, Default)]
 pub(crate) struct TermKeys {
     pub(crate) keys: Vec<String>,
-    /// Whether the server was asked without a key, so that its reply ignored the notes of other clients.
+    /// Whether the server was asked without a key, so that its reply ignored other clients' notes.
     unnamed: bool,
     /// The note in the last reply: term, since, lease_ms and turn (see `scripts/term.lua`). Passed to the next key, which
     /// may have no note.
@@ -48,19 +50,19 @@ impl TermKeys {
         self.keys.first().map(|key| format!("{key}:loading"))
     }
 
-    /// The server's term as it was last reported: it differs after a restart or a promotion.
+    /// The last reported term of the server, which changes with a restart or a promotion.
     pub(crate) fn term(&self) -> &str {
         &self.note.0
     }
 
-    /// The server's process, and the key of its note, if both are known.
+    /// The server's process and the key of its note, if both are known.
     pub(crate) fn of_process(&self) -> (String, Option<String>) {
         let process = self.term().split(':').next().unwrap_or_default();
         let key = self.keys.first().filter(|_| !process.is_empty());
         (process.to_owned(), key.cloned())
     }
 
-    /// Notes that the main connection asks again, with the current keys. Queries of other connections do not count.
+    /// Records that the main connection asks again with the current keys. Queries of other connections do not count.
     pub(crate) fn asked_again(&mut self) {
         self.unnamed = self.keys.is_empty();
     }
@@ -79,7 +81,7 @@ impl Guard {
         }
     }
 
-    /// Asks for the notes of others, and notes nothing.
+    /// Reads the notes of others, but writes none.
     pub(crate) fn reading(&self) -> Self {
         let keys = lock(&self.keys).keys.clone();
         Self {
@@ -106,7 +108,7 @@ impl Guard {
     }
 
     pub(crate) fn after_failover(&self, lag: Duration) -> Duration {
-        // Saturates, because the lag comes from the server and may be any number.
+        // Saturates, because the server may report any number as its lag.
         let goes_on = lag.saturating_add(SLACK);
         self.options.longest_lease.saturating_add(goes_on)
     }
@@ -116,10 +118,10 @@ impl Guard {
 pub(crate) struct Term {
     /// How long a primary keeps accepting writes after it has lost its replicas.
     pub(crate) lag: Duration,
-    /// From when on the server grants, by its own clock (µs); 0: it grants.
+    /// From when on the server grants, by its own clock (µs); 0 if it grants now.
     pub(crate) opens_at: u64,
-    /// The same time by the local clock, late enough that the block is certainly over by then, even if the clocks drift.
-    pub(crate) closing: Option<GrantBlock>,
+    /// The same time by the local clock, with a margin for clock drift.
+    pub(crate) closed: Option<Closed>,
 }
 
 impl Term {
@@ -172,14 +174,13 @@ impl Term {
         Some(Self {
             lag,
             opens_at,
-            closing: (opens_at > 0).then_some(GrantBlock { until, cause }),
+            closed: (opens_at > 0).then_some(Closed { until, cause }),
         })
     }
 
     pub(crate) fn opens(&mut self) -> u64 {
-        self.closing
-            .take_if(|closing| closing.until <= Instant::now());
-        self.closing.map_or(0, |_| self.opens_at)
+        self.closed.take_if(|closed| closed.until <= Instant::now());
+        self.closed.map_or(0, |_| self.opens_at)
     }
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn lag(reply: &Value<'_>) -> Duration {
     seconds.map_or(USUAL_LAG, Duration::from_secs)
 }
 
-/// `false`: there are fewer keys.
+/// Returns `false` if there are fewer keys.
 pub(crate) fn ask(
     out: &mut Vec<u8>,
     scripts: &Scripts,
@@ -201,7 +202,7 @@ pub(crate) fn ask(
     let mut notes = lock(&guard.keys);
     let key = notes.keys.get(index).cloned();
     match (index, &key) {
-        // A node without known slots is asked without a key, because it may have been promoted a moment ago.
+        // A node without known slots is asked without a key, because it may have just been promoted.
         (0, _) => notes.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}

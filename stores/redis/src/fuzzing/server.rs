@@ -1,4 +1,4 @@
-//! Input as it comes from a server.
+//! Input from a server.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::wire::Value;
 pub(crate) use crate::wire::fuzzing::each;
 use crate::{error, route};
 
-/// Messages on the member's channel.
+/// Messages on a member's channel.
 pub fn messages(bytes: &[u8]) {
     each(bytes, |value| {
         let (Value::Push(words) | Value::List(words)) = value else {
@@ -31,7 +31,7 @@ pub fn messages(bytes: &[u8]) {
     });
 }
 
-/// Replies to scripts, and to the checks of a new connection.
+/// Replies to scripts, and to the checks on a new connection.
 pub fn replies(bytes: &[u8]) {
     let ops = ops();
     each(bytes, |value| {

@@ -1,8 +1,8 @@
-//! URLs: an error about a URL shows no part of the URL, because that part may be a password.
+//! An error about a URL shows no part of it, because any part may belong to a password.
 
 use auto_mutex_core::Config;
 
-/// A text that counts as a secret, wherever it is in a URL.
+/// A text that stands for a secret anywhere in a URL.
 const CANARY: &str = "canary";
 
 /// URLs.
@@ -14,7 +14,7 @@ pub fn urls(bytes: &[u8]) {
         Err(error) => silent(&format!("{error} {error:?}")),
         Ok(config) => {
             let shown = format!("{config:?}");
-            // (The text may also be a host or a file, which a `Config` may show.)
+            // The text may also be a host or a file, which a `Config` may show.
             if url.matches(CANARY).count() == 1 && is_password(url) {
                 silent(&shown);
             }

@@ -1,4 +1,4 @@
-//! [`Driver`]: makes the first connection, unless set-up did, and replaces a lost one, until `Store::close` is called.
+//! [`Driver`]: makes the first connection, unless set-up did, and replaces lost ones until `Store::close` is called.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) fn unconnected(connector: Connector) -> (Arc<Pipeline>, Box<dyn store
     (pipeline, Box::new(driver))
 }
 
-/// Its drop ends the pipeline, also when the runtime ends.
+/// Dropping it ends the pipeline, even at runtime shutdown.
 struct Driver {
     pipeline: Arc<Pipeline>,
     ready: Option<Ready>,
@@ -90,11 +90,11 @@ impl Driver {
                     let Some(ready) = answering.await else {
                         return;
                     };
-                    // These requests were submitted before the new connection, and must not run on it.
+                    // These requests were submitted before the new connection, and must not be sent on it.
                     for request in pipeline.connect(&ready) {
                         events.answered(request.failed(lost.clone()));
                     }
-                    let address = connector.place();
+                    let address = connector.address_text();
                     tell(move || match was_connected {
                         true => tracing::info!(address, "the lock store is back"),
                         false => tracing::info!(address, "the lock store is connected"),
@@ -103,7 +103,7 @@ impl Driver {
                 }
             };
             was_connected = true;
-            events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closing));
+            events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
             let server = ready.server.clone();
             let replaced = connector.route.replaced(&server);
@@ -113,7 +113,7 @@ impl Driver {
             if pipeline.is_done() {
                 return;
             }
-            let (address, why) = (connector.place(), error.clone());
+            let (address, why) = (connector.address_text(), error.clone());
             tell(move || {
                 tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
             });
@@ -134,7 +134,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                 Err(error) => {
                     backoff.failed(error.trouble());
                     let passes = was_connected && !error.needs_a_person();
-                    let error = error.at(&connector.place());
+                    let error = error.at(&connector.address_text());
                     let text = warnings.failed(&error, passes);
                     let error = StoreError::disconnected(text);
                     pipeline.still_disconnected(error.clone());
@@ -154,7 +154,7 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
     }
 }
 
-/// `None`: `Store::close` was called.
+/// Returns `None` if `Store::close` was called.
 async fn answering(
     connecting: impl Future<Output = Ready>,
     pipeline: &Pipeline,

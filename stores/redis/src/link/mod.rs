@@ -1,4 +1,5 @@
-//! [`Link`]: one connection, served by the background thread until it's lost. A reply belongs to the oldest request without one.
+//! [`Link`]: a connection, served by the background thread until it is lost. Each reply belongs to the oldest
+//! unanswered request.
 
 pub(crate) mod driver;
 #[cfg(feature = "replicas")]
@@ -23,26 +24,27 @@ use crate::pipeline::pending::{Awaited, Sending};
 use crate::script::push;
 use crate::wire::{Connection, Inbox, Value};
 
-/// The watchdog's interval. It counts intervals, not time: a suspended process would take its own sleep for silence.
+/// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
+/// for silence.
 const BEAT: Duration = Duration::from_millis(500);
-/// Silent beats until the connection is given up: the most that the lease allows. Six and a half seconds outlast a server
-/// that stands still for six, for an fsync or a fork. Reconnects would add to its load.
+/// After how many silent beats the connection is given up, depending on the lease. The maximum, six and a half seconds,
+/// outlasts a server that stalls for six in an fsync or a fork, whose load reconnects would increase.
 const PATIENCE: (u32, u32) = (4, 13);
-/// The part of a lease that the watchdog leaves. It begins to count up to [`IDLE`] beats after the last renewal, and ends
-/// up to a beat late; the rest is for the reconnect.
+/// The part of a lease that the watchdog leaves for the reconnect. It starts counting up to [`IDLE`] beats after the
+/// last renewal, and ends up to a beat late.
 const REST: Duration = Duration::from_millis(3500);
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
-/// Idle beats until the server is asked whether it is there.
+/// After this many idle beats, a ping is sent.
 const IDLE: u32 = 3;
-/// How often the server is asked for its term. A suspend counts, because the server may fail over meanwhile.
+/// How often the server is asked for its term. Suspended time counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
-/// How often it is asked for its settings: with the first term, when the replicas of a new primary are back, and every ten
-/// minutes.
+/// The settings are read with the first term, when the replicas of a new primary are back, and every ten minutes.
 const TERMS_PER_FACTS: u32 = 60;
 
-/// If one read brings at most this many answers, they are for one or two tasks, which are about to submit more requests.
+/// If one read brings at most this many answers, they belong to one or two tasks that are about to submit more
+/// requests.
 const A_FEW: u32 = 2;
 
 struct Link<'a> {
@@ -50,9 +52,9 @@ struct Link<'a> {
     events: &'a dyn Events,
     renewal: Renewal,
     awaited: VecDeque<Awaited>,
-    /// The requests that must be written again.
+    /// Requests that must be sent again.
     again: Vec<Sending>,
-    /// In beats, like the next two.
+    /// Counted in beats, as are the next two.
     idle: u32,
     silent: u32,
     slowest: u32,
@@ -63,7 +65,8 @@ struct Link<'a> {
     beat: Pin<Box<Sleep>>,
 }
 
-/// `None`: closed, and all requests are answered. An error is the answer to all requests in flight.
+/// Returns `None` once the store is closed and all requests are answered. An error is the answer to all requests in
+/// flight.
 pub(crate) async fn serve(
     pipeline: &Pipeline,
     events: &dyn Events,
@@ -114,7 +117,7 @@ impl Link<'_> {
                 }
                 Ok(_) => {
                     self.take(&mut connection.inbox)?;
-                    // A part of a long reply also proves that the server is alive.
+                    // Part of a long reply also shows that the server is alive.
                     self.silent = 0;
                     self.write_again();
                     // A write must not wait for the next read.
@@ -136,7 +139,7 @@ impl Link<'_> {
     }
 
     fn take(&mut self, inbox: &mut Inbox) -> Result<(), StoreError> {
-        // `awake` is called before any task is woken, so that the requests of the woken tasks share one write.
+        // Call `awake` before any task is woken, so that the requests of the woken tasks share one write.
         self.pipeline.awake();
         let mut result = Ok(());
         let mut replied = false;
@@ -159,7 +162,7 @@ impl Link<'_> {
             self.silent = 0;
         }
         if (1..=A_FEW).contains(&answered) {
-            // Lets the woken task run first, so that its release and its next acquire share one write.
+            // Let the woken task run first, so that its release and its next acquire share one write.
             std::thread::yield_now();
         }
         result

@@ -1,4 +1,4 @@
-//! The replies and pushes on a [`Link`], and the requests that must be written again.
+//! Replies and pushes on a [`Link`], and requests that must be sent again.
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
@@ -15,7 +15,7 @@ impl Link<'_> {
     pub(super) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
         self.pipeline.refill(&mut self.awaited);
         let Some(awaited) = self.awaited.pop_front() else {
-            let text = "the server answered what nobody asked";
+            let text = "the server sent a reply to no request";
             return Err(StoreError::disconnected(text));
         };
         self.pipeline.replied();
@@ -33,8 +33,8 @@ impl Link<'_> {
                 self.answer(second, &to_second);
             }
             Awaited::Term(key) => match self.pipeline.term_is(key, value) {
-                Ok(Some(closing)) => {
-                    let change = NodeChange::Closed(Some(closing));
+                Ok(Some(closed)) => {
+                    let change = NodeChange::Closed(Some(closed));
                     self.events.node_changed(Node::ONLY, change);
                 }
                 Ok(None) => {}
@@ -53,7 +53,7 @@ impl Link<'_> {
             Awaited::Auth => self.renewal.answered(accepted(value)),
             Awaited::Unimportant => {
                 if let Value::Error(error) = value {
-                    // This is mostly an error of SCRIPT LOAD. If it matters, the replies to later requests are errors too.
+                    // Usually an error of SCRIPT LOAD. If it matters, later replies are errors too.
                     let code = error.code.to_string();
                     tell(move || tracing::debug!(%code, "the lock store refused a command"));
                 }
@@ -108,8 +108,8 @@ impl Link<'_> {
         self.again.push(sending);
     }
 
-    /// Whether an executed request must run again after an earlier one that will: a ticket's last request must run last, and
-    /// a reply that shows the state of the name must show what the earlier request did.
+    /// Whether an executed request must run again because an earlier one will: the last request of a ticket must run
+    /// last, and a reply with the name's state must show the earlier request's effect.
     fn follows(&self, sending: &Sending, result: &Result<Reply, StoreError>) -> bool {
         let request = &sending.request;
         let looked = matches!(
@@ -150,7 +150,7 @@ impl Link<'_> {
 
     fn tell(&self, sending: Sending, result: Result<Reply, StoreError>) {
         let result = result.map_err(|error| match error.kind() {
-            // The request was written again as often as is allowed, and the server still had no script.
+            // The request was resent as often as allowed, and the server still had no script.
             StoreErrorKind::Refused if Code::of_error(&error) == Code::NoScript => StoreError::new(
                 StoreErrorKind::Refused,
                 "the server forgets the scripts as soon as they are loaded",

@@ -1,4 +1,4 @@
-//! What a server's reply means for a connection.
+//! What a server's reply means for its connection.
 
 use auto_mutex_core::StoreError;
 pub(crate) use auto_mutex_core::store::ConnectError;

@@ -1,4 +1,4 @@
-//! HELLO: logs in, and checks version, mode and role of the server.
+//! HELLO: logs in, and checks the server's version, mode and role.
 
 use std::io::ErrorKind;
 
@@ -18,10 +18,10 @@ use crate::wire::{Connection, ErrorReply, Limits, USUAL_SILENCE, Value};
 const OLDEST: (u32, u32) = (6, 2);
 const INTRODUCTIONS: (u32, u32) = (7, 2);
 
-/// A malformed TLS handshake: a server that uses TLS answers with an alert.
+/// A malformed TLS handshake, which a server with TLS answers with an alert.
 const HANDSHAKE: &[u8] = &[0x16, 3, 1, 0, 5, 1, 0, 0, 1, 0];
 
-/// With a `name` for `CLIENT LIST`, only a primary will do. Returns also whether the server has CLIENT SETINFO.
+/// `name` is for `CLIENT LIST`, and requires a primary. Also returns whether the server has CLIENT SETINFO.
 pub(crate) async fn open(
     address: &Address,
     endpoint: &RedisEndpoint,
@@ -44,7 +44,7 @@ pub(crate) async fn open(
     Ok((connection, granted, takes_introductions))
 }
 
-/// Asks the provider after connecting: never for a server that can't be reached, and the token is fresh.
+/// Asks the provider after connecting, so that the token is fresh, and only for servers that can be reached.
 pub(crate) async fn dial(
     address: &Address,
     login: &Login,
@@ -52,14 +52,14 @@ pub(crate) async fn dial(
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
     let connection = Connection::open(address, transport, limits).await?;
-    // A little less than the remaining time, so that a slow provider is an error of the provider, not of the connection.
+    // Slightly less than the remaining time, so that a slow provider causes an error of its own, not of the connection.
     let left = limits.end.saturating_duration_since(Instant::now());
     let granted = login.granted(address, left.mul_f64(0.9)).await;
     Ok((connection, granted.map_err(ConnectError::Credentials)?))
 }
 
-/// If the server ends the connection instead of a reply, looks for the cause on another one: a server that wants TLS just
-/// closes a plain connection, and an alert may be lost with unread bytes.
+/// If the server closes the connection without a reply, looks for the cause on another one: a server that wants TLS
+/// just closes a plain connection, and an alert can be lost with unread bytes.
 pub(crate) async fn greet<'a>(
     connection: &'a mut Connection,
     hello: &Cmd,
@@ -124,7 +124,7 @@ pub(crate) fn role<'a>(reply: &'a Value<'_>, in_cluster: bool) -> Result<&'a str
         return Err(refusal(error));
     }
     let version = field(reply, "version");
-    // A server that is compatible with Redis may have another kind of version; `probe.rs` shows whether it can be used.
+    // Compatible servers may number their versions differently. `trial.rs` checks whether they can be used.
     if numbers(version).is_some_and(|it| it < OLDEST) {
         return Err(ConnectError::Version(version.to_owned()));
     }
@@ -153,7 +153,7 @@ pub(crate) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
     }
 }
 
-/// Refuses every role but that of a primary. A server that is compatible with Redis may report no role.
+/// Accepts only primaries. Compatible servers may report no role.
 fn accept_primary(role: &str) -> Result<(), ConnectError> {
     match role {
         "master" | "" => Ok(()),
@@ -185,7 +185,7 @@ mod tests {
         Value::List(pairs.concat())
     }
 
-    /// Like [`role`], for a primary.
+    /// Like [`role`], but requires a primary.
     fn checked(reply: &Value<'_>, in_cluster: bool) -> Result<(), ConnectError> {
         accept_primary(role(reply, in_cluster)?)
     }

@@ -1,4 +1,4 @@
-//! The first words on a connection, for servers and sentinels alike: greeting, login and its renewal, and what can go wrong.
+//! The first messages on a connection to a server or sentinel: greeting, login and its renewal, and what can go wrong.
 
 pub(crate) mod error;
 pub(crate) mod hello;

@@ -11,20 +11,21 @@ use tokio::time::sleep;
 
 use crate::access::Login;
 
-/// A fifth of the validity remains at a renewal, or at random up to half as much again: not all clients ask at once.
+/// A renewal leaves a fifth of the validity, or at random up to half as much more, so that clients do not all ask at
+/// once.
 const REST: u32 = 5;
 const LEAST: Duration = Duration::from_secs(1);
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-/// The longest sleep before the clock is read again. After a suspend, timers are late by the length of the suspend.
+/// The longest sleep before reading the clock again. Timers do not count suspended time.
 const NAP: Duration = Duration::from_secs(1);
 
-/// Whoever serves the connection sends the credentials, and reports the answer. Without a provider, it's never ready.
+/// The owner of the connection sends the credentials and reports the answer. Without a provider, it is never ready.
 pub(crate) struct Renewal {
     login: Login,
     address: Address,
     limit: Duration,
     pause: Duration,
-    /// Waits until new credentials are due, and asks for them. `None`: the last ones were sent to the server.
+    /// Waits until new credentials are due, and asks for them. `None` while the server has not answered the last ones.
     next: Option<Boxed<'static, Result<Granted, StoreError>>>,
     expires: Option<Instant>,
     recalled: Option<oneshot::Receiver<()>>,
@@ -67,7 +68,7 @@ impl Renewal {
         poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// If the server has refused the new credentials, the old ones stay in use.
+    /// If the server refused the new credentials, the old ones stay in use.
     pub(crate) fn answered(&mut self, result: Result<(), StoreError>) {
         match result {
             Ok(()) => {
@@ -107,13 +108,14 @@ impl Renewal {
         let now = Instant::now();
         let left = self.expires.map(|expires| now.until(expires));
         let (least, pause) = match left {
-            // The credentials have expired by the local clock. But the server has accepted them, so its clock may differ.
+            // The credentials have expired by the local clock, but the server, whose clock may differ, has accepted
+            // them.
             Some(Duration::ZERO) => {
                 let address = self.address.to_string();
                 tell(move || {
                     tracing::warn!(
                         address,
-                        "the credentials provider gives what has expired, by the clock of this machine"
+                        "the credentials provider returned credentials that have expired by this machine's clock"
                     );
                 });
                 (self.pause, longer(self.pause))

@@ -1,9 +1,9 @@
-//! [`Throttle`]: logs each cause of an outage once.
+//! [`Throttle`]: logs each cause of an outage only once.
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{tell, with_sources};
 
-/// How many causes of one outage are logged. The texts of a server may differ each time.
+/// The most causes of one outage that are logged, because a server's texts may differ each time.
 const MOST: usize = 8;
 
 #[derive(Debug, Default)]
@@ -12,7 +12,8 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// `passes`: the loss of the connection was logged, and the next attempt may succeed, for example after a restart.
+    /// With `passes`, the loss of the connection was logged, and the next attempt may succeed, for example after a
+    /// restart.
     pub(crate) fn failed(&mut self, error: &SetupError, passes: bool) -> String {
         let text = with_sources(error);
         let is_new = self.is_new(&text);

@@ -1,4 +1,4 @@
-//! Servers that can't serve locks: how they answer (see `tests/tests/failures/managed.rs`), and the remedy.
+//! Servers that cannot serve locks: their answers (see `tests/tests/failures/managed.rs`) and the remedies.
 
 use std::io;
 
@@ -14,7 +14,8 @@ const NO_RESP3: &str = "it speaks RESP2 only, and locks need RESP3 (HELLO 3): co
      enable RESP3 there (Redis Enterprise: `rladmin tune db`)";
 const NO_COMMAND: &str = "it does not know a command that locks need. `rename-command` in its configuration, a service or a proxy \
      disables it; `auto_mutex::acl_rule` has the list of these commands";
-pub(crate) const NO_WAIT: &str = "it does not know WAIT, so nobody can tell what its replicas have: leave out `Config::replicas`";
+pub(crate) const NO_WAIT: &str =
+    "it does not know WAIT, so what its replicas have is unknown: leave out `Config::replicas`";
 const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need (Redis Enterprise, Redis Cloud and Azure Managed \
      Redis refuse INFO in scripts, so a failover is not noticed): use Redis or Valkey itself, or accept that with `Config::trust_failover`, and \
      without `Config::restart_guard`";
@@ -37,7 +38,7 @@ pub(crate) fn advice(error: &StoreError) -> Option<&'static str> {
     known.map(|(_, advice)| *advice)
 }
 
-/// For an answer to HELLO. Leaves out the server's text, which may repeat the password.
+/// For an answer to HELLO. Omits the server's text, which may repeat the password.
 pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreError)> {
     let text = reply.details.to_ascii_lowercase();
     let advice = if Code::of(reply) == Code::NoProto || text.contains("unsupported protocol") {
@@ -51,7 +52,7 @@ pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
     Some((advice, error))
 }
 
-/// Some proxies close the connection at a command that they do not know.
+/// Some proxies close the connection on an unknown command.
 pub(crate) fn of_end(error: &io::Error) -> Option<StoreError> {
     (error.kind() == io::ErrorKind::UnexpectedEof).then(|| {
         StoreError::disconnected(

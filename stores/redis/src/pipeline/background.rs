@@ -1,4 +1,4 @@
-//! The background thread's side of a [`Pipeline`], for one thread.
+//! The side of a [`Pipeline`] that the background thread uses.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{GrantBlock, Granted, Instant, Name, Request, lock};
+use auto_mutex_core::store::{Closed, Granted, Instant, Name, Request, lock};
 
 use super::{KEPT, Pipeline, State};
 use crate::connect::Ready;
@@ -37,7 +37,7 @@ impl Pipeline {
     pub(crate) fn disconnect(&self, awaited: &mut VecDeque<Awaited>, error: &StoreError) {
         let mut state = lock(&self.state);
         state.down = Some(error.clone());
-        // Another thread may be writing at this moment. It must not continue on this connection.
+        // Another thread may be writing now, and must not continue on this connection.
         if let Some(stream) = state.out.stream() {
             stream.close();
         }
@@ -52,7 +52,7 @@ impl Pipeline {
         lock(&self.state).down = Some(error);
     }
 
-    /// `None`: no more requests are accepted, and none is left.
+    /// Returns `None` when no more requests are accepted and none is left.
     pub(crate) fn refused(&self, cx: &Context<'_>) -> Option<VecDeque<Request>> {
         let mut state = lock(&self.state);
         if state.closed && state.waiting.is_empty() {
@@ -68,7 +68,8 @@ impl Pipeline {
         state.out.open(None);
     }
 
-    /// Notes that the background thread has read something, and will call [`poll_write`](Self::poll_write) before it sleeps.
+    /// Records that the background thread has read something, and will call [`poll_write`](Self::poll_write) before it
+    /// sleeps.
     pub(crate) fn awake(&self) {
         let mut state = lock(&self.state);
         state.due = true;
@@ -128,14 +129,15 @@ impl Pipeline {
         }
     }
 
-    /// Asks for the term: since the last query, the server may have been a replica. Forgets names without recent requests.
+    /// Asks for the term, because the server may have been a replica since the last query. Forgets names without recent
+    /// requests.
     pub(crate) fn ask_term(&self) {
         let mut state = lock(&self.state);
         self.ask_term_by(&mut state, 0);
         state.shard_channels.sweep();
     }
 
-    /// Asks again for the server's settings, which may have been changed, and for its replicas.
+    /// Asks again for the server's settings and replicas, which may have changed.
     pub(crate) fn ask_facts(&self) {
         let mut state = lock(&self.state);
         for cmd in Facts::question().cmd_iter() {
@@ -162,12 +164,13 @@ impl Pipeline {
         asked
     }
 
-    /// Returns the block, if the server grants nothing. An error ends the connection: the server's state is unknown.
+    /// Returns until when and why the server grants nothing, if so. An error ends the connection, because the server's
+    /// state is unknown.
     pub(crate) fn term_is(
         &self,
         key: usize,
         reply: &Value<'_>,
-    ) -> Result<Option<GrantBlock>, StoreError> {
+    ) -> Result<Option<Closed>, StoreError> {
         let mut state = lock(&self.state);
         if let Value::Error(error) = reply {
             return match Code::of(error) {
@@ -177,20 +180,21 @@ impl Pipeline {
                 }
                 Code::Busy => Ok(None),
                 code if code.is_elsewhere() && self.ask_term_by(&mut state, key + 1) => Ok(None),
-                // The slot of the key is only being migrated.
+                // The key's slot is merely migrating.
                 Code::Ask | Code::TryAgain => Ok(None),
                 _ => {
-                    // Without the server's code: for requests in flight, it would mean that they weren't executed.
+                    // Without the server's code, which would mean that requests in flight did not run.
                     let error = error::of_server(error);
-                    let text = format!("the server does not say from when on it grants: {error}");
+                    let text =
+                        format!("the server does not report when it starts to grant: {error}");
                     Err(StoreError::disconnected(text))
                 }
             };
         }
         let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
-        let closed = term.filter(|term| term.closing.is_some());
+        let closed = term.filter(|term| term.closed.is_some());
         state.term = closed.unwrap_or(state.term);
-        Ok(closed.and_then(|term| term.closing))
+        Ok(closed.and_then(|term| term.closed))
     }
 
     pub(crate) fn queued(&self, name: &Name) {
@@ -233,7 +237,7 @@ impl Pipeline {
         self.expect(&mut state, Awaited::Unimportant);
     }
 
-    /// Ready without an error: closed, and all requests are answered.
+    /// Ready without an error once the store is closed and all requests are answered.
     pub(crate) fn poll_write(&self, cx: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
         let failed = |cause| Poll::Ready(Err(error::of_socket(&cause)));
         loop {

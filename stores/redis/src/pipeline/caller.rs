@@ -1,4 +1,4 @@
-//! The callers' side of a [`Pipeline`], for any number of threads.
+//! The side of a [`Pipeline`] that callers use, from any thread.
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -42,8 +42,8 @@ impl Store for Pipeline {
         } else if state.out.is_taken()
             || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
         {
-            // The current writer sends them, or the background thread before it sleeps: together with those of all tasks
-            // that it has woken.
+            // The current writer sends them, or the background thread before it sleeps, together with those of the
+            // other tasks it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
             self.write(state);
         } else {
@@ -63,15 +63,15 @@ impl Store for Pipeline {
     }
 
     fn servers(&self) -> Vec<ServerHealth> {
-        let address = self.connector.place();
+        let address = self.connector.address_text();
         let state = lock(&self.state);
-        let (down, closing) = (state.down.clone(), state.term.closing);
-        vec![ServerHealth::new(address, down, closing)]
+        let (down, closed) = (state.down.clone(), state.term.closed);
+        vec![ServerHealth::new(address, down, closed)]
     }
 }
 
 impl Pipeline {
-    /// Takes a request that another node has redirected here with ASK. Returns the request if there is no room.
+    /// Takes a request that another node has redirected with ASK. Returns the request if there is no room.
     pub(crate) fn ask(&self, request: Request) -> Option<Request> {
         let mut state = lock(&self.state);
         if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
@@ -85,7 +85,7 @@ impl Pipeline {
         None
     }
 
-    /// Requests in flight fail at once; it's unknown whether they have run.
+    /// Requests in flight fail immediately. Whether they have run is unknown.
     pub(crate) fn cut(&self) {
         self.close();
         if let Some(stream) = lock(&self.state).out.stream() {

@@ -1,7 +1,7 @@
-//! [`Pipeline`]: requests of callers and the background thread become bytes in one buffer, and entries in one list, under
-//! one lock. One thread at a time writes, without the lock: with few requests in flight the caller, so that no thread must
-//! be woken; else the background thread, so that requests of other threads share a write. Before it sleeps, the background
-//! thread also writes releases and the requests of tasks that it has just woken.
+//! [`Pipeline`]: requests of callers and the background thread become bytes in a buffer, and entries in a list, under
+//! one mutex. One thread at a time writes, without the mutex. With few requests in flight it is the caller, so that no
+//! thread must be woken; otherwise the background thread, so that requests of several threads share a write. Before it
+//! sleeps, the background thread also writes releases, and the requests of tasks that it has just woken.
 
 mod background;
 mod caller;
@@ -24,11 +24,11 @@ use crate::script::command;
 use crate::shard_channels::ShardChannels;
 use crate::wire::Outbox;
 
-/// The limits of requests in flight, and of bytes in the buffer. Beyond these limits, requests wait unencoded.
+/// The limits of requests in flight and of bytes in the buffer. Beyond these, requests wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
 const KEPT: usize = 1024;
-/// How often in a row a writer writes at most, because requests may arrive while it writes.
+/// How often in a row one writer writes. Requests may arrive while it does.
 const ROUNDS: u32 = 2;
 
 pub(crate) struct Pipeline {
@@ -41,9 +41,9 @@ pub(crate) struct Pipeline {
 #[derive(Default)]
 struct State {
     out: Outbox,
-    /// What has no reply yet, in the order of the bytes, without what the background thread has moved to its own list.
+    /// What awaits a reply, in the order of the bytes, except what the background thread has moved to its own list.
     awaited: VecDeque<Awaited>,
-    /// The start and end of the last command, in the bytes that no writer has taken. Equal: the command cannot be taken back.
+    /// Start and end of the last command, among the bytes that no writer has taken. Equal if it cannot be withdrawn.
     last: (usize, usize),
     waiting: VecDeque<Request>,
     is_new: bool,
@@ -111,7 +111,7 @@ impl Pipeline {
         self.evaluate(state, &sending.request.name, &[&sending.request.op]);
         let end = state.out.filling().len();
         self.expect(state, Awaited::Request(sending));
-        // A command that needs an ASKING before it is never merged with another.
+        // A command that needs an ASKING before it is never merged.
         state.last = if asking { (0, 0) } else { (start, end) };
     }
 
@@ -141,7 +141,7 @@ impl Pipeline {
         }
     }
 
-    /// Bytes that the socket doesn't take are left to the background thread.
+    /// Leaves bytes that the socket doesn't take to the background thread.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
             let Some(mut chunk) = state.out.take() else {
@@ -186,8 +186,8 @@ impl State {
     }
 }
 
-/// Whether one command can run both, the release first. An acquire that was submitted first has no reply yet, so it may
-/// run second if it can't share the lock: before the release, it would have to wait anyway.
+/// Whether one command can run both, the release first. An acquire submitted first has no reply yet. It may run second
+/// if it can't share the lock, because it would have to wait for the release anyway.
 fn can_merge(last: &Request, next: &Request) -> bool {
     let suit = match (&last.op, &next.op) {
         (Op::Release { .. }, Op::Acquire { .. }) => true,

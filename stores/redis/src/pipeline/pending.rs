@@ -1,4 +1,4 @@
-//! [`Awaited`]: what waits for a reply.
+//! [`Awaited`]: an expected reply.
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Reply, Request};
@@ -15,7 +15,7 @@ pub(crate) enum Awaited {
     /// One answer to [`Facts::question`](crate::connect::facts::Facts::question).
     Fact,
     ShardChannel(String),
-    /// SCRIPT LOAD, ASKING or PING: the reply changes nothing.
+    /// SCRIPT LOAD, ASKING or PING, whose replies change nothing.
     Unimportant,
     Auth,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Sending {
     /// Whether another node redirected the request here with ASK, because this node is importing the slot.
     pub(crate) asking: bool,
     reloads: u32,
-    /// The reply to the first run, if the request is written again because an earlier one must run before it.
+    /// The reply to the first run, if the request is sent again because an earlier one must run before it.
     pub(crate) before: Option<Box<Reply>>,
 }
 
@@ -46,7 +46,8 @@ impl Sending {
         again
     }
 
-    /// The answer for the member. If a release ran twice, it's that of the first run: the second finds the ticket gone.
+    /// The answer for the member. If a release ran twice, it is that of the first run, because the second finds no
+    /// ticket.
     pub(crate) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
         match self.before.take().map(|before| *before) {
             Some(before @ (Reply::Released { .. } | Reply::Cancelled))

@@ -1,5 +1,5 @@
-//! [`Route`]: finds the server, again for every connection: the one in the URL, or the primary that the sentinels of the
-//! service name. Knows nothing of the lock protocol.
+//! [`Route`]: finds the server for each new connection: the one in the URL, or the primary that the sentinels report.
+//! Knows nothing of the lock protocol.
 
 mod sentinel;
 mod watch;
@@ -22,19 +22,19 @@ use crate::login::error::ConnectError;
 use crate::wire::Limits;
 
 const SENTINEL_SILENCE: Duration = Duration::from_millis(800);
-/// How long to wait for the other sentinels once one has named a primary: they may know a newer primary.
+/// How long to wait for other sentinels once one has reported a primary. They may know a newer one.
 const OTHERS: Duration = Duration::from_millis(200);
-/// How many sentinels are known at most, unless the URL names more.
+/// The most sentinels to remember, unless the URL has more.
 const MOST: usize = 16;
 
 pub(crate) struct Route {
     pub(super) endpoint: RedisEndpoint,
-    /// The known sentinels: those of the URL, and those that they named last.
+    /// The known sentinels: those in the URL, and those that they last reported.
     all: Mutex<Vec<Address>>,
-    /// How many sentinels the best connected one sees, itself included.
+    /// How many sentinels the best connected one sees, including itself.
     most: Mutex<usize>,
     current: Mutex<Option<Primary>>,
-    /// The primary that the sentinel with the subscription names; `None` without a subscription, so always without sentinels.
+    /// The primary according to the sentinel with the subscription; `None` without a subscription or without sentinels.
     latest: Sender<Option<Primary>>,
 }
 
@@ -124,8 +124,9 @@ impl Route {
         answers
     }
 
-    /// Removes the views of sentinels that see at most half as many others as the best connected one. Such a sentinel may be
-    /// left of an earlier set, whose epochs were higher. Forgets sentinels that none of the others names.
+    /// Removes the views of sentinels that see at most half as many others as the best connected one does. Such a
+    /// sentinel may be left over from an earlier set with higher epochs. Also forgets sentinels that no other one
+    /// reports.
     fn take_in(&self, views: &mut Vec<(Address, View)>) {
         let mut most = lock(&self.most);
         *most = views
@@ -134,7 +135,7 @@ impl Route {
             .fold(*most, usize::max);
         views.retain(|(_, view)| (view.up + 1) * 2 > *most);
         if views.is_empty() {
-            // The sentinels that were seen may be gone.
+            // Those sentinels may be gone.
             *most = most.saturating_sub(1);
             return;
         }
@@ -157,7 +158,7 @@ impl Route {
         });
         let address = match replacing.await.as_deref() {
             Ok(Some(primary)) => primary.address.to_string(),
-            // This never happens, because the sender lives as long as `self`.
+            // Unreachable, because the sender lives as long as `self`.
             _ => "another server".to_owned(),
         };
         StoreError::disconnected(format!("the primary is {address} now"))
@@ -178,20 +179,20 @@ impl Route {
 
     pub(super) async fn watch(&self) {
         match self.has_sentinels() {
-            // The watch is on the heap, because most drivers need no watch.
+            // The watch is on the heap, because most drivers need none.
             true => Box::pin(watch::run(self)).await,
             false => pending().await,
         }
     }
 
-    /// `Ok`: the error is temporary, and another attempt may succeed.
+    /// Returns `Ok` if the error is temporary, and another attempt may succeed.
     pub(super) fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
         let what = match &error {
             ConnectError::Unreachable(Trouble::Busy, _)
             | ConnectError::NoSentinel(Trouble::Silent, _) => return Ok(error),
             _ if !self.has_sentinels() => return Err(error),
-            ConnectError::Role(role) => format!("{} is a {role}", self.place()),
-            ConnectError::Unreachable(_, source) => format!("{}: {source}", self.place()),
+            ConnectError::Role(role) => format!("{} is a {role}", self.address_text()),
+            ConnectError::Unreachable(_, source) => format!("{}: {source}", self.address_text()),
             _ => return Err(error),
         };
         let source = StoreError::new(StoreErrorKind::Disconnected, what);
@@ -201,7 +202,7 @@ impl Route {
         ))
     }
 
-    pub(super) fn place(&self) -> String {
+    pub(super) fn address_text(&self) -> String {
         let current = lock(&self.current)
             .as_ref()
             .map(|it| it.address.to_string());
@@ -267,7 +268,7 @@ mod tests {
             let known = lock(&route.all).clone();
             assert_eq!(known, [1, 2, 100 * day, 100 * day + 1].map(at));
         }
-        // What is known stays while no sentinel answers.
+        // While no sentinel answers, nothing is forgotten.
         route.take_in(&mut Vec::new());
         assert_eq!(lock(&route.all).len(), 4);
         route.take_in(&mut vec![(at(2), view(1, 3, 1..100))]);
@@ -286,7 +287,7 @@ mod tests {
         let epochs: Vec<_> = views.iter().map(|(_, view)| view.primary.epoch).collect();
         assert_eq!(epochs, [1, 2]);
         assert!(!lock(&route.all).contains(&at(7)));
-        // If the others are gone, it counts after a while.
+        // If the others are gone, its view counts after a while.
         let left = || vec![(at(1), view(9, 0, []))];
         let mut tries = (0..10).map(|_| {
             let mut views = left();

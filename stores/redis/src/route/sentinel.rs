@@ -1,4 +1,4 @@
-//! One sentinel: the requests on a connection to it, and its replies.
+//! A single sentinel: requests to it, and its replies.
 
 use auto_mutex_core::store::{Address, Granted};
 use redis::Cmd;
@@ -12,7 +12,7 @@ use crate::wire::{Connection, Limits, Value};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Primary {
     pub(crate) address: Address,
-    /// Grows with each failover: if two sentinels differ, the higher epoch is right.
+    /// Grows with each failover. If two sentinels differ, the one with the higher epoch is right.
     pub(super) epoch: u64,
 }
 
@@ -33,7 +33,7 @@ impl Primary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct View {
     pub(super) primary: Primary,
-    /// The other sentinels; last those that it considers down.
+    /// The other sentinels; those that it considers down come last.
     pub(super) others: Vec<Address>,
     /// How many of them are up.
     pub(super) up: usize,
@@ -87,7 +87,7 @@ async fn primary(sentinel: &mut Connection, service: &str) -> Result<Primary, Co
             Err(ConnectError::UnknownService(service.to_owned()))
         }
         reply => Primary::read(&accept(reply)?)
-            .ok_or_else(|| ConnectError::unreachable("the sentinel's answer makes no sense")),
+            .ok_or_else(|| ConnectError::unreachable("the sentinel's answer is invalid")),
     }
 }
 

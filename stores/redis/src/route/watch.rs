@@ -1,4 +1,4 @@
-//! Subscribes to any sentinel that answers, so that a connection to a former primary ends at once.
+//! Subscribes to any sentinel that answers, so that a connection to a former primary is closed immediately.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::login::renewal::Renewal;
 use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
-/// After this time of silence, the sentinel is asked: it may be dead, or may have been cut off during a failover.
+/// After this much silence, the sentinel is asked, because it may be dead, or may have been cut off during a failover.
 const QUIET: Duration = Duration::from_secs(3);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -73,7 +73,8 @@ async fn listen(
         route.latest.send_replace(Some(view.primary));
         let switched = async { sentinel::switched(&mut connection).await.map(|()| None) };
         let due = async { Ok(Some(renewal.due().await)) };
-        // Woken by a new primary, by silence or by due credentials, the next iteration asks for the current primary.
+        // A new primary, silence or due credentials have woken this task. The next iteration asks for the current
+        // primary.
         if let Ok(woken) = timeout(QUIET, first(switched, due)).await
             && let Some(granted) = woken?
         {

@@ -54,7 +54,7 @@
       return records_of(call('ZRANGE', KEY .. suffix, 0, -1))
     end
 
-    -- The first of those whose lease or place has ended: one more than an operation removes, as one may be spared.
+    -- The first whose lease or place has ended: one more than an operation removes, because one may be spared.
     function x.ended(suffix)
       return records_of(call('ZRANGE', KEY .. suffix, '-inf', int(now), 'BYSCORE', 'LIMIT', 0, BATCH + 1))
     end
@@ -63,7 +63,7 @@
       return records_of(call('ZRANGE', TOKENS_KEY, int(token), int(token), 'BYSCORE'))
     end
 
-    -- The place of a waiter, by its position; nil if the waiter is quiet or does not exist.
+    -- The place of the waiter at a position; nil if it is quiet or does not exist.
     function x.place(i)
       if not front then front = call('ZRANGE', QUEUE_KEY, 0, NEAR - 1, 'WITHSCORES') end
       local score = tonumber(front[2 * i])
@@ -124,11 +124,11 @@
       front = nil
     end
 
-    -- Deletes keys of an earlier state, of which only the first key was removed.
+    -- Deletes the keys of an earlier state of which only the first key was removed.
     local function clear()
       local sets = {HELD_KEY, TOKENS_KEY, QUEUE_KEY, WAITS_KEY}
       if call('EXISTS', TICKETS_KEY, unpack(sets)) == 0 then return end
-      -- These calls fail if a key is foreign, that is, of another type.
+      -- These calls fail if a key is foreign, which means of another type.
       call('HLEN', TICKETS_KEY)
       for _, key in ipairs(sets) do call('ZCARD', key) end
       call('DEL', TICKETS_KEY, unpack(sets))
@@ -186,7 +186,7 @@
           keeps[#keeps + 1] = text_of(r)
         end
       end
-      -- In chunks, because unpack has a limit. First the kept records, else the hash could lose its time to live.
+      -- In chunks, because unpack has a limit. Kept records go first, or the hash could lose its time to live.
       for i = 1, #keeps, 1000 do call('HSET', TICKETS_KEY, unpack(keeps, i, min(i + 999, #keeps))) end
       for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 999, #drops))) end
     end

@@ -1,4 +1,4 @@
--- Comes before all other parts. Only this part reads the time: microseconds of the server's clock.
+-- Precedes all other parts. Only this part reads the time, in microseconds of the server's clock.
 
 local function clock()
   local time = redis.call('TIME')

@@ -1,4 +1,4 @@
--- Sends a message to a member; returns how many connections receive it.
+-- Sends a message to a member. Returns how many connections receive it.
 local function publish(member, text)
   -- In the slot of the name, so that other nodes needn't forward the message.
   if redis.REDIS_VERSION_NUM then
@@ -8,13 +8,13 @@ local function publish(member, text)
   return call('PUBLISH', CHANNEL .. member, text)
 end
 
--- Whether all keys of the name are at this node: while the slot migrates, the server refuses a key that isn't here. The
--- last of them never exists, so both nodes refuse until the whole slot has moved, and no operation sees only some keys.
+-- Whether all keys of the name are on this node. While the slot migrates, the server refuses keys that have left. The
+-- last key never exists, so both nodes refuse until the whole slot has moved, and no operation sees only some keys.
 local function are_here()
   local found = redis.pcall('EXISTS', KEY, KEY .. OF_TICKETS, KEY .. OF_HELD, KEY .. OF_TOKENS, KEY .. OF_QUEUE, KEY .. OF_WAITS, KEY .. OF_GONE, KEY .. OF_SIGNALS, KEY .. OF_WHOLE)
   if type(found) == 'number' then return true end
-  -- Servers say in different words that a key isn't here, so whatever else they say means that. They refuse the command
-  -- itself only if a right was taken away since set-up.
+  -- Servers word this refusal differently, so any other error counts as one. The command itself is refused only if a
+  -- right was taken away since set-up.
   for _, text in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script'}) do
     if string.find(found.err, text, 1, true) then error(found.err, 0) end
   end

@@ -7,7 +7,7 @@ use redis::{Cmd, RedisWrite as _};
 
 use crate::script::{Scripts, code};
 
-/// The prefix of every key of a name. Its brace starts the hash tag, which keeps all keys of the name in one slot.
+/// The prefix of every key of a name. The brace starts the hash tag, which keeps these keys in one slot.
 pub(crate) const KEY: &str = "auto_mutex:{";
 pub(crate) const CHANNEL: &str = "auto_mutex:member:";
 pub(crate) const SHARD_CHANNEL: &str = ":member:";
@@ -20,12 +20,12 @@ pub(crate) fn shard_channel(name: &Name, member: MemberId) -> String {
     format!("{KEY}{name}}}{SHARD_CHANNEL}{member}")
 }
 
-/// What a command begins with if nothing is granted before the server time `opens`; 0: the server grants.
+/// The start of a command if nothing is granted before the server time `opens`; `None` for 0, when the server grants.
 pub(crate) fn until(opens: u64) -> Option<(u8, u64)> {
     (opens > 0).then_some((code::UNTIL, opens))
 }
 
-/// `first`: comes before the operations, with its parameter.
+/// `first` precedes the operations, with its parameter.
 pub(crate) fn evaluate<'a>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,

@@ -1,4 +1,4 @@
-  -- `newest`: the token of `r` is greater than the tokens of all other holders.
+  -- `newest`: the token of `r` is greater than those of all other holders.
   local function add_holder(r, newest)
     if r[OWNER] ~= '' then
       s[USED] = s[USED] + owning().add(r)
@@ -58,24 +58,24 @@
     return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
   end
 
-  -- Makes a write that Redis does not deny even if the memory is full. After it, Redis denies no other write of this run.
+  -- Makes a write that Redis accepts even if its memory is full. After it, Redis denies no other write of this run.
   local function allow()
     if not allowed then call('PEXPIRE', KEY, FRESH_MS) end
     allowed = true
   end
 
-  -- Returns false if the waiter is unlikely to claim the grant. `joins`: it shares the hold of its owner. `number`,
-  -- `text`: of the granted signal (0: none). `own`: the ticket that the reply to `member` is about; its grant needs no
-  -- message.
+  -- Returns false if the waiter is unlikely to claim the grant. `joins`: the waiter shares its owner's hold. `number`
+  -- and `text` are those of the granted signal (0: none). `own` is the ticket that the reply to `member` is about, and
+  -- whose grant needs no message.
   local function give(member, own, r, token, joins, number, text)
     local hold, flag = r[HOLD], 0
     if r ~= own then
       hold, flag = min(CLAIM_MS, hold), 1
-      -- A waiter for all units would block all others, so it must have touched, or got a message, recently.
+      -- A waiter for all units could block all others, so it must have touched, or received a message, recently.
       local alone = not joins and number == 0 and r[UNITS] == s[CAP]
       local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
       if not deaf then
-        -- A published message cannot be taken back, so the write of the grant must not be denied.
+        -- A published message cannot be withdrawn, so the write of the grant must not be denied.
         allow()
         local after = ' ' .. int(token) .. ' ' .. int(r[COUNTER]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, NAME_START, -2)
         deaf = tell(r, 'grant', text and after .. ' ' .. text or after) == 0
@@ -88,7 +88,7 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- A waiter that joins its owner gets the token of the owner's hold, which may be older than other tokens.
+    -- A waiter that joins its owner gets the token of that hold, which may be older than other tokens.
     local newest = token > s[TOK]
     s[TOK] = max(s[TOK], token)
     add_holder(r, newest)

@@ -1,5 +1,5 @@
--- Comes after clock.lua. Runs plain operations on a free name, or on a name with one plain holder, before anything else
--- is set up; leaves any other to the rest of the script.
+-- Follows clock.lua. Handles plain operations on a free name, or on a name with one plain holder, before anything else
+-- is set up. The rest of the script handles everything else.
 --
 -- Keys: 1 auto_mutex:{name}, the first key of the name. The other keys are made from it, and have the same hash tag.
 -- Arguments: 1 the operations, a letter for each, which run in this order on the same state  2… their parameters: a
@@ -41,7 +41,7 @@ local state = call('GET', KEY)
 local form = state and sub(state, 1, 4)
 local now
 
--- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release just before it.
+-- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release right before it.
 local free, freed
 if not state then
   free = 0
@@ -53,7 +53,7 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
       text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
     end
   elseif codes == ONE_RELEASE then
-    -- The acquire and each touch of the holder leave a sufficient time to live.
+    -- The acquire, and each touch of the holder, leave a sufficient time to live.
     if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
       return (unpack_struct('<d', state, 125))
     end

@@ -1,4 +1,4 @@
-//! The two scripts, put together from their files. Words in capitals are constants, which this file inserts.
+//! The two scripts, assembled from their files. Words in capitals are constants, which this file inserts.
 
 pub(crate) mod command;
 pub(crate) mod push;
@@ -53,7 +53,7 @@ const SUFFIXES: [(&str, &str); 9] = [
     ("OF_WHOLE", ":whole"),
 ];
 
-/// The numbers of the state, in order; see `state.lua`.
+/// The numbers in the state, in order. See `state.lua`.
 const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
     ASKING HELD_APART QUEUE_APART";
 const FIELDS_OF_QUEUE: u64 = 12;
@@ -64,16 +64,17 @@ const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
 const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
-/// The maximum number of holders, and of waiters, in the first key. When only `FEW` are left in the other keys, they move back.
+/// The most holders, and the most waiters, in the first key. When only `FEW` are left in the other keys, they move
+/// back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-// Otherwise a state in the form `1 q` could have waiters for whom there is room: the next operation grants to them.
+// Otherwise a state in the form `1 q` could have waiters that fit, to which the next operation grants.
 const _: () = assert!(MOST < BATCH as u64);
-/// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold and
-/// `WINDOW_US` together stay below ten minutes.
+/// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold plus
+/// `WINDOW_US` stays below ten minutes.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// For how long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
+/// How long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The length of a state without holders, waiters and signals: a mark, and a token.
@@ -114,7 +115,7 @@ fn constants() -> HashMap<&'static str, String> {
         ("BATCH", BATCH as u64),
     ];
     let texts = [
-        // Used only as an argument of commands. If it were a number, Lua would format it for each command.
+        // Only used as an argument of commands. Lua would format a number for each command.
         ("FRESH_MS", quoted(&FRESH_MS.to_string())),
         ("CHANNEL", quoted(CHANNEL)),
         ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
@@ -193,14 +194,14 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn of(cluster: bool) -> Arc<Self> {
-        // Made once, because the digests take time; without a lock, which a fork could leave taken.
+        // Made once, because the digests take time. No mutex, which a fork could leave locked.
         static ALL: [OnceBox<Arc<Scripts>>; 2] = [OnceBox::new(), OnceBox::new()];
         let scripts = ALL[usize::from(cluster)]
             .get_or_init(|| Box::new(Arc::new(Self::made_of(CLOCK, cluster))));
         scripts.clone()
     }
 
-    /// `clock`, the source of time, must define the function `clock()`.
+    /// `clock` is the source of time, and must define the function `clock()`.
     pub(crate) fn made_of(clock: &str, of_cluster: bool) -> Self {
         let publish = if of_cluster { CLUSTER } else { SERVER };
         let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
@@ -216,7 +217,7 @@ impl Scripts {
         self.of_cluster
     }
 
-    /// The digests of the script for operations, and of the one for the term.
+    /// The digests of the script for operations and of the one for terms.
     pub(crate) fn digests(&self) -> [&str; 2] {
         self.all.each_ref().map(|(_, digest)| digest.as_str())
     }

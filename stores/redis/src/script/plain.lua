@@ -1,7 +1,7 @@
--- Runs plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`, by cutting the new text out
--- of the old one: decoding the state, as the rest of the script does, takes twice as long. Only the plainest cases: no
--- lease or place has ended, the clock wasn't stepped back, and at most one waiter is granted. Otherwise the rest of the
--- script runs.
+-- Handles plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`, by cutting the new text
+-- out of the old one. Decoding the state, as the rest of the script does, takes twice as long. This part covers only
+-- the simplest cases: no lease or place has ended, the clock wasn't stepped back, and at most one waiter is granted.
+-- The rest of the script handles the others.
 
 local replies, first = {}, 1
 local function cut()
@@ -30,7 +30,7 @@ local function cut()
     form = state and sub(state, 1, 4)
     repeat
       local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
-      -- Has the records where the form `1 q` has them.
+      -- Puts the records where the form `1 q` has them.
       local from = state
       if form == '1 q ' and #state >= QUEUE_START then
         tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
@@ -60,7 +60,7 @@ local function cut()
           reply = 'BUSY' .. holder(from)
           break
         end
-        -- A new waiter asks again soon by itself, so it needs no message.
+        -- A new waiter asks again soon anyway, so it needs no message.
         local ends, granted, when = now + wait * 1000, 0, now
         seq = max(now, seq + 1)
         if room then
@@ -110,11 +110,12 @@ local function cut()
         break
       end
 
-      -- Each part is copied once. `left`: the start of the new queue; `rest`: where the rest begins in the old text.
+      -- Copies each part once. `left` is the start of the new queue, and `rest` where the remainder begins in the old
+      -- text.
       local held, rest, left = '', queue, ''
       local to, message
       if start >= queue then
-        -- If the first waiter leaves and the waiter behind it fits, the rest of the script grants to that waiter.
+        -- If the first waiter leaves and the next one fits, the rest of the script grants to it.
         if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
         reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, QUEUE_START, queue - 1)
         left, rest = sub(state, queue, start - 1), after
@@ -125,7 +126,7 @@ local function cut()
           local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
           local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
           if used + units <= cap then
-            -- Not here: if the next one fits too, or if the first wants all units and was silent for long.
+            -- Not handled here: the next one fits too, or the first wants all units and was silent for long.
             rest, to = queue + RECORD_SIZE + bytes, sub(state, queue + 74, queue + 105)
             if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
               or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > CLAIM_MS * 1000 then
@@ -140,7 +141,8 @@ local function cut()
           end
         end
         if holders == 0 then
-          -- If waiters are left, the rest of the script handles them: the first one may wait for a signal instead of units.
+          -- If waiters are left, the rest of the script handles them, because the first may be waiting for a signal
+          -- instead of units.
           local idle = '1 i ' .. sub(state, 5, 12)
           if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
           break
@@ -148,7 +150,7 @@ local function cut()
         reply = max(0, cap - used)
       end
 
-      -- The waiter that moves up to the third position gets a message; the waiters before it already got theirs.
+      -- The waiter that moves up to the third position gets a message. Those before it already got theirs.
       local near
       if waiting >= NEAR then
         local third = left == '' and rest or queue
@@ -173,7 +175,7 @@ local function cut()
       end
       local name = sub(KEY, NAME_START, -2)
       if to and publish(to, message .. name) == 0 then
-        -- No connection received the message: restores the state from before the grant.
+        -- No connection received the message, so restore the state from before the grant.
         call('SET', KEY, state, 'PX', FRESH_MS)
         reply = nil
         break

@@ -6,7 +6,7 @@ use auto_mutex_core::store::{MemberId, Message, Name, Ticket, tell};
 
 use crate::wire::Value;
 
-/// The message in a push, if there is one. Messages are only hints, so a malformed message is ignored.
+/// The message in a push, if any. Messages are only hints, so malformed ones are ignored.
 pub(crate) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
     let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
         return None;

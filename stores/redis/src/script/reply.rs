@@ -25,14 +25,14 @@ pub(crate) fn nonsense() -> StoreError {
     StoreError::new(StoreErrorKind::Protocol, text)
 }
 
-/// Splits the reply to two operations, of which `last` is the second, into one reply for each.
+/// Splits the reply to two operations, the second of which is `last`.
 pub(crate) fn of_both<'a>(value: Value<'a>, last: &Op) -> [Value<'a>; 2] {
     match (value, last) {
         (Value::List(both), _) => match <[Value<'_>; 2]>::try_from(both) {
             Ok(both) => both,
             Err(other) => [Value::List(other), Value::Text(b"")],
         },
-        // The reply is the token of the grant alone: the release before it has left all units free.
+        // The reply is the grant's token alone, because the preceding release left all units free.
         (token @ Value::Integer(_), Op::Acquire { share, .. }) => {
             [Value::Integer(share.capacity.into()), token]
         }
@@ -137,7 +137,7 @@ fn words(text: &str) -> Option<Reply> {
     })
 }
 
-/// Reads a token and the meta after it, if there is a holder.
+/// Parses a token and the meta after it, if there is a holder.
 fn described(text: &str) -> Option<Option<HolderRecord>> {
     if text.is_empty() {
         return Some(None);

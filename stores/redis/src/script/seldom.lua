@@ -1,4 +1,4 @@
-  -- Rare cases; each function is made on first use, and then replaced by one that returns the same table.
+  -- Rare cases. Each function is made on first use, and then replaced by one that returns the same table.
 
   if not plain then
   local reached, looked = false, false
@@ -30,8 +30,8 @@
     return s[QUEUE_APART] == 1 and others().all(OF_QUEUE) or all_of(queue)
   end
 
-  -- The available signals: a sorted set, '<number> <text>' -> number. Several with the same text, from this number on, are
-  -- one entry: '<number>+<count> <text>'.
+  -- The available signals, in a sorted set: '<number> <text>' -> number. Consecutive signals with the same text are one
+  -- entry: '<number>+<count> <text>'.
   function signalling()
     local x = {}
     signalling = function() return x end
@@ -61,7 +61,7 @@
 
     -- Takes the first signal.
     function x.take(number, text)
-      -- In this order, else the key could lose its time to live.
+      -- In this order, or the key could lose its time to live.
       if first_count > 1 then call('ZADD', SIGNALS_KEY, int(number + 1), entry(number + 1, first_count - 1, text)) end
       call('ZREM', SIGNALS_KEY, entry(number, first_count, text))
       s[SIGNALS] = s[SIGNALS] - 1
@@ -70,7 +70,7 @@
     return x
   end
 
-  -- Owners. The holders of one owner share a hold.
+  -- Owners: the holders of one owner share a hold.
   function owning()
     local x = {}
     owning = function() return x end
@@ -88,8 +88,8 @@
       return r[NUMBER] > 0 and 0 or r[UNITS]
     end
 
-    -- The units that the holders of an owner use together: those of the one with the most. Then the same for the
-    -- holders that aren't parked, and their highest token; nil for both without such holders.
+    -- The units that the holders of an owner use together, which are those of the largest; then the same for holders
+    -- that are not parked, and their highest token (both nil if all are parked).
     function x.share(owner)
       local all, units, token = 0, nil, nil
       for _, r in pairs(of[owner] or {}) do
@@ -125,7 +125,7 @@
       if returns and r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT], 1) end
     end
 
-    -- The clock was stepped back: no period may last longer than if it began now.
+    -- After the clock was stepped back, no period may last longer than if it began now.
     local function step_back()
       s[LATEST] = 0
       for _, r in ipairs(all_holders()) do
@@ -152,7 +152,7 @@
         drop_holder(r, true)
       else
         remove_holder(r)
-        -- Who may have tried to claim the signal while the store granted nothing doesn't become quiet.
+        -- A waiter that may have tried to claim the signal while the store granted nothing does not become quiet.
         local waits = r[NUMBER] > 0 and r[HEARD] > r[WHEN] - min(CLAIM_MS, r[HOLD]) * 1000
         if r[NUMBER] > 0 then signalling().put(r[NUMBER], r[TEXT], 1) end
         r[FLAG], r[WHEN], r[TOKEN], r[NUMBER], r[TEXT] = waits and 0 or 3, 0, 0, 0, nil
@@ -161,7 +161,8 @@
       end
     end
 
-    -- Ends what is over: of `own`, then of at most `BATCH` holders and of as many waiters. If more is over, DUE is in the past.
+    -- Ends what has expired: of `own`, then of at most `BATCH` holders and as many waiters. If more has expired, DUE is
+    -- in the past.
     local function scan(own, releasing)
       s[DUE] = FAR
       local function pass(list, left)
@@ -229,7 +230,7 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
-    -- Grants to the waiters of an owner that holds, regardless of their places.
+    -- Grants to the waiters of an owner that holds, whatever their places.
     function x.let_in(member, own, owner)
       local _, units, token = owning().share(owner)
       if not units then return end
@@ -263,7 +264,7 @@
           end
         end
         if code == KICK and count > 0 then
-          -- Only people read it, so its loss does no harm.
+          -- Only people read it, so losing it does no harm.
           redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(number) .. ' ' .. owner, 'PX', SIGNALS_KEPT_MS)
         end
         return nil, nil, false, (code == REFRESH and 'TOLD ' or 'FREED ') .. count
@@ -279,7 +280,7 @@
         end
         return r, nil, false
       elseif code == SIGNAL then
-        -- `is_buried` is called in any case, so that a foreign key is found before anything is written.
+        -- Always call `is_buried`, so that a foreign key is found before anything is written.
         if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
         local kind = byte(text, 65)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
@@ -319,9 +320,10 @@
       return existed and 'DELETED 1' or 'DELETED 0'
     end
 
-    -- Without ended leases and places: the token, the capacity, the used units, the number of signals, whether the name
-    -- exists, the holders (in order of token, then of place) and the waiters (by place, the time when they came), each
-    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}; and for an operator, the last kick.
+    -- Leaves out ended leases and places. Returns the token, the capacity, the used units, the number of signals,
+    -- whether the name exists, the holders (by token, then by place) and the waiters (by place, which is the time when
+    -- they came), each {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}; and for an
+    -- operator, the last kick.
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -357,9 +359,9 @@
       return {'INFO', int(s[TOK]), s[HOLDERS] + s[WAITING] > 0 and s[CAP] or '', used, count, exists, holders, waiting, type(kick) == 'string' and kick or ''}
     end
 
-    -- The last step: moves tickets between the keys, and renews the time to live of the others.
+    -- The last step: moves tickets between the keys, and renews the time to live of the other keys.
     function x.settle(ms)
-      -- During a migration of the slot, tickets stay in the keys in which they are.
+      -- While the slot migrates, tickets stay in their keys.
       if s[HELD_APART] + s[QUEUE_APART] > 0 or s[HOLDERS] > most or s[WAITING] > most then
         reached = reached or are_here()
         if reached then others().settle() end
@@ -368,7 +370,7 @@
       if not apart and s[SIGNALS] == 0 then
         s[EXPIRES] = 0
       elseif s[EXPIRES] < now + (ms - KEPT_MS) * 1000 then
-        -- The time is longer than needed, so that not every operation must set it.
+        -- Longer than needed, so that few operations have to set it.
         if apart then others().expire(ms) end
         if s[SIGNALS] > 0 then call('PEXPIRE', KEY .. OF_SIGNALS, ms) end
         s[EXPIRES] = now + ms * 1000

@@ -1,4 +1,4 @@
--- The state of a name as tables, with all the rules.
+-- The state of a name as tables, and all the rules.
 --
 --   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
 --   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, RECORD…
@@ -17,20 +17,20 @@
 -- receive or claim a grant; is passed over until it touches). HEARD: the last touch. WHEN: the end of a holder's lease,
 -- or when a waiter was told that it is near. TOKEN: 0 for a waiter only.
 --
--- Redis takes longer to make a function, or a table with names, than to run most operations. So all operations share
+-- For Redis, making a function or a table with names takes longer than most operations. All operations therefore share
 -- the same steps in one function, and rare functions are made on first use (`plain`: no rare case can apply). The
 -- numbers of the state and of a record are in arrays.
 local function run()
   local ceil, insert, remove = math.ceil, table.insert, table.remove
   local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-  -- Each entry is a record or, until it's decoded, its index in `starts`, which has its position in `state`.
+  -- Each entry is a record or, until it is decoded, its index in `starts`, which has its position in `state`.
   local held, queue, starts = {}, {}, {}
-  -- Ticket -> record; false: no record.
+  -- Ticket -> record; false if there is no record.
   local records = {}
   local opens, closed, renews, plain = 0, false, false, true
-  -- `moved`: the first waiters may have changed. `allowed`: a first write was made, so Redis denies no other write.
+  -- `moved`: the first waiters may have changed. `allowed`: there was a first write, so Redis denies no other.
   local moved, allowed = false, false
-  -- The maximum number of holders, or waiters, in the first key; and the number at which they move back to it.
+  -- The most holders, or waiters, in the first key, and how few there must be for all to move back to it.
   local most, few = MOST, FEW
   local reach, others, signalling, owning, seldom
 
@@ -101,7 +101,8 @@ local function run()
     return s[HELD_APART] + s[QUEUE_APART] > 0 and others().find(ticket)
   end
 
-  -- Nil if the waiter is quiet or doesn't exist. For a waiter in the first key, also the time of its last message.
+  -- Nil if the waiter is quiet or does not exist. For a waiter in the first key, also returns the time of its last
+  -- message.
   local function place_at(i)
     if s[QUEUE_APART] == 1 then return others().place(i) end
     local r = queue[i]

@@ -2,8 +2,8 @@
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[i + 1]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-    -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, so that the grant
-    -- needs no message. `heard`: the operation touches `own`. `word`: the reply, unless it's the status of `r`.
+    -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
+    -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
     local r, own, heard, word, capacity, unclaimed
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
@@ -31,12 +31,13 @@
         elseif r then
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          -- The reply also has TAKES of a known ticket: a semaphore of one permit differs from a mutex only in that.
+          -- The reply includes TAKES of a known ticket, the only difference between a mutex and a semaphore of one
+          -- permit.
           if s[HOLDERS] == 0 then place_at(1) end
           local known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
           word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
         else
-          -- A new waiter at the end of the queue. It asks again soon by itself, so it needs no message.
+          -- A new waiter at the end of the queue. It asks again soon anyway, so it needs no message.
           s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
           r = record_of(text, 0, s[SEQ], now, now, 0, 0)
           own = r
@@ -77,7 +78,8 @@
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
-        -- A store that grants nothing accepts no claims, but takes no grant back: the member may rely on it.
+        -- A store that grants nothing accepts no claims, but withdraws no grant either, because the member may rely on
+        -- it.
         unclaimed = closed and own[FLAG] == 1
         ask(own, max(counter, own[COUNTER]), unclaimed and own[HOLD] or hold, wait, own[UNITS])
         if own[TOKEN] > 0 then
@@ -104,8 +106,8 @@
         end
       end
 
-      -- One run of the script must not keep the server busy for long. The messages to those who are granted, and to those
-      -- who come next, bring the next operations on this name.
+      -- One run of the script must not keep the server busy for long. Messages to the granted members, and to those
+      -- that come next, cause the next operations on this name.
       local found, tries = nil, 0
       while tries < BATCH and s[WAITING] > 0 and not closed and place_at(1) do
         if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
@@ -137,7 +139,7 @@
         for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
       end
 
-      -- The first three waiters get a message to ask soon, if they have not got it yet.
+      -- The first three waiters get a message to ask soon, unless they already got one.
       if moved and s[WAITING] > 0 then
         for position = 1, NEAR do
           local place, told = place_at(position)

@@ -1,6 +1,6 @@
--- Returns when this server may start to grant, and notes its term for all clients: see "Restart and failover" in
--- docs/protocol.md. A term is identified by the process and its last promotion. The note also has the longest lease and
--- lag that any client has reported in the last one to two weeks; each of its values can only postpone the grants.
+-- Returns when this server may start to grant, and records its term for all clients: see "Restart and failover" in
+-- docs/protocol.md. A term is identified by the server's process and last promotion. The note also has the longest
+-- lease and lag that any client reported in the last one to two weeks. Each of its values can only postpone grants.
 --
 -- Keys: 1 the epoch key, a hash: term, since (µs: when the last promotion was seen; 0: never), guard (as below, the
 -- highest), lease_ms, lag_ms, turn (µs: each week, next_lease_ms and next_lag_ms, the highest values since then,
@@ -48,7 +48,7 @@ local known = epoch and redis.call('HMGET', epoch, unpack(FIELDS)) or {}
 local since = math.min(now, tonumber(known[2]) or 0)
 if promoted and (known[1] ~= term or since == 0) then since = now end
 if ARGV[5] == term then
-  -- There are two notes of the same promotion: the earlier one is more precise.
+  -- There are two notes about the same promotion. The earlier one is more precise.
   since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
 if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
@@ -69,13 +69,13 @@ local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
 for i = 1, 8 do stale = stale or note[i] ~= known[i] end
 if epoch and stale and own_lease > 0 then
-  -- A full memory denies neither this write nor the writes after it: see give.lua.
+  -- Full memory denies neither this write nor later ones: see give.lua.
   redis.call('HDEL', epoch, '')
   for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end
   redis.call('PEXPIRE', epoch, WEEK_MS)
 end
 
--- A node without slots needs no pause: names that move to it later arrive with their leases.
+-- A node without slots needs no pause, because names that move to it bring their leases.
 local function serves()
   local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
   if type(id) ~= 'string' or ranges.err then return true end

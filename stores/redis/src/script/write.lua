@@ -1,6 +1,6 @@
   local answer = replies[2] and replies or replies[1]
   if not changes then return answer end
-  -- If the first waiters changed after they were last checked, the next operation checks them.
+  -- If the first waiters changed after the last check, the next operation checks them.
   if moved then s[TOLD] = 0 end
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
@@ -22,7 +22,7 @@
     local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0
     for _, list in ipairs({held, queue}) do
       for _, one in ipairs(list) do
-        -- A record that did not change is copied as it is.
+        -- An unchanged record is copied as it is.
         local at = type(one) == 'table' and one[CHANGED] or one
         local part = at == true and text_of(one) or sub(state, starts[at], starts[at + 1] - 1)
         odd = odd or byte(part, 9) > 1
@@ -47,7 +47,7 @@
   return answer
 end
 
--- Reports foreign data as FOREIGN, with the same text on every version of the server.
+-- Reports foreign data as FOREIGN, with the same text on every server version.
 local ok, reply = pcall(run)
 if ok then return reply end
 local text = tostring(type(reply) == 'table' and reply.err or reply)

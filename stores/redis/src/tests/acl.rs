@@ -1,4 +1,4 @@
-//! The rights that a user needs: no more and no fewer.
+//! The rights that a user needs: no more, no fewer.
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::MemberId;
@@ -53,7 +53,7 @@ async fn a_user_with_exactly_these_rights_can_lock() {
 #[tokio::test]
 async fn a_missing_right_is_found_at_set_up() {
     let server = Server::start();
-    // The scripts have run on this server, so the next clients do not run them at set-up.
+    // The scripts have run on this server, so later clients do not run them at set-up.
     let (endpoint, member) = (server.endpoint(""), MemberId::random());
     drop(connect(&endpoint, LONG, None, member).await.unwrap());
     let rule = acl_rule("redis://h").unwrap().without_optional();

@@ -1,4 +1,4 @@
-//! What a `Config` makes of the URLs of this engine.
+//! What a `Config` makes of this engine's URLs.
 
 use auto_mutex_core::{Config, Credentials};
 // For `redlock://`.

@@ -1,5 +1,5 @@
-//! The load that connecting puts on a server: small if the server knows the scripts. Otherwise they are loaded once for all
-//! clients.
+//! The load of connecting clients on a server: little if the server has the scripts, which otherwise are loaded once
+//! for all clients.
 
 use auto_mutex_core::store::MemberId;
 use redis::Connection;
@@ -76,7 +76,7 @@ async fn a_herd_loads_the_scripts_once() {
         herd.push(Peer::new(&server).await);
     }
     let (sent, loaded) = (received(&mut admin), loads(&mut admin));
-    // This has the effect of a restart, for all clients at once.
+    // Has the effect of a restart on all clients at once.
     redis::pipe()
         .cmd("SCRIPT")
         .arg("FLUSH")

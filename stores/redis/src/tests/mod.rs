@@ -1,4 +1,4 @@
-//! Tests with a real server, which each test starts on a socket of its own.
+//! Tests with a real server, which each test starts on its own socket.
 
 mod acl;
 mod config;
@@ -17,7 +17,7 @@ use auto_mutex_core::store::Name;
 
 use crate::script::command::KEY;
 
-/// The keys of a name begin with its first key, and end so.
+/// What follows the first key in the keys of a name.
 const KEYS: [&str; 9] = [
     "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals", ":kick",
 ];

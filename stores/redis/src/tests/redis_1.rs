@@ -1,4 +1,4 @@
-//! A `Config` from the types of the redis crate is the one that the same URL makes.
+//! A `Config` made from types of the redis crate equals the one made from the same URL.
 
 use auto_mutex_core::store::same_kind;
 use auto_mutex_core::{Config, SetupError};

@@ -1,4 +1,4 @@
-//! A private redis-server, and a plain connection to it.
+//! A redis-server for one test, and a plain connection to it.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -46,7 +46,7 @@ impl Server {
     }
 
     fn spawn(directory: &TempDir, arguments: &[&str]) -> Child {
-        // `tests/servers` sets another server than the one in the PATH.
+        // `tests/servers` chooses another server than the one in the PATH.
         let program = std::env::var_os("AUTO_MUTEX_REDIS_SERVER");
         Command::new(program.unwrap_or_else(|| "redis-server".into()))
             .args(["--port", "0", "--save", "", "--unixsocket"])
@@ -79,10 +79,10 @@ impl Server {
         endpoint(&format!("{}{query}", self.url()))
     }
 
-    /// Returns a plain connection, with which a test inspects or disturbs the server.
+    /// A plain connection, through which a test inspects or disturbs the server.
     pub(super) fn connection(&self) -> Connection {
         let client = redis::Client::open(self.url()).unwrap();
-        // The connection has no timeout: a read with a timeout fails (EINTR) if the machine was suspended.
+        // Without a timeout, because a read with one fails (EINTR) if the machine was suspended.
         client.get_connection().unwrap()
     }
 
@@ -158,7 +158,7 @@ pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op
     command::evaluate(&mut Cmd::new(), scripts, member, name, None, &[op]).get_packed_command()
 }
 
-/// Like [`evaluate`], but the script keeps all tickets in the other keys, none in the first key.
+/// Like [`evaluate`], but makes the script keep all tickets in the other keys, and none in the first.
 pub(super) fn evaluate_spread(
     scripts: &Scripts,
     member: MemberId,
@@ -176,12 +176,12 @@ pub(super) fn attempt(connection: &mut Connection, cmd: &[u8]) -> redis::Value {
     replies.into_iter().next().unwrap()
 }
 
-/// Parses a reply in the same way as the store.
+/// Parses a reply as the store does.
 pub(super) fn parse(value: &redis::Value, op: &Op) -> Result<Reply, StoreError> {
     reply::parse(&borrowed(value), op)
 }
 
-/// Converts a value of the `redis` crate to ours.
+/// Converts a value of the `redis` crate into ours.
 pub(crate) fn borrowed(value: &redis::Value) -> Value<'_> {
     match value {
         redis::Value::Nil => Value::Nil,

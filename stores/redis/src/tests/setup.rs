@@ -87,7 +87,7 @@ async fn a_server_that_does_not_answer_is_unreachable_in_time() {
     );
 }
 
-/// The listener's queue of connections is full, so not even TCP answers.
+/// The listener's connection queue is full, so not even TCP answers.
 #[tokio::test]
 async fn the_same_is_said_of_an_address_that_no_packet_comes_back_from() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
@@ -149,7 +149,7 @@ async fn a_cluster_node_says_that_it_is_one() {
 }
 
 #[tokio::test]
-async fn the_probe_leaves_nothing_behind_but_the_term() {
+async fn the_trial_leaves_nothing_behind_but_the_term() {
     let server = Server::start();
     for _ in 0..2 {
         attempt(&server.endpoint(""), LONG).await.unwrap();
@@ -158,7 +158,7 @@ async fn the_probe_leaves_nothing_behind_but_the_term() {
     }
 }
 
-/// How often a set-up runs a script.
+/// How many scripts a set-up runs.
 async fn runs_of_a_set_up(server: &Server) -> u64 {
     let mut admin = server.connection();
     run::<()>(&mut admin, &["CONFIG", "RESETSTAT"]);

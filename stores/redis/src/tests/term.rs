@@ -1,4 +1,4 @@
-//! The term of a server: the note about it, and when the server starts to grant; with a manual clock.
+//! A server's term: the note about it, and when the server starts to grant, with a manual clock.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::server::{LONG, Server, attempt, borrowed, guard, run};
 use crate::connect::term::{self, Guard, Term};
 use crate::script::Scripts;
 
-/// The scripts' source of time for this test.
+/// The scripts' clock in this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 const EPOCH: &str = "auto_mutex:epoch";
 const SECOND: u64 = 1_000_000;
@@ -42,7 +42,7 @@ impl Bench {
         }
     }
 
-    /// Checks that `left` is equal to `other`, less the seconds since the test began. For a restart, the server counts by
+    /// Checks that `left` equals `other` minus the seconds since the test began. After a restart, the server counts by
     /// its own clock, not by the test's.
     #[track_caller]
     fn same(&self, left: u64, other: u64) {
@@ -61,7 +61,7 @@ impl Bench {
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
         let term = Term::read(&borrowed(&reply), guard, lag, Instant::now()).expect("a reply");
-        assert_eq!(term.closing.is_some(), term.opens_at > 0);
+        assert_eq!(term.closed.is_some(), term.opens_at > 0);
         term.opens_at.saturating_sub(self.now)
     }
 
@@ -163,7 +163,7 @@ fn a_missing_note_is_no_proof_of_freshness() {
     assert_eq!(bench.usual(), CLOSED);
 }
 
-/// Checks that `left` is about `seconds`, less the time for which the server has been up by its own clock.
+/// Checks that `left` is about `seconds` minus the server's uptime by its own clock.
 #[track_caller]
 fn about(left: u64, seconds: u64) {
     let expected = seconds * SECOND;
@@ -202,7 +202,7 @@ fn a_restart_does_not_end_what_a_promotion_began() {
     for seconds in 1..3 {
         bench.pass(SECOND);
         bench.restart(true);
-        // The time of opening is the same, whether the member's guard counts restarts or not.
+        // The opening time is the same whether or not the member's guard counts restarts.
         assert_eq!(bench.usual(), CLOSED - seconds * SECOND);
         let alone = unreplicated();
         assert_eq!(bench.left(&alone, LAG), CLOSED - seconds * SECOND);
@@ -265,7 +265,7 @@ fn who_knows_no_key_keeps_the_note_himself() {
     assert_eq!(bench.left(&guard, LAG), CLOSED - SECOND);
     let keys: u32 = run(&mut bench.connection, &["EXISTS", EPOCH]);
     assert_eq!(keys, 0);
-    // Another member noted a longer lease. This member must ask again as soon as it has a key.
+    // Another member recorded a longer lease, so this member must ask again as soon as it has a key.
     assert!(!lock(&guard.keys).are_new());
     assert!(bench.left(&leasing(60), LAG) > CLOSED);
     lock(&guard.keys).keys = vec![EPOCH.to_owned()];
@@ -320,7 +320,7 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.promote();
     let (long, short) = (leasing(30), leasing(5));
     assert_eq!(bench.left(&long, LAG), CLOSED);
-    // The longer lease counts until the end of the week after its report. Members that know it only from the note do not
+    // The longer lease counts until the end of the week after its report. Members that only read it in the note do not
     // report it.
     bench.pass(WEEK + SECOND);
     bench.promote();
@@ -328,18 +328,18 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
-    // The longer lease does not return with what members have read from the note before.
+    // The longer lease does not come back through members that once read it in the note.
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
     let late = leasing(5);
     assert_eq!(bench.left(moved(&late), LAG), CLOSED - 25 * SECOND);
-    // A member that still has the longer lease makes it count again at once, and for the next week.
+    // A member that still has the longer lease makes it count again, now and for the next week.
     assert_eq!(bench.left(&long, LAG), CLOSED);
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED);
 }
 
-/// Gives the guard another key, as if the node now had another first slot.
+/// Gives the guard another key, as if the node's first slot had changed.
 fn moved(guard: &Guard) -> &Guard {
     lock(&guard.keys).keys = vec!["auto_mutex:epoch:{1}".to_owned()];
     guard

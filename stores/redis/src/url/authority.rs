@@ -1,4 +1,4 @@
-//! Servers and databases: `host:port`, `3`.
+//! Parses servers and databases: `host:port`, `3`.
 
 use std::net::Ipv6Addr;
 use std::str::FromStr;
@@ -36,7 +36,7 @@ fn named(host: &str) -> Result<String, SetupError> {
     if host.is_empty() {
         return Err(invalid("the host is missing"));
     }
-    // International host names and underscores are allowed; characters that separate parts of a URL are not.
+    // Allows international host names and underscores, but no characters that separate parts of a URL.
     let odd = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && !matches!(c, '-' | '.' | '_');
     if host.contains(odd) || host.contains(char::is_whitespace) {
         return Err(invalid(
@@ -46,11 +46,11 @@ fn named(host: &str) -> Result<String, SetupError> {
     Ok(host.to_owned())
 }
 
-/// The zone of an address is written after `%25` (RFC 6874), and given to the resolver after `%`.
+/// A URL has the zone of an address after `%25` (RFC 6874), and the resolver takes it after `%`.
 fn ipv6(text: &str) -> Result<String, SetupError> {
     let (address, zone) = text.split_once('%').unwrap_or((text, ""));
     if address.parse::<Ipv6Addr>().is_err() {
-        return Err(invalid("what stands in brackets is not an IPv6 address"));
+        return Err(invalid("the text in brackets is not an IPv6 address"));
     }
     if address == text {
         return Ok(text.to_owned());
@@ -74,7 +74,7 @@ pub(super) fn database(text: &str) -> Result<u32, SetupError> {
     }
 }
 
-/// Parses digits only. `FromStr` alone would also accept a sign.
+/// Accepts digits only. `FromStr` alone would accept a sign.
 fn number<T: FromStr>(text: &str) -> Option<T> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()

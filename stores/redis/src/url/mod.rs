@@ -1,6 +1,6 @@
 //! Parses the URL of one server or of a service.
 //!
-//! No error repeats any part of the URL: a piece of a password that should have been escaped may be in any part.
+//! No error repeats any part of the URL, because each may contain a piece of an unescaped password.
 
 mod authority;
 mod parts;

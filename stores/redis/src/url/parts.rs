@@ -51,7 +51,7 @@ impl<'a> Url<'a> {
         db: &str,
         secure: bool,
     ) -> Result<RedisEndpoint, SetupError> {
-        // Splits at the last `@`, so that an `@` in a password need not be escaped.
+        // At the last `@`, so that one in a password need not be escaped.
         let (login, servers) = match self.authority.rsplit_once('@') {
             Some((login, servers)) => {
                 let (user, password) = login.split_once(':').unwrap_or((login, ""));
@@ -120,7 +120,7 @@ impl<'a> Url<'a> {
     fn path(&mut self, key: &'static str) -> Result<Option<PathBuf>, SetupError> {
         match self.take(key) {
             Some(path) if path.is_empty() || path.contains('\0') => Err(invalid(
-                "the path of a certificate or key cannot be a file's",
+                "the path of a certificate or key is not a file path",
             )),
             path => Ok(path.map(PathBuf::from)),
         }

@@ -1,4 +1,4 @@
-//! [`Connection`]: requests and their replies, in turn.
+//! [`Connection`]: sends a request, and reads its reply.
 
 use std::future::poll_fn;
 use std::io;
@@ -23,7 +23,7 @@ pub(crate) struct Connection {
     pub(crate) stream: Arc<Stream>,
     pub(crate) inbox: Inbox,
     silence: Duration,
-    /// How many bytes were sent last; they may still be in transit.
+    /// How many bytes were sent last. They may still be in transit.
     sent: usize,
     pub(crate) slowest: Duration,
 }
@@ -34,7 +34,7 @@ impl Connection {
         transport: &Transport,
         limits: Limits,
     ) -> io::Result<Self> {
-        // On the heap: a large future in many other futures could overflow the stack of a thread in a debug build.
+        // On the heap, because large nested futures could overflow a thread's stack in debug builds.
         let stream = Box::pin(Stream::open(address, transport, limits)).await?;
         Ok(Self {
             stream: Arc::new(stream),

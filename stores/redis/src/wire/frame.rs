@@ -1,15 +1,15 @@
-//! [`Frame`]: finds the end of a value that arrives in pieces. It does not read complete parts again when more bytes arrive.
+//! [`Frame`]: finds the end of a value that arrives in pieces, without reading complete parts again.
 
 use super::value::{Garbage, number};
 
-/// Replies to this library are shorter: the one for a name with a hundred thousand waiters has 20 MB.
+/// Replies to this library are shorter: 20 MB for a name with a hundred thousand waiters.
 const LARGEST: usize = 64 << 20;
 const MOST: u64 = 1 << 21;
 const LONGEST: usize = 64 << 10;
 
 pub(super) struct Frame {
     at: usize,
-    /// How many bytes from `at` on are known to contain no end of a line.
+    /// How many bytes from `at` on are known to contain no line end.
     seen: usize,
     missing: u64,
 }

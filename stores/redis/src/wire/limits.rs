@@ -8,10 +8,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a server may be silent at first. If that was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
-/// The bytes per second on the slowest supported link. They determine how long sent bytes may be in transit.
+/// Bytes per second on the slowest supported link, from which the transit time of sent bytes is estimated.
 const SLOWEST: f64 = 8192.0;
 
-/// The time limits of an attempt to connect. There are two, because the server may be busy, or the link slow.
+/// The time limits of a connection attempt. There are two, because either the server or the link may be slow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) end: Instant,
@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(whole: Duration, silence: Duration) -> Self {
         let silence = silence.min(whole);
-        // Timers have a maximum length; a day is long enough here.
+        // Timers have a maximum. A day is long enough here.
         let whole = whole.min(Duration::from_secs(86_400));
         Self {
             end: Instant::now() + whole,
@@ -44,7 +44,7 @@ impl Limits {
         done.unwrap_or_else(|_| Err(silent().into()))
     }
 
-    /// `sent` bytes may still be in transit; the time that they need is added to `silence`.
+    /// Extends `silence` by the transit time of `sent` bytes.
     pub(crate) async fn step<T>(
         silence: Duration,
         sent: usize,

@@ -1,4 +1,4 @@
-//! Sockets, bytes, and the protocol RESP3. This folder does not know which commands are sent or what replies mean.
+//! Sockets, bytes, and RESP3. This folder knows neither commands nor the meaning of replies.
 
 mod connection;
 mod frame;
@@ -25,9 +25,9 @@ use auto_mutex_core::store::Dialer;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Transport {
-    /// `None`: plain TCP.
+    /// `None` for plain TCP.
     pub(crate) tls: Option<Tls>,
-    /// `None`: the library connects by itself.
+    /// `None` if the library connects by itself.
     pub(crate) dialer: Option<Dialer>,
 }
 
@@ -35,6 +35,6 @@ pub(crate) struct Transport {
 pub(crate) struct Tls {
     pub(crate) ca: Option<PathBuf>,
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// The name that the server's certificate must have; `None`: the host of the address.
+    /// The name required in the server's certificate; `None` for the host in the address.
     pub(crate) server_name: Option<String>,
 }

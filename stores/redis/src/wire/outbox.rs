@@ -1,4 +1,4 @@
-//! [`Outbox`]: bytes to write. Callers and the background thread write them, one at a time.
+//! [`Outbox`]: bytes to be written by callers and the background thread, one at a time.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const KEPT: usize = 64 << 10;
 pub(crate) struct Outbox {
     stream: Option<Arc<Stream>>,
     filling: Vec<u8>,
-    /// The command that is being encoded. It is kept for its memory, which the next command reuses.
+    /// The command being encoded. The next command reuses its memory.
     command: Cmd,
     /// What the last writer has put back; `None` while a thread writes, and without a connection.
     chunk: Option<Chunk>,
@@ -74,7 +74,7 @@ impl Outbox {
         chunk.map_or(0, |chunk| chunk.bytes.len() - chunk.written)
     }
 
-    /// The writer must put the bytes back; no other writer gets bytes until then.
+    /// The writer must put the bytes back. Until then, no other writer gets any.
     pub(crate) fn take(&mut self) -> Option<Chunk> {
         if self.len() == 0 {
             return None;

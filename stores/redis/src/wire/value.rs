@@ -1,4 +1,4 @@
-//! [`Value`]: a reply or push, borrowed from the receive buffer, once `frame.rs` has found its end.
+//! [`Value`]: a reply or push, borrowed from the receive buffer. `frame.rs` has found its end.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ pub(crate) enum Value<'a> {
     Integer(i64),
     /// Strings of all kinds, and numbers that fit no integer.
     Text(&'a [u8]),
-    /// Of a map, the keys and values in turn: some servers reply with such a list although RESP3 has maps.
+    /// For a map, keys and values in turn, as some servers reply although RESP3 has maps.
     List(Vec<Value<'a>>),
     Error(ErrorReply<'a>),
     Push(Vec<Value<'a>>),
@@ -118,10 +118,10 @@ fn value<'a>(rest: &mut &'a [u8], depth: usize) -> Result<Value<'a>, Garbage> {
     })
 }
 
-/// `each`: how many values each counted item has.
+/// `each` is the number of values per counted item.
 fn values<'a>(rest: &mut &'a [u8], each: usize, depth: usize) -> Result<Vec<Value<'a>>, Garbage> {
     let count = count(rest)?.saturating_mul(each);
-    // Each value takes three bytes at least, which limits the allocation for an announced count.
+    // Each value takes at least three bytes, which limits the allocation for an announced count.
     let mut values = Vec::with_capacity(count.min(rest.len() / 3));
     for _ in 0..count {
         values.push(value(rest, depth)?);

@@ -34,8 +34,8 @@ impl<S: Subject> Play<'_, S> {
         };
     }
 
-    /// Causes faults, each by chance: the store closes or opens, a member stops listening or listens again, a member
-    /// replaces a ticket by a new one, or a member crashes and a new one takes its place.
+    /// Causes random faults: the store closes or opens, a member stops listening or listens again, a member replaces a
+    /// ticket with a new one, or a member crashes and a new one takes its place.
     pub(super) fn trouble(&mut self) {
         let dice = &mut self.dice;
         if self.closes && dice.one_in(30) {
@@ -44,7 +44,7 @@ impl<S: Subject> Play<'_, S> {
                 false => self.now + dice.of(&[1_000, 100_000, 1_000_000, 5_000_000]),
             };
         }
-        // Some members take the store for open before others do.
+        // Some members consider the store open before others do.
         self.opens = match self.now < self.closed_until && dice.one_in(3) {
             true => 0,
             false => self.closed_until,

@@ -1,5 +1,5 @@
-//! Fake locks with known faults, and a thread that evades the fence of a register. The search must find each fault, and
-//! must find nothing in runs without a fault.
+//! Fake locks with known faults, and a thread that evades a register's fence. The search must find each fault, and
+//! nothing in runs without one.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -24,7 +24,7 @@ enum Fault {
     ReaderBesideWriter,
     /// A grant gets the token of an earlier grant.
     TokenGoesBack,
-    /// Each thread writes with a token that the register always accepts, instead of its own.
+    /// Each thread writes with a token that the register always accepts, instead of with its own.
     WritesPastTheFence,
 }
 
@@ -168,7 +168,7 @@ fn a_token_that_comes_again_is_seen() {
     is_seen(1, Fault::TokenGoesBack);
 }
 
-/// The lock is granted to all threads at once, so only the register's fence keeps the updates in order.
+/// The lock is granted to all threads at once, so only the register's fence orders the updates.
 #[test]
 fn a_write_past_the_fence_is_seen() {
     let fault = |fault| {

@@ -1,4 +1,5 @@
-//! Each task takes two mutexes in any order, the second while it holds the first. So tasks deadlock, and one of them fails.
+//! Each task takes two mutexes in any order, the second while it holds the first. Tasks deadlock, and one of them
+//! fails.
 
 use super::STARVED;
 use super::recorded::Task;

@@ -12,7 +12,7 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// A contest: `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `hand-over:BOUND` or
+/// A contest: `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
 /// `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
@@ -36,7 +36,7 @@ pub(in crate::worker) enum Kind {
         names: u64,
     },
     /// A mutex and two condition variables around a belt of bounded length.
-    HandOver {
+    Handoff {
         bound: u32,
     },
     /// `pairs` belts for one item each, with one task at each end.
@@ -65,7 +65,7 @@ impl FromStr for Kind {
             "multi" => Self::Multi {
                 names: number.parse()?,
             },
-            "hand-over" => Self::HandOver {
+            "handoff" => Self::Handoff {
                 bound: number.parse()?,
             },
             "partners" => Self::Partners {
@@ -77,18 +77,19 @@ impl FromStr for Kind {
 }
 
 impl Kind {
-    /// Makes one random request. Returns `None` if the request does not wait, and the lock is not free.
+    /// Makes one random request. Returns `None` if it does not wait and the lock is not free.
     pub(super) async fn take(
         self,
         client: &Client,
         name: &str,
         seed: &mut Seed,
     ) -> Result<Option<Held>, LockError> {
-        // In a `Long` contest every request waits, because a request that does not wait rightly fails while the store is down.
+        // In a `Long` contest every request waits, because one that does not would rightly fail while the store is
+        // down.
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
-            Self::Mutex | Self::Crossed { .. } | Self::HandOver { .. } | Self::Partners { .. } => {
+            Self::Mutex | Self::Crossed { .. } | Self::Handoff { .. } | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

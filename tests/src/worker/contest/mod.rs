@@ -5,7 +5,7 @@
 //! unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
 
 mod crossed;
-mod hand_over;
+mod handoff;
 mod kind;
 mod place;
 mod recorded;
@@ -41,7 +41,7 @@ pub(super) struct Contest {
     pub(super) seed: u64,
     /// The longest pause after a turn, in microseconds.
     pub(super) pause: u64,
-    /// The longest time for which one turn in thirty-two keeps the lock, in milliseconds; all other turns are short.
+    /// The longest time for which one turn in thirty-two holds the lock, in milliseconds. All other turns are short.
     pub(super) stay: u64,
     /// The file in which the contest records its history, if any; see [`history`](crate::history).
     pub(super) file: Option<PathBuf>,
@@ -88,9 +88,9 @@ impl Contest {
                     tally: Tally::default(),
                 };
                 match self.kind {
-                    Kind::HandOver { .. } | Kind::Partners { .. } => {
+                    Kind::Handoff { .. } | Kind::Partners { .. } => {
                         let place = Place::find(self.kind, &self.name, number, self.witness);
-                        tokio::spawn(hand_over::run(contestant, self.witness, place))
+                        tokio::spawn(handoff::run(contestant, self.witness, place))
                     }
                     kind => match self.file.clone() {
                         Some(file) => tokio::spawn(async move {
@@ -125,7 +125,8 @@ impl Contestant {
         Instant::now() >= self.until || self.over.load(Ordering::Acquire)
     }
 
-    /// How long the task waits for a turn before it cancels the wait: mostly for ever, sometimes only for a moment.
+    /// How long the task waits for a turn before it cancels the wait: mostly without a limit, sometimes only for a
+    /// moment.
     fn patience(&mut self) -> Duration {
         match self.seed.below(16) {
             0 => Duration::from_micros(self.seed.below(5000)),

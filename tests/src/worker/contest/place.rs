@@ -13,9 +13,9 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Finds the place of a task. With one belt for all, every other task puts items. With partners, the first task at a
-    /// belt puts items, and waits for a partner that comes much later, mostly from another process. If a notification
-    /// between partners is lost, both wait for ever.
+    /// Finds the place of a task. With one belt for all, every other task puts items. With partners, the first task at
+    /// a belt puts items, and waits for a partner that comes much later, usually from another process. If a
+    /// notification between partners is lost, both wait forever.
     pub(super) fn find(kind: Kind, name: &str, number: u64, witness: u16) -> Self {
         match kind {
             Kind::Partners { pairs } => {
@@ -26,7 +26,7 @@ impl Place {
                     puts: seat < pairs,
                 }
             }
-            Kind::HandOver { bound } => Self {
+            Kind::Handoff { bound } => Self {
                 belt: name.to_owned(),
                 bound,
                 puts: number.is_multiple_of(2),

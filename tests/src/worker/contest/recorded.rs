@@ -105,7 +105,8 @@ impl Task {
         self.sure(held);
     }
 
-    /// Records that the guard confirms the lock. The time is read before the guard is asked, so the lock was held at that time.
+    /// Records that the guard confirms the lock. The time is read before asking the guard, so the lock was held at that
+    /// time.
     fn sure(&mut self, held: &Held) {
         let at = now();
         if held.check().is_ok() {
@@ -113,7 +114,7 @@ impl Task {
         }
     }
 
-    /// Reads and writes the register, even if the lock has been lost meanwhile.
+    /// Reads and writes the register, even if the lock has been lost by then.
     async fn update(&mut self, part: &Part) {
         self.recorder.note(now(), What::Read);
         let value = self.cell.read(&part.name, part.token);

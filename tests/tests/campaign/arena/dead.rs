@@ -13,7 +13,7 @@ const SLOW: Duration = Duration::from_secs(1);
 /// The processes that were killed.
 #[derive(Debug, Default)]
 pub(crate) struct Dead {
-    /// The killed processes of which the store may still keep something, and when they were killed.
+    /// Killed processes of which the store may still have a holder or waiter, and when they were killed.
     kept: Vec<(u32, Instant)>,
     /// The number of killed processes.
     pub(crate) kills: u64,

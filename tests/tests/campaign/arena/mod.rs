@@ -100,7 +100,7 @@ impl Arena {
         Instant::now() >= self.until
     }
 
-    /// Lets the contest run for `duration`, but not beyond its end, and looks at everything now and then.
+    /// Lets the contest run for `duration`, but not beyond its end, and checks everything at intervals.
     pub(crate) fn watch(&mut self, duration: Duration) {
         let until = self.until.min(Instant::now() + duration);
         while Instant::now() < until {

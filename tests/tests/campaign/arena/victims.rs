@@ -1,4 +1,4 @@
-//! Chooses and suspends the workers that a test harms.
+//! Chooses workers to harm, and suspends them.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use super::{Arena, PROCESSES, process};
 const SOON: Duration = Duration::from_millis(300);
 
 impl Arena {
-    /// Suspends a worker for a test that will harm it, mostly while one of its tasks holds the lock. Returns its index.
+    /// Suspends a worker that the test will harm, mostly while one of its tasks holds the lock. Returns its index.
     pub(crate) fn victim(&mut self) -> usize {
         match self.seed.below(4) {
             0 => self.anyone(),
@@ -17,8 +17,8 @@ impl Arena {
         }
     }
 
-    /// As [`victim`](Self::victim), for a contest whose holders the witness does not see: half of the time, the worker has
-    /// the mutex.
+    /// Like [`victim`](Self::victim), for a contest whose holders the witness does not see. Half of the time, the
+    /// worker holds the mutex.
     pub(crate) fn victim_holding(&mut self) -> usize {
         if self.seed.below(2) == 0 {
             return self.anyone();
@@ -60,8 +60,8 @@ impl Arena {
             }
             let index = *self.seed.pick(&found);
             self.workers[index].stop();
-            // The task may have left between `find` and the stop, and the server may not have read this yet. The server may
-            // answer `find` once before it reads the task's connection, but not twice.
+            // The task may have left between `find` and the stop without the server having read it. The server may then
+            // answer `find` wrongly once, but not twice.
             if find(self).contains(&index) && find(self).contains(&index) {
                 return Some(index);
             }
@@ -70,7 +70,7 @@ impl Arena {
         None
     }
 
-    /// The living workers with a task that holds the lock, by the witness.
+    /// The living workers with a task that, according to the witness, holds the lock.
     fn inside(&self) -> Vec<usize> {
         let who = self.witness.inside();
         let pids: Vec<_> = who.iter().map(|who| process(who)).collect();
@@ -81,7 +81,7 @@ impl Arena {
         (0..self.workers.len()).filter(is_inside).collect()
     }
 
-    /// The living workers that hold the mutex, by the store.
+    /// The living workers that, according to the store, hold the mutex.
     fn holding(&self) -> Vec<usize> {
         let info = self.observer.mutex(self.plan.name).blocking_info();
         let holders = info.map(|info| info.holders).unwrap_or_default();

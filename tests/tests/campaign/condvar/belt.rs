@@ -1,5 +1,5 @@
-//! 32 producers and 32 consumers: at one belt of four items, with a mutex and two condition variables; or in pairs, at
-//! belts for one item.
+//! 32 producers and 32 consumers: either at one belt of four items, with a mutex and two condition variables; or in
+//! pairs, at belts for one item.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use auto_mutex_tests::stalls::Stalls;
 use crate::arena::{Arena, Plan, STUCK, alone, duration};
 use crate::judge::{no_trouble, nothing_is_left};
 
-const ONE_BELT: &str = "hand-over:4";
+const ONE_BELT: &str = "handoff:4";
 const PARTNERS: &str = "partners:32";
 
 fn open(what: &'static str, kind: &'static str, lease: u64, duration: Duration) -> Arena {
@@ -39,8 +39,8 @@ fn all_was_handed_over(arena: &mut Arena) -> Ledger {
     ledger
 }
 
-/// The number of notifications that no waiter has taken. Their waiters gave up, died or timed out while no other task
-/// waited. Each of these notifications would wake a later waiter for nothing.
+/// The number of notifications that no waiter has taken: their waiters gave up, died or timed out while no other task
+/// waited. Each of these would wake a later waiter for nothing.
 fn left_over(arena: &Arena) -> u64 {
     // A killed waiter's notification returns when its lease has ended and a client asks. All others are already available.
     let within = match arena.dead.kills {
@@ -95,7 +95,8 @@ fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
     );
 }
 
-/// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits for ever.
+/// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits
+/// forever.
 fn nothing_is_lost(mut arena: Arena) {
     let stalls = Stalls::watch();
     arena.watch_to_the_end();
@@ -105,7 +106,7 @@ fn nothing_is_lost(mut arena: Arena) {
     print(&arena, &ledger, left_over);
     let heard = ledger.woken + left_over;
     assert!(ledger.notified <= heard, "a notification is lost");
-    // If the machine stalls, a process may end before the store knows which notifications the process has used.
+    // If the machine stalls, a process may end before the store knows which notifications it has used.
     if stalls.within(Duration::MAX).is_zero() {
         assert_eq!(ledger.notified, heard, "woken by nobody");
     }
@@ -136,8 +137,8 @@ fn notifications_of_killed_waiters_wake_others() {
     let ledger = all_was_handed_over(&mut arena);
     let left_over = left_over(&arena);
     print(&arena, &ledger, left_over);
-    // In a killed process, at most one task has the mutex. This task may have used a notification and not reported the use.
-    // Or it had reported the use, and the store did not learn of it.
+    // At most one task of a killed process holds the mutex. It may have used a notification without reporting it, or
+    // may have reported it without the store learning of it.
     let (said, heard) = (ledger.notified, ledger.woken + left_over);
     assert!(
         said <= heard + arena.dead.kills,

@@ -1,4 +1,4 @@
-//! Condition variables: a notification that was answered wakes a waiter in a living process.
+//! Condition variables: an acknowledged notification wakes a waiter in a living process.
 
 mod belt;
 mod rounds;

@@ -1,5 +1,5 @@
-//! In each round, several processes wait. The test suspends some processes, sends notifications, and then kills or resumes
-//! the suspended processes. In living processes, as many waiters wake as were notified.
+//! In each round, several processes wait. The test suspends some of them, sends notifications, and then kills or
+//! resumes the suspended ones. As many waiters wake in living processes as were notified.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -11,8 +11,8 @@ pub(super) enum Fault {
     Kill,
     /// The primary is suspended until another server has taken its place.
     Suspend,
-    /// The primary is cut off from its replicas and the sentinels, but not from its clients. Some clients cannot learn of
-    /// the new primary.
+    /// The primary is cut off from its replicas and the sentinels, but not from its clients, some of which cannot learn
+    /// of the new primary.
     CutOff,
     /// The primary is replaced by command.
     Command,
@@ -22,7 +22,8 @@ impl Fault {
     pub(super) const ALL: &'static [Self] =
         &[Self::Kill, Self::Suspend, Self::CutOff, Self::Command];
 
-    /// Cuts the primary off, so that the replicas receive nothing more. In a failover by command, they must receive everything.
+    /// Cuts the primary off, so that the replicas receive nothing more. For a failover by command, they must receive
+    /// everything.
     pub(super) fn prepare(self, service: &Service, primary: usize) {
         if self != Self::Command {
             service.watch_closely();

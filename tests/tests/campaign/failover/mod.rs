@@ -1,8 +1,8 @@
-//! A service with sentinels whose primary is killed, suspended, cut off or replaced by command, again and again. Each fault
-//! strikes just after a grant that no replica has received.
+//! A service with sentinels whose primary is repeatedly killed, suspended, cut off or replaced by command. Each fault
+//! comes right after a grant that no replica has received.
 //!
-//! With the guard, there are never two holders, and no request is lost. Some tests are run by hand (`--ignored`): they show
-//! what happens without the guard, and where the guard cannot help. They report figures and assert nothing.
+//! With the guard, there are never two holders, and no request is lost. Tests that are run manually (`--ignored`) show
+//! what happens without the guard, and where it cannot help. They report figures and assert nothing.
 
 mod fault;
 mod report;

@@ -39,7 +39,7 @@ impl Report {
         self.outcomes.push(outcome);
     }
 
-    /// Asserts that there were no two holders, no token that did not grow, and no lost request.
+    /// Asserts that there were never two holders, that tokens grew, and that no request was lost.
     pub(super) fn is_clean(&self) {
         for outcome in &self.outcomes {
             let Outcome {

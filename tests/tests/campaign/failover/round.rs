@@ -98,7 +98,7 @@ impl<'a> Field<'a> {
         service.wait_until_replaced(former);
         let first_grant = self.first_grant(struck);
         let mut said = self.finish();
-        // The stranger's lost requests do not count, because no sentinel can help it. Its reports on locks do count.
+        // The stranger's lost requests do not count, because no sentinel can help it. What it reports about locks does.
         if let Some(stranger) = stranger {
             let lines = std::iter::from_fn(|| stranger.overhear());
             said.extend(lines.filter(|line| !line.starts_with("task ")));

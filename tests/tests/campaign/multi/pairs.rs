@@ -86,7 +86,7 @@ fn thread(client: &Client, shop: &Shop, mut seed: Seed) {
 }
 
 #[test]
-fn random_pairs_never_close_a_circle() {
+fn random_pairs_never_close_a_cycle() {
     let _alone = alone();
     let goal = std::env::var("AUTO_MUTEX_CAMPAIGN_PAIRS");
     let goal = goal.ok().and_then(|goal| goal.parse().ok());

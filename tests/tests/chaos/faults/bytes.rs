@@ -23,7 +23,7 @@ fn proxied() -> Result<Needs, String> {
     })
 }
 
-/// Waits until the armed fault has struck. If it does not strike soon, disarms it and returns false.
+/// Waits until the pending fault happens. If that takes too long, cancels it and returns `false`.
 fn has_struck(field: &Field) -> bool {
     let armed = Instant::now();
     while field.proxies[VICTIM].is_armed() {
@@ -36,9 +36,9 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply in the contest arrives only up to some byte. Then the connection is cut, or frozen: mostly for a moment,
-/// sometimes for longer than a lease. Each round tries the next byte, up to the length of the longest reply that was seen
-/// before the first round.
+/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment,
+/// sometimes for longer than a lease. Each round tries the next byte, up to the longest reply seen before the first
+/// round.
 pub(super) struct Reply {
     pub(super) cuts: bool,
 }
@@ -81,7 +81,7 @@ impl Fault for Reply {
     }
 }
 
-/// A connection is lost, and the new connection is cut at some byte of the greeting: the server's first replies to it.
+/// A connection is lost, and the new one is cut at some byte of the greeting, which is the server's first replies.
 pub(super) struct Greeting;
 
 /// The number of bytes of a greeting that are tried for each usual round.

@@ -9,8 +9,8 @@ use super::{Fault, Struck};
 use crate::field::Field;
 use crate::needs::Needs;
 
-/// Steps the clock by a moment, by a few leases, or by longer than the server keeps an idle key. A step forward ends leases
-/// before their holders expect it. Before half of the steps back, a process is killed.
+/// Steps the clock by a moment, by a few leases, or by longer than the server keeps an idle key. A step forward ends
+/// leases before their holders expect it. Before half of the steps back, a process is killed.
 pub(super) struct Step {
     pub(super) forward: bool,
 }
@@ -39,7 +39,7 @@ impl Fault for Step {
         let most = *field.seed.pick(&[500, 5_000, 4_000_000, 4_000_000]);
         let by = Duration::from_millis(1 + field.seed.below(most));
         let struck = field.now();
-        // A step back must not make the lease of a killed process longer.
+        // A step back must not extend the lease of a killed process.
         if !self.forward && field.seed.below(2) == 0 {
             let victim = field.victim();
             field.listen();

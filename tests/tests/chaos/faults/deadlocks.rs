@@ -29,7 +29,7 @@ impl Fault for Crossed {
         let contest = field.lock.contest;
         let connect = || {
             let config = Config::new(field.redis.url()).expect("a good URL");
-            // A stall of the machine must not cost a client its lock, because the loss would end the deadlock.
+            // A stall must not cost a client its lock, because the loss would end the deadlock.
             let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
@@ -69,7 +69,7 @@ impl Fault for Crossed {
     }
 }
 
-/// Runs `body` with a part of the contest's lock. Meanwhile, no other client can get the whole lock.
+/// Runs `body` with a part of the contest's lock, during which no other client can get the whole lock.
 fn with_some_of(
     client: &Client,
     contest: &str,

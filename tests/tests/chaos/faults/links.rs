@@ -51,7 +51,7 @@ impl Fault for Cut {
     }
 }
 
-/// Connections are frozen for longer than a lease. Then everything arrives.
+/// Connections are frozen for longer than a lease, and then everything arrives.
 pub(super) struct Freeze;
 
 impl Fault for Freeze {

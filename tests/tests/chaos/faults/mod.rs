@@ -1,4 +1,4 @@
-//! The faults, with a file for each part of the system that may fail.
+//! The faults, one file for each part of the system that may fail.
 
 mod bytes;
 mod clock;
@@ -16,8 +16,8 @@ use crate::needs::Needs;
 pub(crate) trait Fault: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether, under this fault, two clients may both have a valid guard until a lease ends. Then only fencing tokens protect
-    /// the data.
+    /// Whether, under this fault, two clients may both have a valid guard until a lease ends, so that only fencing
+    /// tokens protect the data.
     fn is_fenced_only(&self) -> bool {
         false
     }
@@ -27,19 +27,19 @@ pub(crate) trait Fault: Sync {
         Ok(Needs::default())
     }
 
-    /// How often the fault strikes; `usual` is the number for most faults.
+    /// How often the fault happens; `usual` is the number for most faults.
     fn rounds(&self, _field: &mut Field, usual: usize) -> usize {
         usual
     }
 
-    /// Starts the fault, and ends it if it has an end; `None` if the fault did not strike.
+    /// Starts the fault, and ends it if it has an end. Returns `None` if it did not happen.
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck>;
 
     /// Repairs the remaining damage, after the living processes have recovered.
     fn mend(&self, _field: &mut Field) {}
 }
 
-/// The result of a strike, when the fault has ended. (If the fault has no end: when it has begun.)
+/// The state when the fault has ended, or has begun if it has no end.
 pub(crate) struct Struck {
     /// The start of the recovery, by the witness's clock.
     pub(crate) since: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Struck {
 }
 
 impl Struck {
-    /// The recovery starts now, and all present processes are alive.
+    /// The recovery starts now, with all present processes alive.
     fn now(field: &Field) -> Option<Self> {
         Some(Self {
             since: field.now(),

@@ -44,7 +44,7 @@ impl Fault for Loading {
             let fill = format!("for i = 1, {KEYS} do redis.call('SET', 'key' .. i, 'value') end");
             redis.command(&["EVAL", &fill, "0"]);
         }
-        // Without the rewrite, the file would grow, and each restart would take longer than the one before.
+        // Without the rewrite, the file would grow, and each restart would take longer.
         redis.command(&["BGREWRITEAOF"]);
         eventually("the file is rewritten", || {
             redis.info("aof_rewrite_in_progress") == "0"
@@ -111,8 +111,8 @@ impl Fault for NoPermission {
     }
 }
 
-/// `READONLY`: the server becomes a replica of a primary that does not exist. Then it becomes a primary again, which grants
-/// nothing for a while.
+/// `READONLY`: the server becomes a replica of a nonexistent primary, and then a primary again, which grants nothing
+/// for a while.
 pub(super) struct ReadOnly;
 
 impl Fault for ReadOnly {

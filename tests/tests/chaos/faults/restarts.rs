@@ -30,9 +30,9 @@ impl Fault for WithData {
     }
 }
 
-/// The server comes back without data. With the restart guard, it grants nothing until the leases from before the restart
-/// have ended, and for two seconds and the lag of replicas after that. Then a process is also cut off for longer than its
-/// lease.
+/// The server comes back without data. With the restart guard, it grants nothing until the leases from before the
+/// restart have ended, and for another two seconds plus the replicas' lag. Then a process is also cut off for longer
+/// than its lease.
 pub(super) struct WithoutData {
     pub(super) guarded: bool,
 }
@@ -65,7 +65,8 @@ impl Fault for WithoutData {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let struck = field.now();
-        // With the restart guard, a process is cut off. So if it holds, the new server cannot notify it that its lock is gone.
+        // With the restart guard, a process is cut off. If it holds, the new server cannot tell it that its lock is
+        // gone.
         let victim = field.victim();
         if self.guarded {
             field.proxies[victim].refuse();

@@ -24,7 +24,7 @@ pub(crate) async fn the_loss_of_one_is_the_loss_of_all(store: &dyn TestStore) {
         "{error:?}"
     );
     assert!(guard.refresh(SHORT).await.is_err());
-    // The other locks stay held until the guard is dropped, so that no other holder works on them meanwhile.
+    // The other locks stay held until the guard is dropped, so that no other holder uses them before.
     assert!(!is_free(&breaker, "a").await);
     assert!(was_lost(guard.unlock().await));
     all_free(&breaker, &["a", "b", "c"]).await;
@@ -52,8 +52,8 @@ pub(crate) async fn a_lost_name_cancels_the_body(store: &dyn TestStore) {
 }
 
 pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore) {
-    // A machine that stalls between the grant of `a` and the wait for `b` loses `a`, and the call takes `a` again at the end. Such a
-    // round shows nothing.
+    // If the machine stalls between the grant of `a` and the wait for `b`, the call loses `a` and takes it again at the
+    // end. Such a round shows nothing.
     for _ in 0..6 {
         if a_round_shows_when_expire_counts(store).await {
             return;

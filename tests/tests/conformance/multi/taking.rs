@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 
 use super::{all_free, is_free};
 
-/// For this time, a call that did not get all locks waits for the store to confirm the release of the others.
+/// For this long, a call that did not get all locks waits for the store to confirm the release of the others.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
@@ -100,7 +100,7 @@ async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
         if free == 2 {
             return;
         }
-        // A lock may still be held only if the call has waited in vain for the confirmation of its release.
+        // A lock may still be held only if the confirmation of its release never came.
         assert!(started.elapsed() >= MOMENT, "{:?}", started.elapsed());
         all_free(other, &["a", "c"]).await;
     }

@@ -17,7 +17,8 @@ pub(crate) async fn a_writer_is_not_starved_by_readers(store: &dyn TestStore) {
         async move { writer.rw_lock("l").write().await.unwrap() }
     });
     waiters(&a, 1).await;
-    // The lock has room for more readers, but the writer came first. So all members are refused, even the one that is reading.
+    // The lock has room for more readers, but the writer came first, so all members are refused, even the one that is
+    // reading.
     for member in [&a, &b, &writer] {
         assert!(member.rw_lock("l").try_read().await.unwrap().is_none());
     }

@@ -1,4 +1,4 @@
-//! First come, first served, whatever the size of a request; a waiter that goes away leaves nothing behind.
+//! First come, first served, whatever the size of a request. A departed waiter leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -110,7 +110,7 @@ pub(crate) async fn a_cancelled_request_makes_way(store: &dyn TestStore) {
     let behind = tokio::spawn(async move { small.semaphore("s", 2).acquire().await.unwrap() });
     waiters(&holder, 2, 2).await;
     cancelled.abort();
-    // No permit is released now. The smaller request had to wait only because the large one came first.
+    // No permit is released now. The smaller request waited only because the large one came first.
     let other = soon("the one behind", behind).await.unwrap();
     assert_eq!(other.release().await.unwrap(), 1);
     one.release().await.unwrap();

@@ -54,7 +54,7 @@ async fn sentinels_that_the_url_does_not_name_are_learned() {
     });
 }
 
-/// The epochs of a new set are lower. Its clients must not follow the sentinel, even if the former primary is still up.
+/// A new set has lower epochs. Its clients must not follow this sentinel, even if the former primary is still up.
 #[tokio::test]
 async fn a_sentinel_that_is_left_of_an_earlier_set_misleads_nobody() {
     let earlier = Service::start();
@@ -84,7 +84,7 @@ async fn a_sentinel_that_is_left_of_an_earlier_set_misleads_nobody() {
         assert_eq!(members(earlier.server(former)), 0, "after {kills}");
         service.server(0).kill_clients();
     }
-    // Alone, it is believed: the others may be gone.
+    // On its own, it is believed, because the others may be gone.
     let alone = client(&service.url_of(&[left.port()]));
     drop(soon("granted", alone.mutex("m").lock()).await.unwrap());
     assert_eq!(members(earlier.server(former)), 1);

@@ -1,4 +1,4 @@
-//! Each fault of a set-up by sentinels has an error of its own, and no error shows a password.
+//! Each fault of a set-up by sentinels has its own error, and no error shows a password.
 
 use std::thread;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn refused(url: &str) -> SetupError {
     refused_within(url, 8.0)
 }
 
-/// As `refused`, for faults that are reported only when the connect timeout is over.
+/// Like `refused`, for faults that are reported only after the connect timeout.
 #[track_caller]
 fn refused_within(url: &str, seconds: f64) -> SetupError {
     let config = config(url).connect_timeout(Duration::from_secs_f64(seconds));

@@ -67,7 +67,7 @@ async fn em_mutex_08_on_timeout_does_not_answer_an_inner_timeout() {
     inner_timed_out(client.blocking_scope(|| job.outer_sync()));
     assert_eq!(job.counts(), (2, 0));
     drop(inner);
-    // The handler does answer the timeout of its own lock, and then the body does not run.
+    // The handler answers the timeout of its own lock, and then the body does not run.
     let outer = soon("free", other.mutex("outer").lock()).await.unwrap();
     assert_eq!(
         soon("an answer", client.scope(job.outer())).await.unwrap(),
@@ -91,7 +91,7 @@ async fn em_mutex_09_parts_of_a_key_never_run_together() {
     let other = rig.client();
     client
         .scope(keyed("a", "b:c", async || {
-            // The pair `a` and `b:c` has another lock than each of these pairs, and the same lock as itself.
+            // The pair `a` and `b:c` has a different lock than each of these pairs.
             for (a, b) in [("a:b", "c"), ("a", "b"), ("a%3Ab", "c"), ("a", "b%3Ac")] {
                 other.scope(keyed(a, b, async || {})).await.unwrap();
             }

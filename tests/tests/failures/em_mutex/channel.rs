@@ -128,10 +128,10 @@ async fn em_mutex_07_a_grant_no_store_would_send_lets_nobody_in() {
 #[tokio::test]
 async fn em_mutex_07_a_forged_grant_is_found_out() {
     let rig = Rig::new();
-    // An attacker who guesses ticket, counter and time makes the waiter enter, until the answer to its claim arrives.
+    // If an attacker guesses ticket, counter and time, the waiter enters its body until its claim is answered.
     let (guard, waiting, holder) = forge(&rig, "1900000000000000", "2000").await;
     becomes("it is let in", async || {
-        // The lease counts from the request with the guessed counter, which may be too long ago by now.
+        // The lease counts from the request with the guessed counter, which may be too long ago.
         publish(&rig, &holder, "1900000000000000", "2000");
         waiting.is_finished()
     })
@@ -141,7 +141,7 @@ async fn em_mutex_07_a_forged_grant_is_found_out() {
             soon("the claim is refused", forged.lost()).await;
             assert!(was_lost(forged.unlock().await));
         }
-        // The claims were refused before the waiter was polled, time after time.
+        // The claims were refused each time, before the waiter was polled.
         Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),
     }
     guard.check().unwrap();

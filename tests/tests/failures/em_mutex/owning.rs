@@ -30,7 +30,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
         if line.contains("\"the end\"") {
             break;
         }
-        // Only commands from clients are checked, not those that scripts run in the server.
+        // Only clients' commands are checked, not those run by scripts in the server.
         let Some((_, command)) = line
             .split_once("] ")
             .filter(|(head, _)| !head.ends_with("lua"))
@@ -38,7 +38,7 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
             continue;
         };
         commands += 1;
-        // A number that is a time within a year of now, in any unit, would come from the client's clock.
+        // A number that, in any unit, is a time within a year from now would come from the client's clock.
         for word in command.split(|c: char| !c.is_ascii_alphanumeric()) {
             let Ok(number) = word.parse::<f64>() else {
                 continue;

@@ -17,8 +17,8 @@ async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
         let client = rig.client();
         tasks.push(tokio::spawn(async move {
             client.mutex("m").lock().await.map(drop).unwrap();
-            // The task asks for the mutex again at once. The message that granted it the first time must not be taken for
-            // a second grant.
+            // The task immediately asks for the mutex again. The message with its first grant must not be taken for a
+            // second one.
             client.mutex("m").lock().await.map(drop).unwrap();
         }));
         waiters(&holder.mutex("m"), number + 1).await;
@@ -104,8 +104,8 @@ async fn em_mutex_02_a_waiter_is_woken_and_does_not_find_out_by_asking() {
         took.push(released.elapsed());
         assert!(guard.unlock().await.unwrap());
     }
-    // A first waiter also asks the store every 1100 ms. Without wake-ups, half of the grants would come more than 550 ms after
-    // the release. A slow machine may delay some grants, but not half of them.
+    // A first waiter also asks the store every 1100 ms. Without wake-ups, half of the grants would come more than 550
+    // ms after the release. A slow machine may delay some grants, but not half of them.
     took.sort();
     assert!(took[10] < Duration::from_millis(550), "{took:?}");
 }

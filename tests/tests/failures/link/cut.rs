@@ -20,7 +20,7 @@ async fn killed_connections_are_replaced_and_waiters_stay_in_order() {
         // All clients have new connections before the next kill.
         becomes("all are back", async || rig.redis.members() == 5).await;
     }
-    // All waiters must be back before the release: a waiter that is missing when its turn comes is passed over.
+    // All waiters must be back before the release, because a missing one would be passed over.
     becomes("all are back", async || {
         let channels = ["PUBSUB", "CHANNELS", "auto_mutex:member:*"];
         rig.redis.command(&channels).texts().len() == 5
@@ -51,7 +51,7 @@ async fn a_release_while_all_are_cut_off_forgets_nobody() {
         }
         rig.proxy.cut();
         assert!(releaser.mutex("m").force_unlock().await.unwrap());
-        // In any order: a waiter that was not back when its turn came was passed over, and kept its place.
+        // In any order, because a waiter that was missing when its turn came was passed over, and kept its place.
         for task in waiting {
             assert!(soon("everybody gets in", task).await.unwrap());
         }

@@ -95,7 +95,7 @@ async fn a_late_copy_of_a_request_takes_nothing() {
         if cancel {
             asking.abort();
             assert!(asking.await.unwrap_err().is_cancelled());
-            // This request also uses the new connection, so it comes after what is left of the cancelled call.
+            // This request also uses the new connection, and so follows what is left of the cancelled call.
             let after = soon("another lock", client.mutex("after").lock()).await;
             assert!(after.unwrap().unlock().await.unwrap());
         } else {

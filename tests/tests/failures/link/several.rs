@@ -7,7 +7,7 @@ use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::{Rig, waiters};
 
-/// For this time, a call that did not get all locks waits for the store to confirm the release of the others.
+/// For this long, a call that did not get all locks waits for the store to confirm the release of the others.
 const MOMENT: Duration = Duration::from_secs(1);
 
 #[tokio::test]

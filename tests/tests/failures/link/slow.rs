@@ -97,7 +97,7 @@ async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
     // With this delay, a call that does not wait gives up before the answer.
     rig.proxy.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
-    // But if the machine stalls for a moment, the answer may still be in time.
+    // If the machine stalls for a moment, the answer may still be in time.
     let error = loop {
         match soon("an answer", multi.try_lock()).await {
             Ok(taken) => assert!(taken.expect("free").unlock().await.unwrap()),
@@ -148,8 +148,8 @@ fn connections(servers: &[Redis]) -> Vec<String> {
     found
 }
 
-/// Checks that a stall of all servers, as an fsync or a fork causes, costs clients with default settings no connection and
-/// no lock. One of the clients sends more than the servers' sockets take.
+/// A stall of all servers, as caused by an fsync or a fork, costs clients with default settings no connection and no
+/// lock. One of the clients sends more than the servers' sockets take.
 async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     let config = config(&url).restart_guard(false);
     let [holder, busy] = [(); 2].map(|()| Client::connect(config.clone()).expect("a client"));
@@ -222,7 +222,7 @@ fn a_dead_connection_is_replaced_before_the_default_lease_ends() {
             let rig = Rig::new();
             let client = Client::connect(rig.proxied_config()).unwrap();
             let guard = client.mutex("m").lock().await.unwrap();
-            // Just after a renewal, so that the next one is as late as can be.
+            // Right after a renewal, so that the next one is as late as possible.
             let renewed = rig.redis.calls("evalsha");
             becomes("renewed", async || rig.redis.calls("evalsha") > renewed).await;
             let connections = rig.proxy.connections();

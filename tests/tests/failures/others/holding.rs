@@ -1,4 +1,4 @@
-//! Faults of renewals and releases, and keys that are left behind.
+//! Bugs of renewals and releases, and leftover keys.
 
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -34,7 +34,7 @@ async fn others_renewal_does_not_outlive_the_guard() {
     let (client, other) = (rig.proxied_leasing(LEASE), rig.client());
     for way in 0..4 {
         let guard = client.mutex("m").lock().await.unwrap();
-        // In each way, the refresh is cancelled after it was submitted and before it was answered, and the guard is dropped.
+        // In each way, the refresh is cancelled between its submission and its answer, and the guard is dropped.
         rig.proxy.hold_replies();
         if way == 3 {
             rig.proxy.lose_reply_after(0);
@@ -76,7 +76,7 @@ async fn others_a_refresh_never_revives_a_lost_lock() {
     }
     assert_eq!(rig.redis.held(), 0);
     assert!(guard.is_lost());
-    // A refresh does not revive the lock either if the store has lost it and the holder does not know yet.
+    // Nor does a refresh revive a lock that the store has lost without the holder's knowledge.
     let guard = client.mutex("m").lock().await.unwrap();
     rig.redis
         .command(&["DEL", "auto_mutex:{suite:m}", "auto_mutex:{suite:m}:held"]);

@@ -1,4 +1,4 @@
-//! A store that is down is not taken for an empty one, and no body runs without its lock.
+//! A store that is down is not mistaken for an empty one, and no body runs without its lock.
 
 use std::time::Duration;
 

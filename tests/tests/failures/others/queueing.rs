@@ -82,7 +82,7 @@ async fn others_an_idle_waiter_does_not_poll() {
         asked <= 8,
         "{asked} requests for 200 waiters in two seconds"
     );
-    // A connection of the test that had the server before may still be closing.
+    // A connection of the test that used this server before may still be closing.
     becomes("the two clients have a connection each", async || {
         rig.redis.clients() <= 2
     })

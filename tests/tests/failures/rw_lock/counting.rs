@@ -102,7 +102,8 @@ async fn rw_lock_3_a_killed_reader_lets_nobody_in_beside_a_writer() {
     )
     .await
     .unwrap();
-    // The original lock would still count the killed reader, take this reader for the second one, and grant the lock.
+    // The original lock would still count the killed reader, mistake this reader for the second one, and grant the
+    // lock.
     assert!(reader.rw_lock("rw").try_read().await.unwrap().is_none());
     let reading = tokio::spawn(async move { reader.rw_lock("rw").read().await });
     waiters(&writer.mutex("rw"), 1).await;

@@ -57,7 +57,8 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
             .await
             .unwrap();
         rig.proxy.thaw();
-        // The store can be reached again, but the guard stays lost: a refresh fails, and does not hold beside the next holder.
+        // The store can be reached again, but the guard stays lost: a refresh fails, and does not hold alongside the
+        // next holder.
         for _ in 0..2 {
             let again = match (&reading, &writing) {
                 (Some(guard), _) => soon("an answer", guard.refresh(Duration::from_secs(60))).await,
@@ -88,7 +89,7 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
         rig.proxy.refuse();
         rig.proxy.cut();
     };
-    // Before the next call, whose `store_timeout` is too short for a new connection on a busy machine.
+    // Wait before the next call, whose `store_timeout` is too short for a new connection on a busy machine.
     let healed = async || {
         rig.proxy.heal();
         becomes("it is connected", async || client.is_connected()).await;
@@ -108,7 +109,7 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
     });
     assert_eq!(soon("the result", write).await.unwrap(), 7);
     healed().await;
-    // The same if the body panics: the caller gets the body's own panic.
+    // Likewise if the body panics: the caller gets the body's own panic.
     let panicked = tokio::spawn({
         let lock = lock.clone();
         async move {

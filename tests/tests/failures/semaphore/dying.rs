@@ -27,7 +27,7 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
     let mut gotten = 0;
     for round in 0..24 {
         let mut workers = send_in(&rig);
-        // In every third round two processes hold permits when they are killed, otherwise they are still asking.
+        // In every third round, two processes hold permits when they are killed. Otherwise they are still asking.
         if round % 3 == 0 {
             let mut sent = Instant::now();
             becomes("two are inside", async || {
@@ -49,7 +49,7 @@ async fn semaphore_01_a_crash_at_any_moment_loses_no_permit() {
         assert!(rig.redis.held() <= 2);
     }
     assert!(gotten > 0, "nobody was killed inside");
-    // The following calls would show a permit that is lost forever, and one too many.
+    // The following calls would show a permit that is lost forever, or one too many.
     let semaphore = observer.semaphore("s", 2);
     let both = soon("all permits come back", semaphore.acquire_many(2)).await;
     assert_eq!(semaphore.available().await.unwrap(), 0);
@@ -79,7 +79,7 @@ async fn semaphore_02_a_reply_to_a_client_that_dies_loses_no_permit() {
     }
     let permit = soon("the permit comes back", permits.acquire()).await;
     assert_eq!(permit.unwrap().release().await.unwrap(), 1);
-    // The job of the killed process goes back to its place, before the job that was not handed out.
+    // The job of the killed process returns to its place, before the job that was not delivered.
     becomes("the job comes back", async || {
         jobs.available().await.unwrap() == 2
     })

@@ -111,7 +111,8 @@ async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
             ends.push((format!("{suffix:?}, {holders} holders"), waiting, one));
         }
     }
-    // The store cannot know which of several holders are left, so it waits until the longest possible lease has ended: 30 s.
+    // The store cannot know which of several holders are left, so it waits for the end of the longest possible lease,
+    // 30 s.
     let limit = Duration::from_secs(60);
     let started = Instant::now();
     for (what, waiting, semaphore) in ends {

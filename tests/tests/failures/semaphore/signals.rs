@@ -17,7 +17,7 @@ async fn semaphore_07_a_signal_adds_exactly_the_token_it_was_given() {
         );
         assert_eq!(permit.release().await.unwrap(), 1);
     }
-    // Each signalled token is handed out once; equal tokens are counted separately.
+    // Each signalled token is delivered once, and equal tokens are counted separately.
     let permit = semaphore.acquire().await.unwrap();
     for (token, available) in [("1", 1), ("1", 2), ("", 3), ("\0 ü\r\n", 4)] {
         semaphore.signal(token).await.unwrap();

@@ -60,7 +60,7 @@ async fn semaphore_03_a_stale_release_makes_no_second_permit() {
         }
         one_is_left(&semaphore).await;
     }
-    // The same if the lease has ended in the store, before the release is sent or while it is in flight.
+    // Likewise if the lease has ended in the store, before the release is sent or while it is in flight.
     for released in [false, true] {
         let (late, permit) = stale(&rig, released).await;
         one_is_left_soon(&semaphore).await;

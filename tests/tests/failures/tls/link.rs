@@ -139,8 +139,8 @@ async fn renewed_certificates_count_from_the_next_connection_on() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// A pipe in place of the authority's file stands for a mount that hangs. The locks of a quorum live on while one of its
-/// servers cannot be connected for that.
+/// A pipe in place of the authority's file stands for a hanging mount. The locks of a quorum survive when one of its
+/// servers therefore can't be connected.
 #[tokio::test]
 async fn a_file_that_cannot_be_read_stops_no_renewal() {
     let authority = Authority::new();

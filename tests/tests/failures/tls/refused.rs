@@ -1,4 +1,4 @@
-//! Each fault of TLS has an error of its own, found at set-up.
+//! Each fault of TLS has its own error, found at set-up.
 
 use std::fs;
 use std::net::TcpListener;
@@ -49,7 +49,7 @@ fn the_systems_authorities_are_trusted_unless_others_are_named() {
     let (authority, other) = (Authority::new(), Authority::new());
     let redis = server(&authority, authority.issue());
     let url = format!("rediss://localhost:{}", redis.tls_port());
-    // Environment variables name the certificates that the system trusts, so each attempt runs in a process of its own.
+    // Environment variables name the certificates that the system trusts, so each attempt runs in its own process.
     let attempt = |url: &str, system: &Path| {
         let output = Command::new(env!("CARGO_BIN_EXE_test-worker"))
             .args([url, "10000"])
@@ -217,7 +217,7 @@ fn a_server_may_ask_who_its_clients_are() {
         let (cert, key) = (identity.cert.display(), identity.key.display());
         format!("{}&cert={cert}&key={key}", redis.tls_url())
     };
-    // The server reports the refusal after the handshake, or it closes the connection. Both must give this error, every time.
+    // The server reports the refusal after the handshake, or closes the connection. Both must always give this error.
     for _ in 0..10 {
         assert_eq!(fault(&redis.tls_url()), TlsError::ClientCertificateRequired);
         for refused in [other.issue(), authority.issue_for(&["me"], Valid::Before)] {

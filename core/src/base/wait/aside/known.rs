@@ -1,5 +1,5 @@
 //! Recognizes, by their vtables, wakers that only mark a task as ready or unblock a thread: tokio's, and those of
-//! [`block_on`]. Any other may run any code.
+//! [`block_on`]. Other wakers may run arbitrary code.
 
 use std::future::{Future, poll_fn};
 use std::task::{Context, Poll, RawWakerVTable, Waker};
@@ -9,13 +9,13 @@ use tokio::runtime::Runtime;
 
 use super::super::block_on;
 
-/// No lock guards this: a child that is forked meanwhile would wait for it.
+/// Not guarded by a lock, on which a forked child could hang.
 static KNOWN: OnceBox<[&RawWakerVTable; 5]> = OnceBox::new();
 /// Tokio's come first.
 const OF_TOKIO: usize = 3;
 
 fn functions(cx: &Context<'_>) -> &'static RawWakerVTable {
-    // Of a clone, because futures keep clones, and these may have another vtable than the original.
+    // Use the vtable of a clone, because futures keep clones, which may have another vtable.
     cx.waker().clone().vtable()
 }
 
@@ -23,7 +23,7 @@ fn own() -> impl Future<Output = &'static RawWakerVTable> {
     poll_fn(|cx| Poll::Ready(functions(cx)))
 }
 
-/// With a runtime that does not run yet.
+/// The runtime must not be running yet.
 pub(super) fn learn(runtime: &Runtime) {
     KNOWN.get_or_init(|| {
         // Other runtimes, and `Handle::block_on`, unpark the calling thread.
@@ -40,7 +40,7 @@ pub(super) fn is_known(waker: &Waker) -> bool {
     is_one_of(waker, usize::MAX)
 }
 
-/// Always `false` before there is a background thread.
+/// Always `false` before the first background thread.
 #[inline]
 pub(in crate::base::wait) fn is_of_tokio(waker: &Waker) -> bool {
     is_one_of(waker, OF_TOKIO)

@@ -10,12 +10,12 @@ pub(in crate::base::wait) type Job = Box<dyn FnOnce() + Send>;
 
 #[cfg(test)]
 thread_local! {
-    /// Whether lanes of this thread get no thread from the system.
+    /// Makes lanes of this thread fail to start a thread.
     pub(super) static NO_THREADS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
-/// Runs jobs one after another on a thread. While `limit` jobs wait, new ones are dropped. When it's dropped, the
-/// remaining jobs still run.
+/// Runs jobs one after another on a thread, and drops new ones while `limit` jobs wait. After its drop, the remaining
+/// jobs still run.
 pub(super) struct Lane {
     name: &'static str,
     limit: usize,
@@ -41,7 +41,7 @@ impl Lane {
             return;
         }
         let Some(jobs) = self.jobs.get().or_else(|| self.spawn()) else {
-            // Better on this thread than never.
+            // Late on this thread is better than never.
             return run(job);
         };
         self.pending.fetch_add(1, Ordering::AcqRel);
@@ -82,7 +82,7 @@ fn warn(left_out: u64) {
     }
 }
 
-/// The panic hook has reported a panic.
+/// The panic hook has already reported the panic.
 fn run(job: impl FnOnce()) {
     let _ = catch_unwind(AssertUnwindSafe(job));
 }

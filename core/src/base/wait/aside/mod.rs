@@ -1,5 +1,5 @@
-//! Runs code of users that a background thread must not run, because it may block or panic: wakers, events for
-//! subscribers, and metrics for observers. Most wakers are [`known`] not to block, and are called directly.
+//! Runs user code that may block or panic outside the background threads: wakers, events for subscribers, and metrics
+//! for observers. Most wakers are [`known`] not to block, and are called directly.
 
 mod known;
 mod lane;
@@ -19,12 +19,12 @@ const EVENTS: usize = 1024;
 struct Aside {
     wakers: Lane,
     events: Lane,
-    /// Without a limit, because a gauge that misses a change would stay wrong.
+    /// Unlimited, because a gauge that misses a change would stay wrong.
     metrics: Lane,
 }
 
 thread_local! {
-    /// Every transition reads it, and a value without a destructor is read faster.
+    /// Read in every transition. Reading a value without a destructor is faster.
     static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
     static ASIDE: RefCell<Option<Aside>> = const { RefCell::new(None) };
 }
@@ -32,7 +32,7 @@ thread_local! {
 #[must_use]
 pub(crate) struct Entered(std::marker::PhantomData<*const ()>);
 
-/// `runtime` is the runtime of this background thread, and does not run yet.
+/// `runtime` belongs to this background thread, and is not running yet.
 pub(crate) fn enter(runtime: &Runtime) -> Entered {
     known::learn(runtime);
     ASIDE.set(Some(Aside {
@@ -60,7 +60,7 @@ pub(super) fn wake(waker: Waker) {
     use_up(waker, Waker::wake);
 }
 
-/// It may be the last reference to a task, so the drop may run any code.
+/// Dropping a task's last reference may run any code.
 pub(super) fn forget(waker: Waker) {
     use_up(waker, drop);
 }
@@ -73,8 +73,8 @@ fn use_up(waker: Waker, action: impl FnOnce(Waker) + Send + 'static) {
     }
 }
 
-/// Logs an event: at once, or on a thread of its own if this is a client's background thread, which must not wait
-/// for a subscriber.
+/// Logs an event: directly, or from another thread if this is a client's background thread, which must not wait for a
+/// subscriber.
 pub fn tell(event: impl FnOnce() + Send + 'static) {
     tell_boxed(Box::new(event));
 }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::base::wait::DeferredWakes;
 
-    /// Reports the thread on which it is woken, and the thread on which it is dropped.
+    /// Reports the threads on which it is woken and dropped.
     struct Foreign(mpsc::Sender<ThreadId>);
 
     impl Wake for Foreign {
@@ -146,7 +146,7 @@ mod tests {
             tell(move || {
                 let _ = sender.send(thread::current().id());
             });
-            // One wake, two drops and two events. The iteration ends, because all senders are dropped.
+            // One wake, two drops and two events. The iterator ends because all senders are dropped.
             let where_: Vec<_> = done.iter().collect();
             assert_eq!(where_.len(), 5);
             assert!(where_.iter().all(|it| (*it == here) != engine), "{engine}");
@@ -194,7 +194,7 @@ mod tests {
         told.recv_timeout(Duration::from_secs(60)).unwrap();
     }
 
-    /// Panics when it is called, and when it is dropped.
+    /// Panics when called, and when dropped.
     struct Panics(mpsc::Sender<ThreadId>);
 
     impl Wake for Panics {

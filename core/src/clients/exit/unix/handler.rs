@@ -1,7 +1,7 @@
-//! The calls of the C library that no maintained crate wraps safely: `atexit`, `pthread_atfork` and `sigaction`.
+//! Functions of the C library that no maintained crate wraps safely: `atexit`, `pthread_atfork` and `sigaction`.
 //!
-//! The signal handler writes each signal's number to a pipe, and a thread does the rest. A forked child has no such
-//! thread and shares the pipe, so it gets back the former actions.
+//! The signal handler writes each signal's number to a pipe, and a thread does the rest. A forked child shares the pipe
+//! but has no such thread, so the former actions are restored there.
 
 #![allow(unsafe_code)]
 
@@ -24,16 +24,16 @@ const NONE: c_int = -1;
 /// The pipe of the process [`OWNER`].
 static PIPE: AtomicI32 = AtomicI32::new(NONE);
 static OWNER: AtomicI32 = AtomicI32::new(0);
-/// Before [`install`]; null: not installed. Never freed, because the handler may use them.
+/// The actions before [`install`], or null. Never freed, because the handler may use them.
 static BEFORE: [AtomicPtr<sigaction>; SIGNALS.len()] =
     [const { AtomicPtr::new(ptr::null_mut()) }; _];
 
 type Plain = extern "C" fn(c_int);
 type Detailed = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Notices forks and the end of the process from now on. Returns `false` if the system refuses.
+/// From now on, notices forks and the end of the process. Returns `false` if the system refuses.
 pub(crate) fn register() -> bool {
-    // Without a lock, which a fork could leave taken: two threads may both register, which is harmless.
+    // Without a lock, which a fork could leave locked. Two threads may both register, which is harmless.
     static AGREED: OnceBool = OnceBool::new();
     AGREED.get_or_init(|| {
         // SAFETY: both functions take pointers to functions that live as long as the program, have the
@@ -44,7 +44,7 @@ pub(crate) fn register() -> bool {
     })
 }
 
-/// Must be called once in a process.
+/// May be called only once per process.
 pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
     // The handler must never block.
     pipe.set_nonblocking(true)?;
@@ -57,7 +57,7 @@ pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
         .iter()
         .zip(&BEFORE)
         .try_for_each(|(signal, before)| {
-            // In a child, the handler may still be installed, behind a handler that calls it.
+            // In a child, another handler may still call this one.
             if before.load(Ordering::SeqCst).is_null() {
                 let action = Box::new(change(*signal, None)?);
                 before.store(Box::into_raw(action), Ordering::SeqCst);
@@ -72,7 +72,7 @@ pub(super) fn install(pipe: UnixStream) -> io::Result<()> {
     installed
 }
 
-/// Only async-signal-safe functions may be called here.
+/// May only call async-signal-safe functions.
 extern "C" fn in_child() {
     forked();
     PIPE.store(NONE, Ordering::SeqCst);
@@ -81,8 +81,9 @@ extern "C" fn in_child() {
     }
 }
 
-/// As by default, or with the exit code that a shell reports, if the system ignores the signal as for process 1 of a
-/// container. Runs no `atexit` functions: they might wait for a thread that doesn't expect the end.
+/// Ends the process as the signal does by default or, where the system ignores the signal, as for process 1 of a
+/// container, with the exit code that a shell reports. Skips `atexit` functions, which might wait for a thread that
+/// doesn't expect the end.
 pub(super) fn end(signal: c_int) -> ! {
     let _ = change(signal, Some(&default_action()));
     // SAFETY: `set` is initialized by `sigemptyset`; the other arguments are plain values.
@@ -108,8 +109,8 @@ extern "C" fn on_signal(signal: c_int, info: *mut siginfo_t, context: *mut c_voi
             // SAFETY: `byte` is as long as given, and lives longer than the call.
             unsafe { libc::write(pipe, byte.as_ptr().cast(), byte.len()) };
         } else if uninstall(index) {
-            // A child that was forked just now. The signal comes again when this handler returns.
-            // SAFETY: the argument is a plain value.
+            // A child that was just forked. The signal comes again when this handler returns. SAFETY: the argument is a
+            // plain value.
             unsafe { libc::raise(signal) };
         } else {
             call(before, signal, info, context);
@@ -138,7 +139,7 @@ fn call(before: *const sigaction, signal: c_int, info: *mut siginfo_t, context: 
     }
 }
 
-/// `false` if the handler is not the signal's action.
+/// Returns `false` if the handler is not the signal's action.
 fn uninstall(index: usize) -> bool {
     let (signal, before) = (SIGNALS[index], &BEFORE[index]);
     // SAFETY: the pointer is null or comes from a box that is never freed.

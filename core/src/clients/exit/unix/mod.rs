@@ -14,7 +14,7 @@ use crate::observe::HOLD;
 
 mod handler;
 
-/// How long bodies may take; `None`: signals are not handled yet.
+/// How long bodies may take; `None` if signals are not handled yet.
 static LIMIT: PerProcess<Mutex<Option<Duration>>> = PerProcess::new(Mutex::default);
 
 pub(super) fn handle_within(new: Duration) -> Result<(), SetupError> {
@@ -26,7 +26,7 @@ pub(super) fn handle_within(new: Duration) -> Result<(), SetupError> {
             ));
         }
         let (signals, pipe) = UnixStream::pair().map_err(SetupError::background_thread)?;
-        // If the handler is refused, the other end of the pipe is closed, so the thread ends.
+        // If the handler is refused, the other end of the pipe is closed, which ends the thread.
         spawn("auto-mutex-signals", move || handle(signals))
             .map_err(SetupError::background_thread)?;
         handler::install(pipe).map_err(SetupError::background_thread)?;
@@ -48,7 +48,7 @@ fn handle(mut signals: UnixStream) {
     if limit.is_zero() {
         end(first);
     }
-    // The drain runs on another thread, so that this thread can receive the second signal.
+    // The drain runs on another thread, so that this one can receive the second signal.
     if spawn("auto-mutex-drain", move || drain(first, limit)).is_err() {
         end(first);
     }
@@ -61,7 +61,7 @@ fn drain(signal: i32, limit: Duration) {
     tracing::info!(
         signal,
         ?limit,
-        "this process was told to end: it does when its locks are released; a second signal ends it at once"
+        "this process was told to end, and will when its locks are released; a second signal ends it immediately"
     );
     for held in WATCHED.get().drain(limit) {
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! Reads the status of a ticket and of the name.
+//! Reads the state of a ticket and of the name.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ impl State {
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
-        // A waiter whose touches are further apart would lose its place.
+        // With less frequent touches, the waiter would lose its place.
         let third = record.place_ms / 3;
         let soon = NEAR_MS.min(third);
         if self.is_unclaimed(step, ticket) {
@@ -107,7 +107,7 @@ impl State {
             .into_iter()
             .filter_map(|(_, ticket)| describe(ticket, self.records.get(&ticket)?.place_ends()))
             .collect();
-        // The signals of holders whose leases have ended count as available: the next operation takes them back.
+        // The signals of holders whose leases have ended count as available: the next operation recovers them.
         let ended = self.held.iter().filter(|held| held.0 <= now);
         let returned = ended
             .filter_map(|held| self.records.get(&held.1))

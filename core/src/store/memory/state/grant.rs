@@ -83,7 +83,7 @@ impl State {
         (used <= u64::from(self.capacity.unwrap_or(0))).then_some((token, None))
     }
 
-    /// `false`, without a grant, if the waiter is unlikely to claim it.
+    /// Returns `false`, without a grant, if the waiter is unlikely to claim it.
     fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
         let (token, signal) = offer;
         let Some(record) = self.records.get_mut(&ticket) else {
@@ -96,9 +96,9 @@ impl State {
             record.hold_ms.min(CLAIM_MS)
         };
         if !own {
-            // An older token is that of a hold which the ticket joins.
+            // With an older token, the ticket joins a hold.
             let is_new = token > self.token;
-            // If the waiter is dead, a grant of the whole capacity keeps all others waiting until it expires.
+            // If the waiter is dead, a grant of the whole capacity would block all others until it expires.
             let alone = is_new && signal.is_none() && Some(record.units) == self.capacity;
             let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
             let message = Message::Grant {
@@ -133,7 +133,7 @@ impl State {
         (!owner.is_empty()).then(|| owner.clone())
     }
 
-    /// The units of the holder of `owner` with the most, and the token.
+    /// The most units of any holder of `owner`, and the token.
     fn shared(&self, owner: &SharedStr) -> Option<(u64, u64)> {
         if owner.is_empty() {
             return None;
@@ -162,7 +162,7 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// Holders of one owner together use as many as the one with the most units.
+    /// Holders with the same owner together use as many units as the largest of them.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
         let mut shared = HashMap::new();

@@ -1,5 +1,5 @@
 //! The state of one name: the reference model of `docs/protocol.md`, for any clock and without threads. Every operation
-//! except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and grants.
+//! except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and then grants.
 
 mod answer;
 mod grant;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{KickRecord, MemberId, Message, Op, Reply, SharedStr, Ticket, TicketMap};
 
-/// Sends a message to a member; `false` if the member does not listen.
+/// Sends a message to a member. Returns `false` if the member does not listen.
 pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
 
-/// The state of one name, and the rules of the locks in plain Rust: the reference with which each engine is compared.
+/// The state of one name, and the rules of locks in plain Rust. Engines are compared with it.
 ///
-/// The fields are explained in the table in `docs/protocol.md`; times are in microseconds.
+/// A table in `docs/protocol.md` explains the fields. Times are in microseconds.
 #[derive(Clone, Debug, Default)]
 pub struct State {
     token: u64,
@@ -28,11 +28,11 @@ pub struct State {
     places: u64,
     clock: u64,
     known: bool,
-    /// A signal that is given back keeps its number, and so its order.
+    /// A returned signal keeps its number and thus its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
     records: TicketMap<Record>,
-    /// Few (a mutex has one), so a vector suffices.
+    /// Few (one for a mutex), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
@@ -40,7 +40,7 @@ pub struct State {
     kick: Option<Box<KickRecord>>,
 }
 
-/// A waiter is `Plain`.
+/// Waiters are `Plain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flag {
     Plain,
@@ -50,7 +50,7 @@ enum Flag {
     Parked,
 }
 
-/// As in `docs/protocol.md`; `place`, `heard`, `told` and `token` are times in microseconds.
+/// See `docs/protocol.md`; `place`, `heard`, `told` and `token` are times in microseconds.
 #[derive(Clone, Debug)]
 struct Record {
     place: u64,
@@ -83,7 +83,7 @@ impl Record {
         self.heard + self.place_ms * 1000
     }
 
-    /// Unless another holder of the same owner covers them.
+    /// The units that it holds, unless another holder of the same owner covers them.
     fn weight(&self) -> u64 {
         if self.signal.is_some() {
             0
@@ -116,7 +116,7 @@ impl State {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
-    /// When the state may be dropped, in microseconds: some time after its last lease, place or tombstone has ended.
+    /// When the state may be dropped, in microseconds: a while after its last lease, place or tombstone has ended.
     pub fn kept_until(&self) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
@@ -127,7 +127,7 @@ impl State {
         } else {
             KEPT_MS
         };
-        // Each grant raises the token by a microsecond, so fast grants bring it ahead of the clock.
+        // Each grant raises the token by a microsecond, so fast grants run ahead of the clock.
         let used = self.clock.max(self.token);
         ends.fold(used, u64::max).saturating_add(kept * 1000)
     }
@@ -138,7 +138,7 @@ impl State {
             .filter_map(|(_, ticket)| self.records.get(ticket))
     }
 
-    /// In order of place.
+    /// The waiters in the order of their places.
     fn waiters(&self) -> Vec<(u64, Ticket)> {
         let waiting = self.queue.iter().chain(&self.quiet);
         let mut waiting: Vec<_> = waiting.map(|(&place, &ticket)| (place, ticket)).collect();
@@ -151,7 +151,7 @@ impl State {
         waiters.map(Record::place_ends)
     }
 
-    /// There may be a million idle names.
+    /// Frees unused memory: there may be a million idle names.
     pub(crate) fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {
@@ -164,8 +164,8 @@ impl State {
         }
     }
 
-    /// Runs an operation of `member` at the time `now` of the store, in microseconds. The store grants nothing before
-    /// `grants_from`; zero: it grants.
+    /// Runs an operation of `member` at the store's time `now`, in microseconds. The store grants nothing before
+    /// `grants_from`; zero means that it grants.
     pub fn apply(
         &mut self,
         now: u64,
@@ -211,7 +211,7 @@ impl State {
             Op::Force { owner } => self.drop_holders(&mut step, |record| {
                 owner.is_empty() || record.owner == *owner
             }),
-            // Only holders of one owner have the same token, because they share a hold.
+            // Holders with the same token belong to one owner and share a hold.
             Op::Kick { token, by } => {
                 let dropped = self.drop_holders(&mut step, |record| record.token == *token);
                 if dropped != Some(Reply::Count(0)) {

@@ -1,4 +1,4 @@
-//! What each operation does after prune. Most leave the grant to their caller.
+//! What each operation does after pruning. Most leave granting to their caller.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ impl State {
     ) -> Reply {
         let ticket = lease.ticket;
         if let Some(refusal) = self.refusal(ticket, share) {
-            // The reply is a refusal, so nothing may be granted to this ticket.
+            // This reply is a refusal, so the ticket must not be granted anything.
             step.own = None;
             self.grant(step);
             return refusal;
         }
         if !self.renew(step, lease) {
-            // The place is the time of arrival, raised if necessary so that no two places are equal.
+            // The place is the time of arrival, raised if needed to make it unique.
             self.places = step.now.max(self.places + 1);
             let record = Record {
                 place: self.places,
@@ -36,7 +36,7 @@ impl State {
                 place_ms: millis(lease.place),
                 counter: lease.counter,
                 heard: step.now,
-                // A new waiter touches soon by itself, so it need not be notified.
+                // A new waiter touches soon anyway, and need not be notified.
                 told: step.now,
                 token: 0,
                 flag: Flag::Plain,
@@ -53,7 +53,7 @@ impl State {
         self.grant(step);
         match self.status_of(step, ticket) {
             Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // A ticket with a grant that it cannot claim now stays, because its member may still rely on that grant.
+                // A ticket that cannot claim its grant now stays, because its member may still rely on that grant.
                 if !self.is_unclaimed(step, ticket) {
                     self.drop_waiter(ticket);
                     self.forget_if_empty();
@@ -64,7 +64,7 @@ impl State {
         }
     }
 
-    /// Returns the token if the ticket is the only one and may be granted.
+    /// Returns the token if this is the only ticket and may be granted.
     #[inline]
     fn take_in(
         &mut self,
@@ -104,7 +104,7 @@ impl State {
             })
     }
 
-    /// `None`: the status of the ticket after the grant.
+    /// Returns `None` if the reply is the ticket's state after granting.
     pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
         let known = self.renew(step, lease);
         if units > 0
@@ -297,7 +297,7 @@ impl State {
         Reply::Count(existed.into())
     }
 
-    /// `false` if the ticket is unknown or parked.
+    /// Returns `false` if the ticket is unknown or parked.
     pub(super) fn renew(&mut self, step: &Step<'_, '_>, lease: Lease) -> bool {
         let ticket = lease.ticket;
         let now = step.now;
@@ -311,7 +311,7 @@ impl State {
         record.counter = record.counter.max(lease.counter);
         record.heard = now;
         record.place_ms = millis(lease.place);
-        // A grant that can't be claimed now is neither prolonged nor taken back: the member may rely on it.
+        // A grant that can't be claimed now is neither extended nor withdrawn, because the member may rely on it.
         if unclaimed {
             return true;
         }
@@ -329,7 +329,7 @@ impl State {
 
     pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
-        // The first test is nearly always false, and avoids the lookup.
+        // The first test is nearly always false, which avoids the lookup.
         step.is_closed()
             && step.own == Some(ticket)
             && self.records.get(&ticket).is_some_and(is_provisional)

@@ -1,18 +1,18 @@
-//! The first step of every operation: drops what has ended.
+//! The first step of every operation: it drops what has ended.
 
 use super::{Flag, State};
 use crate::store::Ticket;
 use crate::store::limits::{BATCH, CLAIM_MS, TOMBSTONE_MS};
 
 impl State {
-    /// `own`: the ticket of the operation. If it is a plain holder that this operation releases, it is kept: no earlier
-    /// operation noticed the end of its lease.
+    /// `own` is the operation's ticket. If it is a plain holder that this operation releases, it is kept: no earlier
+    /// operation has noticed the end of its lease.
     pub(super) fn prune(&mut self, now: u64, own: Option<Ticket>, releases: bool) {
         if now < self.clock {
             self.step_back(now);
         }
         self.gone.retain(|_, until| *until > now);
-        // In order of deadline, then of ticket, as in the scripts: tests compare every reply.
+        // By deadline, then by ticket, as in the scripts, because tests compare every reply.
         if self.held.iter().any(|held| held.0 <= now) {
             let records = &self.records;
             let is_plain = |ticket| records.get(&ticket).is_some_and(|r| r.flag == Flag::Plain);
@@ -35,7 +35,7 @@ impl State {
         self.forget_if_empty();
     }
 
-    /// The clock was stepped back: shortens every period to the length that it would have if it began now.
+    /// After the clock was stepped back, cuts each period to the length it would have if it began now.
     pub(super) fn step_back(&mut self, now: u64) {
         for (until, ticket) in &mut self.held {
             if let Some(record) = self.records.get(ticket) {
@@ -65,8 +65,8 @@ impl State {
             record.flag = Flag::Plain;
             record.told = 0;
             record.token = 0;
-            // Heard after the grant, the member couldn't claim the signal because the store was closed. In `quiet`, the
-            // ticket could lose the signal to a later waiter.
+            // The member touched after the grant, but couldn't claim the signal because the store was closed. In
+            // `quiet`, the ticket could lose the signal to a later waiter.
             let granted = until.saturating_sub(record.hold_ms.min(CLAIM_MS) * 1000);
             if signal.is_some() && record.heard > granted {
                 self.queue.insert(record.place, ticket);
@@ -87,7 +87,7 @@ impl State {
     }
 }
 
-/// Those that one operation handles: its own ticket, and the earliest.
+/// What one operation handles: its own ticket, and the earliest others.
 fn first_of(mut over: Vec<(u64, Ticket)>, own: Option<Ticket>) -> Vec<(u64, Ticket)> {
     over.sort_unstable_by_key(|&(end, ticket)| (own != Some(ticket), end, ticket));
     over.truncate(BATCH);

@@ -1,5 +1,5 @@
-//! Tokens that are ahead of the clock. Each grant raises the token by at least a microsecond, and a microsecond may have
-//! many grants.
+//! Tokens ahead of the clock. Each grant raises the token by at least a microsecond, and there may be many grants in
+//! one.
 
 use std::time::SystemTime;
 
@@ -51,7 +51,7 @@ fn a_store_that_is_opened_again_begins_after_the_last_token() {
     let name = Name::from_escaped("n");
     let open = || MemoryStore::open(Some(&url), MemberId::random()).0;
     let first = open();
-    // The first store runs with a clock that is five seconds ahead.
+    // The first store's clock is five seconds ahead.
     let now = Instant::now();
     let soon = now.after(Duration::from_secs(5));
     let last = rush(&first, &name, soon);

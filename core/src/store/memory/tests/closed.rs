@@ -1,4 +1,4 @@
-//! A closed store, and how it handles grants that were made before it was closed.
+//! A closed store, and its handling of grants from before it was closed.
 
 use super::*;
 
@@ -7,7 +7,7 @@ impl World {
         self.opens = self.now + millis * 1000;
     }
 
-    /// A lock whose second ticket was granted by the release of the first, and has not claimed.
+    /// A lock whose second ticket was granted by the release of the first, and has not claimed yet.
     fn unclaimed() -> (Self, (MemberId, Ticket), (MemberId, Ticket)) {
         let mut world = Self::new();
         let ((a, ta), (b, tb)) = (ids(), ids());
@@ -58,8 +58,8 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert_eq!(world.granted_to(), [b]);
     world.close(5_000);
     world.pass(1);
-    // The claim is not accepted: the old server, which does not receive it, may pass the ticket over and grant the lock to
-    // another ticket. But the ticket stays first in the queue.
+    // The claim is not accepted. The old server never sees it, and may pass the ticket over and grant the lock to
+    // another one. The ticket stays first in the queue.
     let late = world.touch(b, tb);
     assert!(
         matches!(
@@ -77,8 +77,8 @@ fn what_nobody_claimed_before_is_claimed_too_late() {
     assert!(!is_granted(&world.touch(c, tc)));
 }
 
-/// Members do not agree to the millisecond on when the store opens. If one member knows that the store is open and was
-/// granted the lock, the other members must not take the lock away.
+/// Members do not agree to the millisecond on when the store opens. If one knows that the store is open and was granted
+/// the lock, others must not take the lock away.
 #[test]
 fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     let (mut world, _, (b, tb)) = World::unclaimed();
@@ -90,8 +90,8 @@ fn who_takes_it_for_closed_takes_nothing_from_who_knows_better() {
     assert!(is_granted(&world.touch(b, tb)));
 }
 
-/// While the store is closed, a provisional grant cannot be claimed. But its member may rely on the grant until the reply
-/// to the claim arrives. So the grant blocks other tickets until its lease ends.
+/// While the store is closed, a provisional grant cannot be claimed, but its member may rely on it until the reply to
+/// the claim arrives. The grant therefore blocks other tickets until its lease ends.
 #[test]
 fn what_may_not_be_claimed_is_nobody_elses_until_it_ends() {
     let (mut world, _, (b, tb)) = World::unclaimed();

@@ -1,4 +1,4 @@
-//! The rules of `docs/protocol.md`, one by one, on the memory store with a manual clock.
+//! The rules of `docs/protocol.md`, one at a time, on the memory store with a manual clock.
 
 mod ahead;
 mod closed;
@@ -21,7 +21,7 @@ struct World {
     told: Vec<(MemberId, Message)>,
     deaf: Vec<MemberId>,
     counter: u64,
-    /// The length of the place that each acquire and touch asks for.
+    /// The lifetime of the place that each acquire and touch asks for.
     place: Duration,
 }
 
@@ -165,7 +165,7 @@ fn a_release_grants_the_next_in_line_and_tokens_grow() {
     assert_eq!(world.release(a, ta, 0, false), Reply::Gone);
 }
 
-/// An ended lease counts as held until an operation has noticed its end.
+/// An ended lease counts as held until an operation notices its end.
 #[test]
 fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
     for seen in [false, true] {
@@ -184,7 +184,7 @@ fn a_release_comes_in_time_if_nobody_has_seen_the_lease_end() {
     }
 }
 
-/// An ended lease is no longer reported, even if no operation has noticed its end.
+/// An ended lease is no longer reported, even before an operation notices its end.
 #[test]
 fn what_has_ended_is_not_told_of_any_more() {
     let mut world = World::new();
@@ -248,7 +248,7 @@ fn an_unclaimed_grant_passes_on_and_its_ticket_is_next() {
     }
     world.release(a, ta, 0, false);
     world.pass(2_000);
-    // When the time for the claim of `tb` is over, `tc` asks again and is granted by the reply.
+    // When `tb` has missed the time to claim, `tc` asks again and is granted by the reply.
     assert!(is_granted(&world.touch(c, tc)));
     assert_eq!(world.info(a).waiters[0].ticket, tb);
     assert!(matches!(
@@ -401,7 +401,7 @@ fn the_fourth_is_told_when_it_enters_the_first_three() {
     for &(member, ticket) in &waiting {
         world.lock(member, ticket);
     }
-    // The reply to the second request of the fourth waiter is that it need not ask again for a while.
+    // The reply to the fourth waiter's second request says that it need not ask again for a while.
     let (fourth, ticket) = waiting[3];
     let again = |reply| match reply {
         Reply::Queued { again, .. } => again,
@@ -429,8 +429,8 @@ fn who_has_just_come_asks_again_soon_and_need_not_be_told() {
     assert!(!world.told.iter().any(near), "{:?}", world.told);
 }
 
-/// All waiters ask again within a third of the length of their place, so that they keep it. The first waiters and new
-/// ones also ask within `NEAR_MS`.
+/// All waiters ask again within a third of their place's lifetime, to keep the place. The first waiters and new ones
+/// also ask within `NEAR_MS`.
 #[test]
 fn waiters_ask_again_in_time() {
     let mut world = World::new();

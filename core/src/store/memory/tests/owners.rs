@@ -1,4 +1,4 @@
-//! Tickets of one owner share a hold up to its units, and holders give units back.
+//! Tickets with the same owner share a hold up to its units, and holders can return units.
 
 use super::*;
 use crate::base::error::kind::RW_LOCK;
@@ -51,7 +51,7 @@ fn a_hold_is_not_shared_for_more_than_it_has() {
     let ((a, ta), (b, tb), (c, tc), (d, td)) = (ids(), ids(), ids(), ids());
     world.ask(a, ta, owned(1, RW_LOCK, "me"), Mode::Queue);
     assert!(is_granted(&world.acquire(b, tb, 1, RW_LOCK, Mode::Queue)));
-    // The owner reads, and so does another caller. So a writer of the same owner must wait.
+    // The owner and another caller read, so a writer of the same owner must wait.
     assert!(!is_granted(&world.ask(
         c,
         tc,
@@ -96,7 +96,7 @@ fn units_that_are_given_back_are_granted() {
     assert_eq!(world.granted_to(), []);
     assert!(is_granted(&world.lower(a, ta, 1)));
     assert_eq!(world.granted_to(), [b]);
-    // A lowered holder does not get its units back.
+    // A holder that returned units does not get them back.
     world.lower(a, ta, 4);
     assert_eq!(world.info(a).used, 4);
 }
@@ -110,7 +110,7 @@ fn a_refresh_is_told_to_the_holders_of_its_owner_and_to_nobody_else() {
     }
     world.ask(c, tc, owned(1, 4, "you"), Mode::Queue);
     world.ask(d, td, owned(1, 4, "me"), Mode::Queue);
-    // The fourth ticket has released its hold, which is only parked for its `at_least`.
+    // The fourth ticket has released its hold, which is merely parked for its `at_least`.
     world.release(d, td, 5_000, false);
     world.deaf.push(b);
     let expire = Duration::from_secs(7);

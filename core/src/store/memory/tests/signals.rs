@@ -1,4 +1,4 @@
-//! Signals are handed out in order, once each. An unused signal goes back to its place.
+//! Signals are delivered in order, once each. An unused signal gets its old position back.
 
 use super::*;
 use crate::store::{SharedStr, Signal};
@@ -23,7 +23,7 @@ impl World {
         self.run(member, &Op::Signal { ticket, signal })
     }
 
-    /// Takes a signal of a name that has nothing but signals; returns its token and its text.
+    /// Takes a signal of a name that has no units; returns the grant's token and the signal's text.
     fn take(&mut self, member: MemberId, ticket: Ticket) -> (u64, String) {
         match self.ask(member, ticket, taker(0), Mode::Queue) {
             Reply::Granted {
@@ -166,8 +166,8 @@ fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     assert_eq!(ends(&world), 600_000);
 }
 
-/// A notified member that considers the store closed may not claim the notification. But if it sends a request, its ticket
-/// keeps precedence: a waiter that came later does not get the notification.
+/// A notified member that considers the store closed may not claim the notification. If it keeps sending requests,
+/// though, its ticket keeps precedence: a later waiter does not get the notification.
 #[test]
 fn a_notification_that_may_not_be_claimed_goes_to_nobody_who_came_later() {
     for speaks in [true, false] {

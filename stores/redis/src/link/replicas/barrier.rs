@@ -1,5 +1,5 @@
-//! [`Barrier`]: counts the replicas that have a grant, on its own connection, because WAIT delays later commands. It
-//! touches the granted ticket first, so a server that doesn't know the grant confirms nothing.
+//! [`Barrier`]: counts the replicas that have a grant, on a separate connection, because WAIT delays later commands. It
+//! first touches the granted ticket, so that a server without the grant confirms nothing.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -20,14 +20,14 @@ use crate::wire::{Connection, USUAL_SILENCE, Value};
 
 const MOST: usize = 256;
 const GRACE: Duration = Duration::from_millis(500);
-/// Before the first reconnect; later pauses grow.
+/// The pause before the first reconnect. Later ones are longer.
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) struct Barrier<'a> {
     pub(super) pipeline: Arc<Pipeline>,
     pub(super) confirming: &'a Confirming,
     pub(super) grants: UnboundedReceiver<Answer>,
-    /// The connection, and the generation of the main connection at the time when this one was made.
+    /// The connection, and the generation of the main connection when it was made.
     pub(super) beside: Option<(u64, Ready)>,
 }
 
@@ -36,7 +36,7 @@ impl Barrier<'_> {
         let confirming = self.confirming;
         let generation = confirming.generation();
         if generation > 0 {
-            // The first grant should not wait for a connection.
+            // Connects early, so that the first grant need not wait.
             let opened = connect(&self.pipeline.connector).await;
             self.beside = opened.ok().map(|ready| (generation, ready));
         }
@@ -77,7 +77,7 @@ impl Barrier<'_> {
         }
     }
 
-    /// Waits for grants. During this wait, and only then, logs in with new credentials when they are due.
+    /// Waits for grants. Meanwhile, and only then, logs in with new credentials when they are due.
     async fn receive(&mut self, batch: &mut Vec<Answer>) -> usize {
         loop {
             let due = async {
@@ -107,9 +107,9 @@ impl Barrier<'_> {
         }
     }
 
-    /// How many replicas have each grant; `None`: the server has no time, and must be asked again.
+    /// How many replicas have each grant; `None` if the server is busy and must be asked again.
     async fn ask(&mut self, batch: &[Answer], ends: Instant) -> Result<Vec<Option<u32>>, String> {
-        // After a reconnect of the main connection, this one may be at a former primary.
+        // After a reconnect of the main connection, this one may still be to a former primary.
         let connector = &self.pipeline.connector;
         let generation = self.confirming.generation();
         self.beside.take_if(|(beside, _)| *beside != generation);
@@ -127,7 +127,7 @@ impl Barrier<'_> {
             let name = &answer.request.name;
             question.add_command(connector.evaluation(name, first, &touch(answer)));
         }
-        // For WAIT, a zero means no timeout.
+        // For WAIT, zero means no timeout.
         let millis = (left.as_millis() as u64).max(1);
         let count = self.confirming.replicas.count;
         question.cmd("WAIT").arg(count).arg(millis);
@@ -139,13 +139,13 @@ impl Barrier<'_> {
 
 async fn connect(connector: &Connector) -> Result<Ready, String> {
     let opened = connector.unsubscribed(USUAL_SILENCE).await;
-    let mut ready = opened.map_err(|error| error.at(&connector.place()).to_string())?;
+    let mut ready = opened.map_err(|error| error.at(&connector.address_text()).to_string())?;
     ready.connection.lift_limits();
     Ok(ready)
 }
 
-/// The server answers a touch at once: without a reply within `reply_timeout`, it's gone. A touch that is refused, for example
-/// because something else took the key, concerns its own grant only.
+/// The server answers touches immediately. If there is no reply within `reply_timeout`, it is gone. A refused touch,
+/// for example of a foreign key, concerns only its own grant.
 async fn answers(
     connection: &mut Connection,
     question: &[u8],
@@ -198,7 +198,7 @@ fn late(_: tokio::time::error::Elapsed) -> String {
     "no answer in time".to_owned()
 }
 
-/// Makes a touch with the values of the grant's own request, so the touch changes nothing.
+/// A touch with the values of the grant's own request, so that it changes nothing.
 fn touch(answer: &Answer) -> Op {
     let op = &answer.request.op;
     let touch = |lease| Op::Touch { lease, units: 0 };

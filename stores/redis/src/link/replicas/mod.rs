@@ -88,14 +88,14 @@ impl Events for Confirming {
         if !fresh {
             self.events.answered(answer);
         } else if let Err(unsent) = self.fresh.send(answer) {
-            // The barrier has ended, and the driver ends with it.
+            // The barrier has ended, and the driver is about to.
             self.decide(unsent.0, 0);
         }
     }
 
     fn told(&self, name: &Name, mut message: Message) {
         if let Message::Grant { hold, .. } = &mut message {
-            // So the grant has already ended, and the member answers with a touch.
+            // Makes the grant one that has already ended, which the member answers with a touch.
             *hold = Duration::ZERO;
         }
         self.events.told(name, message);
@@ -120,7 +120,7 @@ struct Confirmed {
 impl Confirmed {
     fn note(&mut self, ticket: Ticket, token: u64) {
         let now = Instant::now();
-        // Old grants must be removed, because not every grant ends with a release here: another process may adopt its ticket.
+        // Drop old grants, because not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
                 .retain(|_, (_, mentioned)| mentioned.until(now) <= LONGEST_LEASE);
@@ -129,7 +129,7 @@ impl Confirmed {
         self.grants.insert(ticket, (token, now));
     }
 
-    /// Whether the replicas have this grant. If they do, the grant is kept for another [`LONGEST_LEASE`] at least.
+    /// Whether the replicas have this grant. If so, it is remembered for at least another [`LONGEST_LEASE`].
     fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         match self.grants.get_mut(&ticket) {
             Some((known, mentioned)) if *known == token => {

@@ -1,4 +1,4 @@
-//! [`Bench`]: a server with the scripts, whose clock is a key.
+//! [`Bench`]: a server with the scripts, which read the time from a key.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use crate::tests::server::{Server, attempt, borrowed, parse, run};
 use crate::tests::{KEYS, key};
 use crate::wire::Value;
 
-/// The scripts' source of time for this test.
+/// The scripts' clock in this test.
 const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
-/// A server with the scripts, and connections to it. It serves one run after the other.
+/// A server with the scripts, and connections to it. It serves one run after another.
 pub(super) struct Bench {
     scripts: Scripts,
     pub(super) connection: Connection,
@@ -30,7 +30,7 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    /// With a server of its own.
+    /// Starts its own server.
     pub(super) fn start() -> Self {
         let server = Server::start();
         let mut bench = Self::with(&server, Scripts::made_of(CLOCK, false));
@@ -38,13 +38,13 @@ impl Bench {
         bench
     }
 
-    /// Makes a bench whose scripts have `other` in place of `part`.
+    /// Makes a bench whose scripts have `other` instead of `part`.
     pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
         Self::with(server, Scripts::made_of(CLOCK, false).edited(part, other))
     }
 
     fn with(server: &Server, scripts: Scripts) -> Self {
-        // The connection is kept for as long as the process lives, because PubSub borrows it.
+        // The connection lives as long as the process, because PubSub borrows it.
         let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let mut ears = ears.as_pubsub();
         ears.subscribe("end").unwrap();
@@ -221,7 +221,7 @@ impl Subject for Bench {
     fn check_rest(&mut self, name: &Name, token: u64) {
         let mut keys: Vec<String> =
             run(&mut self.connection, &["KEYS", &format!("{}*", key(name))]);
-        // The note of the last kick is kept for a day by the server's own clock.
+        // The record of the last kick is kept for a day by the server's own clock.
         keys.retain(|key| !key.ends_with(":kick"));
         let left = if token > 0 {
             vec![key(name)]
@@ -232,8 +232,8 @@ impl Subject for Bench {
     }
 }
 
-/// Checks that every key has a time to live, and that signals are kept for about a day. (The limit is lower than a day,
-/// because the test sometimes steps back the clock of the scripts, but not the clock that ends the keys.)
+/// Checks that every key has a time to live, and that signals are kept for about a day. (The limit is below a day,
+/// because the test sometimes sets back the scripts' clock, but not the clock that ends keys.)
 fn check_life(suffix: &str, lives: i64, info: &NameRecord) {
     let exists = lives != -2;
     let least = match suffix {

@@ -1,4 +1,4 @@
-//! A server that comes back without its data, or with old data. All keys of a name are affected at once.
+//! A server that comes back without its data, or with old data. This affects all keys of a name together.
 
 use auto_mutex_core::store::Name;
 
@@ -6,7 +6,7 @@ use super::bench::Bench;
 use crate::tests::server::run;
 use crate::tests::{KEYS, key};
 
-/// For each key that existed: its time to live, and its content.
+/// The time to live and the content of each key that existed.
 pub(super) struct Kept([Option<(i64, Vec<u8>)>; KEYS.len()]);
 
 impl Bench {

@@ -3,6 +3,7 @@
 mod bench;
 mod loss;
 mod seeded;
+mod vectors;
 
 use bench::Bench;
 
@@ -11,7 +12,7 @@ fn the_scripts_do_what_the_model_does() {
     auto_mutex_difference::compare(Bench::start, FORMS);
 }
 
-/// Kinds of outcomes for each form of the first key, and for names whose tickets have keys of their own.
+/// Kinds of outcomes for each form of the first key, and for names with separate keys for tickets.
 const FORMS: &[&str] = &[
     "apart Acquire Busy",
     "apart Acquire Granted",

@@ -1,4 +1,4 @@
-//! Scripts with one fault each. The runs find every fault, and the judge alone finds most of them.
+//! Scripts with one fault each. The runs find every fault, and the judge alone finds most.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,7 @@ use super::bench::Bench;
 
 /// Each fault: its description, the part of the scripts that it replaces, the replacement, whether the judge finds it
 /// without the model, and the seed of a run that finds it, which is tried first.
-const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
+pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     (
         "a full lock lets one more in",
         "if number == 0 and s[USED] + first[UNITS] > s[CAP] then",

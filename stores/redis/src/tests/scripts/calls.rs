@@ -1,4 +1,4 @@
-//! The number of commands that the server runs for the most frequent operations.
+//! How many commands the server runs for the most frequent operations.
 
 use auto_mutex_core::store::Lease;
 

@@ -1,4 +1,4 @@
-//! Many tickets of one name: each run of the script reads and changes a few of them, and what it leaves is not forgotten.
+//! Many tickets of one name: each run of a script handles a few of them, and later runs handle the rest.
 
 use std::thread;
 
@@ -22,7 +22,7 @@ struct Crowd {
 
 impl Crowd {
     fn new(server: &Server) -> Self {
-        // The connection is kept for as long as the process lives, because PubSub borrows it.
+        // The connection lives as long as the process, because PubSub borrows it.
         let inbox: &'static mut Connection = Box::leak(Box::new(server.connection()));
         let (bench, mut inbox) = (Bench::new(server), inbox.as_pubsub());
         inbox.subscribe(channel(bench.member)).unwrap();
@@ -67,7 +67,7 @@ impl Crowd {
         }
     }
 
-    /// Does what the messages ask for, until no message comes. Returns the granted tickets, in order.
+    /// Follows the messages until none comes. Returns the granted tickets, in order.
     fn follow(&mut self) -> Vec<(Ticket, u64)> {
         let mut granted = Vec::new();
         loop {
@@ -111,7 +111,7 @@ fn a_crowd_of_readers_enters_in_several_steps_and_in_order() {
     let mut crowd = Crowd::new(&server);
     let writer = crowd.come(1, &Share::WRITER, LONG)[0];
     let readers = crowd.come(MANY, &Share::READER, LONG);
-    // All have asked once more since they came, as they do in time.
+    // All have asked once more since they came, as members do in time.
     for &reader in &readers {
         crowd.touch(reader);
     }
@@ -137,7 +137,7 @@ fn all_waiters_of_a_condition_are_notified_once() {
     };
     assert_eq!(crowd.bench.ask(&all).unwrap(), Reply::Count(MANY as u64));
     assert_eq!(crowd.bench.info().signals, (MANY - BATCH) as u64);
-    // Who comes later is not notified.
+    // A later waiter is not notified.
     crowd.come(1, &Share::NOTIFICATION, LONG);
     let granted = crowd.follow();
     assert_eq!(tickets(&granted), waiters);
@@ -201,7 +201,7 @@ fn places_that_have_ended_are_dropped_in_several_steps() {
     assert_eq!(crowd.bench.keys(), [""]);
 }
 
-/// An operation that read the record of another waiter would fail.
+/// An operation that read the record of another waiter would fail here.
 #[test]
 fn an_operation_reads_few_waiters() {
     let server = Server::start();
@@ -209,7 +209,7 @@ fn an_operation_reads_few_waiters() {
     let holder = crowd.come(1, &Share::MUTEX, LONG)[0];
     let waiters = crowd.come(MANY, &Share::MUTEX, LONG);
     crowd.makes_unreadable(waiters[MANY / 2]);
-    // A place that ends at once makes the next operation look for what has ended.
+    // A place that ends immediately makes the next operation look for what has ended.
     for _ in 0..3 {
         crowd.come(1, &Share::MUTEX, SHORT);
         thread::sleep(2 * SHORT);

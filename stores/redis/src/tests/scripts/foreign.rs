@@ -1,4 +1,4 @@
-//! Foreign data is reported, and stays unchanged.
+//! Foreign data is reported and left unchanged.
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn what_is_not_ours_is_an_error_and_stays() {
     }
 }
 
-/// Unreadable data is reported, and stays unchanged. Some of the random data may be readable by chance.
+/// Unreadable data is reported and left unchanged. Some of the random data may be readable by chance.
 #[test]
 fn garbage_behind_our_mark_is_an_error_and_stays() {
     let server = Server::start();
@@ -85,7 +85,7 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
                     Ok(_) => found[0] += 1,
                     Err(error) => {
                         found[1] += 1;
-                        // `Protocol`: the data is readable, but its content is invalid. The client notices this in the
+                        // `Protocol` means that the data is readable, but invalid, which the client notices in the
                         // reply.
                         if error.kind() != StoreErrorKind::Protocol {
                             assert_eq!(error.kind(), StoreErrorKind::Foreign, "{op:?} {error}");
@@ -101,7 +101,7 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
     assert!(found[1] > 300, "{found:?}");
 }
 
-/// Puts foreign data into a key that `op` needs, and checks that it is reported and stays.
+/// Puts foreign data into a key that `op` needs, and checks that it is reported and left unchanged.
 fn stays(server: &Server, suffix: &str, op: &Op) {
     let mut bench = Bench::spread(server);
     run::<()>(&mut bench.connection, &["FLUSHALL"]);
@@ -161,7 +161,7 @@ fn an_unreadable_signal_is_an_error() {
     assert_eq!(error.kind(), StoreErrorKind::Foreign, "{error}");
 }
 
-/// A client does not give up a lock because of a fault in a script.
+/// A bug in a script does not make a client give up a lock.
 #[test]
 fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
     const CLOCK: &str = "local function clock() return 1000000 end\n";

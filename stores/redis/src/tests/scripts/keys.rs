@@ -43,7 +43,7 @@ fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
         bench.ask(&release(ticket)).unwrap();
         assert!(bench.time_to_live("") > Duration::from_secs(930));
     }
-    // Keys that are written without the fast path are kept for at least as long.
+    // Keys written without the fast path are kept at least as long.
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     bench.granted(&acquire_owned(tickets[0], 1));
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
@@ -63,7 +63,7 @@ fn what_is_left_of_a_crowd_is_the_token() {
     for &ticket in &tickets {
         let mut op = acquire(ticket, 1, Mode::Queue);
         if let Op::Acquire { lease, .. } = &mut op {
-            // No place and no lease ends before the last waiter has asked.
+            // No place or lease ends before the last waiter has asked.
             (lease.hold, lease.place) = (DAY, DAY);
         }
         bench.put(&op).unwrap();
@@ -192,7 +192,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     for suffix in ["", ":signals"] {
         assert!(bench.time_to_live(suffix) >= DAY - Duration::from_secs(60));
     }
-    // The first key now has the only signal. The signal must live as long as before, even if its holder crashes.
+    // Now the first key has the only signal, which must live as long as before, even if its holder crashes.
     bench.spread = false;
     bench.granted(&acquire_any(tickets[0], 2));
     assert_eq!(bench.keys(), ["", ":gone"]);

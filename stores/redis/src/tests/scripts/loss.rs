@@ -1,4 +1,4 @@
-//! Keys that were removed by another client, or evicted by the server.
+//! Keys removed by another client, or evicted by the server.
 
 use super::*;
 

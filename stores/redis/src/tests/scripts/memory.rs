@@ -1,4 +1,4 @@
-//! With a full memory, the server refuses new requests, and nothing else.
+//! With full memory, the server refuses new requests and nothing else.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
         owner: "somebody".into(),
         expire: Duration::from_secs(1),
     };
-    // No member listens here.
+    // No member is listening here.
     assert_eq!(bench.ask(&refresh).unwrap(), Reply::Count(0));
     bench.granted(&touch(ticket));
     assert_eq!(

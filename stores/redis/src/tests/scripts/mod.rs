@@ -1,5 +1,4 @@
-//! Tests of the scripts for effects that the memory store does not have: keys, times to live, foreign and lost data, and a
-//! full memory.
+//! Effects of the scripts that the memory store does not have: keys, times to live, foreign and lost data, full memory.
 
 mod calls;
 mod crowds;
@@ -28,7 +27,7 @@ struct Bench {
     scripts: Arc<Scripts>,
     member: MemberId,
     name: Name,
-    /// Whether all tickets are kept in the other keys, none in the first key.
+    /// Whether all tickets are in the other keys, and none in the first.
     spread: bool,
 }
 
@@ -139,7 +138,7 @@ fn signal(text: &str) -> Op {
     }
 }
 
-/// Operations that leave no key behind if there was none before.
+/// Operations that create no key.
 fn every_question(ticket: Ticket) -> [Op; 9] {
     [
         touch(ticket),

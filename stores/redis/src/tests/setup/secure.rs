@@ -13,8 +13,8 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
 use super::*;
 
-/// Refuses a client without a certificate. If `aloud`, the server sends its TLS alert. Otherwise the connection is reset,
-/// which also happens if a server closes a connection before it has read all data.
+/// Refuses a client without a certificate. With `aloud`, the server sends its TLS alert. Otherwise the connection is
+/// reset, as happens when a server closes it with unread data.
 fn refuse(mut socket: TcpStream, config: &Arc<ServerConfig>, aloud: bool) {
     let mut tls = ServerConnection::new(config.clone()).unwrap();
     loop {

@@ -1,10 +1,10 @@
-//! Requests that are written again because the server had lost the scripts.
+//! Requests that are sent again because the server had lost the scripts.
 
 use super::direct::{scripts_run, until_run};
 use super::*;
 use crate::script::Scripts;
 
-/// Submits `op` to a server without the scripts. Another client loads them again before the next request.
+/// Submits `op` to a server without the scripts. Another client loads them before the next request.
 fn ask_in_vain(peer: &mut Peer, admin: &mut Connection, op: Op) -> RequestId {
     run::<()>(admin, &["SCRIPT", "FLUSH"]);
     let before = scripts_run(admin);
@@ -57,7 +57,7 @@ async fn a_release_never_overtakes_an_acquire_whose_script_was_lost() {
     let acquired = ask_in_vain(&mut peer, &mut admin, acquire(ticket));
     let ids = [("other", Op::Inspect { above: 0 }), ("n", release(ticket))];
     let ids = ids.map(|(name, op)| peer.submit(name, op));
-    // The `Inspect` is executed at once; the acquire and the release are written again, in order.
+    // The `Inspect` runs the first time. The acquire and the release are sent again, in order.
     assert!(matches!(peer.answer(ids[0]).await, Ok(Reply::Info(_))));
     assert!(matches!(
         peer.answer(acquired).await,
@@ -80,7 +80,7 @@ async fn what_ran_before_it_is_written_again_keeps_its_answer() {
     let ticket = Ticket::random();
     peer.ask("n", acquire(ticket)).await.unwrap();
     let touched = ask_in_vain(&mut peer, &mut admin, touch(ticket));
-    // The release runs at once, and a second time after the touch.
+    // The release runs once immediately, and again after the touch.
     let released = peer.submit("n", release(ticket));
     assert_eq!(peer.answer(touched).await.unwrap(), Reply::Gone);
     assert_eq!(

@@ -1,8 +1,8 @@
-//! A server that is closed.
+//! A closed server.
 
 use super::*;
 
-/// Grants `ticket` the name `n`; then the server becomes a replica and a primary again.
+/// Grants `ticket` the name `n`. Then the server becomes a replica, and a primary again.
 async fn promoted(server: &Server, ticket: Ticket) {
     let mut before = Peer::new(server).await;
     before.ask("n", acquire(ticket)).await.unwrap();
@@ -24,7 +24,7 @@ async fn what_is_plain_elsewhere_gets_nothing() {
         peer.ask("n", touch(held)).await,
         Ok(Reply::Granted { .. })
     ));
-    // If the server were open, these two would be one command.
+    // With an open server, these two would form one command.
     let ids = [release(held), acquire(next)].map(|op| peer.enqueue("n", op));
     peer.store.flush();
     assert_eq!(

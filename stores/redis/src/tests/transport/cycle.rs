@@ -1,9 +1,9 @@
-//! A release and the next acquire of the same name, written as one command.
+//! A release and the next acquire of the same name, combined into one command.
 
 use super::direct::scripts_run;
 use super::*;
 
-/// Submits both operations together; returns their replies, and how many scripts the server ran for them.
+/// Submits both operations together. Returns their replies, and how many scripts the server ran for them.
 async fn together(
     peer: &mut Peer,
     admin: &mut Connection,
@@ -57,7 +57,7 @@ async fn what_is_written_is_not_taken_back_for_it() {
     peer.ask("n", acquire(first)).await.unwrap();
     tokio::task::yield_now().await;
     let before = scripts_run(&mut admin);
-    // The caller's thread writes the release at once.
+    // The caller's thread writes the release directly.
     let released = peer.submit("n", release(first));
     let acquired = peer.submit("n", acquire(second));
     assert_eq!(
@@ -158,7 +158,7 @@ async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_orde
     let granted = peer.answer(acquired).await.unwrap();
     assert!(matches!(granted, Reply::Granted { .. }), "{granted:?}");
 
-    // Both have the same ticket: the release is of this very acquire.
+    // With the same ticket, the release is of this very acquire.
     let own = Ticket::random();
     let acquired = peer.enqueue("other", acquire(own));
     let released = peer.submit("other", release(own));
@@ -169,7 +169,7 @@ async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_orde
     let freed = peer.answer(released).await.unwrap();
     assert_eq!(freed, Reply::Released { free: 1 });
 
-    // Both may hold a permit at the same time, so the acquire comes first, as it was submitted.
+    // Both permits can be held together, so the acquire comes first, as submitted.
     let [one, two] = [Ticket::random(), Ticket::random()];
     let permit = |ticket| ops::acquire(ticket, 2, Mode::Queue);
     assert!(peer.ask("permits", permit(one)).await.is_ok());

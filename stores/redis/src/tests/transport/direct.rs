@@ -1,4 +1,4 @@
-//! Which thread writes a request, and that no request is mixed up or forgotten.
+//! Which thread writes a request, and that none is mixed up or forgotten.
 
 use std::sync::{Mutex, OnceLock};
 use std::thread;
@@ -23,7 +23,7 @@ pub(super) fn until_run(admin: &mut Connection, count: u64) {
     }
 }
 
-/// The test has a runtime of one thread, so the driver runs only while the test awaits something.
+/// The test's runtime has one thread, so the driver runs only while the test awaits something.
 #[tokio::test]
 async fn a_caller_writes_by_itself_when_little_is_under_way() {
     let server = Server::start();
@@ -32,7 +32,7 @@ async fn a_caller_writes_by_itself_when_little_is_under_way() {
 
 pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     let mut admin = server.connection();
-    // After this answer, the driver waits, so the caller's thread writes the next request.
+    // After this answer the driver waits, and the caller's thread writes the next request.
     assert_eq!(
         peer.ask("n", release(Ticket::random())).await.unwrap(),
         Reply::Gone
@@ -55,10 +55,10 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     peer.end().await;
 }
 
-/// For each answer to a request of the test, sends one more request, on the background thread.
+/// For each answer to the test, sends one more request on the background thread.
 struct Asking {
     store: OnceLock<Arc<Pipeline>>,
-    /// After each of these requests: how many bytes were not written.
+    /// How many bytes were unwritten after each of these requests.
     unwritten: Mutex<Vec<usize>>,
     recorder: Recorder,
 }
@@ -154,8 +154,8 @@ pub(super) async fn many_threads(mut peer: Peer) {
         let store = peer.store.clone();
         thread::spawn(move || {
             for step in 0..EACH {
-                // Each ticket is acquired, touched and released in turn. In another order, the touch or the release would
-                // fail.
+                // Each ticket is acquired, touched and released in turn. In any other order, the touch or the release
+                // would fail.
                 let ticket = Ticket::parse(&format!("{:032x}", number * EACH + step / 3)).unwrap();
                 let op = [acquire, touch, release][step as usize % 3](ticket);
                 let request = Request {
@@ -206,14 +206,14 @@ pub(super) async fn does_not_read(server: &Server, mut peer: Peer) {
     for _ in 0..COUNT {
         peer.submit("n", release(Ticket::random()));
     }
-    // Most of the requests wait unencoded, not as bytes.
+    // Most requests wait unencoded instead of as bytes.
     assert!(peer.store.unwritten() < 1 << 20);
     server.signal("CONT");
     let mut lost = false;
     for id in 1..=COUNT {
         let event = loop {
             match peer.event().await {
-                // The connection may be lost if the machine took longer than the watchdog allows.
+                // The connection is lost if the machine takes longer than the watchdog allows.
                 Event::Disconnected(_) | Event::Connected(_) => lost = true,
                 event => break event,
             }

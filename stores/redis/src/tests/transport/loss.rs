@@ -1,4 +1,4 @@
-//! Connections that are lost, and servers that do not answer for a while.
+//! Lost connections, and servers that do not answer for a while.
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn a_frozen_server_is_noticed_with_and_without_requests() {
     let id = peer.submit("n", acquire(Ticket::random()));
     assert!(peer.answer(id).await.unwrap_err().is_disconnected());
     peer.lost().await;
-    // Without a connection, a request fails at once, and is not kept.
+    // Without a connection, a request fails immediately, and is not kept.
     let id = peer.submit("n", acquire(Ticket::random()));
     assert!(peer.answer(id).await.unwrap_err().is_disconnected());
     server.signal("CONT");

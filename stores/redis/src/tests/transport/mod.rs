@@ -66,7 +66,7 @@ impl Events for Recorder {
     }
 }
 
-/// A member with its connection, and all events that it got.
+/// A member with its connection, and all events that it received.
 pub(super) struct Peer {
     member: MemberId,
     store: Arc<Pipeline>,
@@ -134,8 +134,8 @@ impl Peer {
         self.answer(id).await
     }
 
-    /// Sends a request that also causes a message to this same member. The server sends the reply and the message together;
-    /// their order depends on its version.
+    /// Sends a request that also causes a message to this member. The server sends both together, in an order that
+    /// depends on its version.
     async fn ask_and_hear(&mut self, name: &str, op: Op) -> (Reply, Message) {
         let asked = self.submit(name, op);
         let events = [self.event().await, self.event().await];

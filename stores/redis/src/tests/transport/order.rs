@@ -87,7 +87,7 @@ async fn what_piles_up_is_answered_in_order_and_an_error_is_nobody_elses() {
             assert!(matches!(reply, Ok(Reply::Granted { .. })));
         }
     }
-    // The requests were written together: the server reads far less often than once per request.
+    // The requests were written together: the server read far fewer times than once per request.
     let reads = calls(&mut admin) - before;
     assert!(reads < 100, "{reads}");
     peer.end().await;

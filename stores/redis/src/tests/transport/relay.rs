@@ -1,4 +1,4 @@
-//! A relay between member and server that can also send bytes of its own to the member.
+//! A relay between member and server that can also send its own bytes to the member.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::super::server::endpoint;
 use super::*;
 
-/// Forwards all bytes in both directions: those of the server in pieces of the size that the test gives.
+/// Forwards bytes in both directions; those from the server in pieces whose size the test sets.
 pub(super) struct Relay {
     directory: TempDir,
     member: Arc<Mutex<Option<UnixStream>>>,

@@ -1,4 +1,4 @@
-//! The rules that our connection follows, unlike a general client. See "Why we have our own connection" in
+//! Rules that our connection follows and general clients do not. See "Why we have our own connection" in
 //! `docs/decisions.md`.
 
 use super::relay::Relay;
@@ -15,7 +15,7 @@ async fn the_term_is_read_on_each_connection_before_the_first_request() {
         peer.works().await;
         let term = relay.heard(scripts.digests()[1]);
         let request = relay.heard("auto_mutex:{n}");
-        // (At its first occurrence, the script's digest only asks whether the server knows the script.)
+        // The script's digest first occurs in the question whether the server has the script.
         assert!(
             term.len() >= 2 && term[1] < request[0],
             "{term:?} {request:?}"
@@ -62,7 +62,7 @@ async fn nothing_is_sent_again_unasked() {
     };
     relay.cut();
     server.signal("CONT");
-    // The request may have run or not, so its caller must learn of the loss.
+    // The request may or may not have run, so its caller must be told of the loss.
     assert!(peer.answer(id).await.unwrap_err().is_disconnected());
     peer.lost().await;
     peer.back().await;

@@ -1,5 +1,5 @@
-//! Direct writes over TLS: the thread that writes also encrypts, and bytes that the socket does not take at once are not
-//! lost.
+//! Direct writes over TLS: the writing thread also encrypts, and no bytes are lost that the socket does not take at
+//! first.
 
 use std::net::TcpListener;
 
@@ -40,7 +40,7 @@ async fn secured() -> (Server, Peer, TempDir) {
     (server, peer, directory)
 }
 
-/// The runtime of this test has one thread, so the connection's driver runs only while the test awaits something.
+/// This test's runtime has one thread, so the driver runs only while the test awaits something.
 #[tokio::test]
 async fn a_caller_encrypts_and_writes_by_itself() {
     let (server, peer, _directory) = secured().await;

@@ -1,4 +1,4 @@
-//! Entry points for the fuzzers: they read bytes as a server might send them. See `crate::fuzzing`.
+//! Entry points for the fuzzers, for bytes from a server. See `crate::fuzzing`.
 
 pub(super) mod second_reader;
 
@@ -14,8 +14,8 @@ pub(crate) fn each(bytes: &[u8], mut look: impl FnMut(&Value<'_>)) {
     }
 }
 
-/// Reads the bytes in pieces; the first byte determines the sizes of the pieces. The values must be the same as for all
-/// bytes at once, and the same as those of another parser.
+/// Reads the bytes in pieces, with sizes that depend on the first byte. The values must equal those read from all bytes
+/// at once, and those of another parser.
 pub fn resp(bytes: &[u8]) {
     let Some((sizes, bytes)) = bytes.split_first() else {
         return;

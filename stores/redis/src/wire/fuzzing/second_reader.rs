@@ -1,12 +1,12 @@
-//! Compares our parser of RESP3 with the parser of the redis crate: a value that ours accepts must be the same in both.
+//! Compares our RESP3 parser with that of the redis crate: both must read a value that ours accepts in the same way.
 //!
-//! The two parsers differ on purpose, but only in input that no server sends:
+//! The two differ on purpose for input that no server sends:
 //!
-//! - Our parser accepts any bytes as text and as a double, and a push of any kind. The other one requires UTF-8 in a
-//!   line, a number as a double, and a text as the kind of a push.
-//! - The format of a verbatim text is three letters for our parser. For the other one, it ends at the first colon.
-//! - The other parser accepts blanks around numbers, any negative length as nil, a bare `\n` within a line, a push
-//!   within a value, and deeper values.
+//! - Ours accepts any bytes as text and as a double, and pushes of any kind. The other requires UTF-8 in a line, a
+//!   number as a double, and a text as the kind of a push.
+//! - Ours expects a verbatim text's format to be three letters. The other expects it to end at the first colon.
+//! - The other accepts blanks around numbers, any negative length as nil, a bare `
+//! ` within a line, a push within a value, and deeper values.
 
 use super::super::frame::Frame;
 use super::super::value::{DEEPEST, Garbage, Value, parse};
@@ -73,7 +73,8 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
         (Value::Text(ours), redis::Value::VerbatimString { text, .. }) => {
             text.ends_with(&*String::from_utf8_lossy(ours))
         }
-        // Big numbers are not compared: their type depends on a feature of the redis crate, which another crate may turn on.
+        // Big numbers are not compared, because a feature of the redis crate, which another crate may enable, changes
+        // their type.
         (Value::Text(_), redis::Value::BigNumber(_)) => true,
         (Value::List(ours), redis::Value::Array(theirs) | redis::Value::Set(theirs)) => {
             all(ours, theirs)
@@ -98,7 +99,7 @@ fn is_same(ours: &Value<'_>, theirs: &redis::Value) -> bool {
     }
 }
 
-/// Writes a value as servers do. `None`: servers may write it in several ways, or our parser refuses it on purpose.
+/// Encodes a value as servers do. `None` if servers can encode it in several ways, or our parser refuses it on purpose.
 fn write(value: &redis::Value, depth: usize, out: &mut Vec<u8>) -> Option<()> {
     if depth > DEEPEST {
         return None;

@@ -1,4 +1,4 @@
-//! Opens a TCP connection to a host: to that one of its addresses that answers first.
+//! Opens a TCP connection to whichever address of a host answers first.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,9 +8,9 @@ use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
-/// The kernel's keepalive notices a dead peer while the watchdog of the connection does not run.
+/// The kernel's keepalive detects a dead peer while the connection's watchdog does not run.
 const KEEPALIVE: Duration = Duration::from_secs(10);
-/// Also ends a connection whose peer does not read, as a server that stands still. So it's as long as the watchdog may wait.
+/// Also ends connections whose peer does not read, such as a stalled server, so it equals the watchdog's longest wait.
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -28,7 +28,7 @@ pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-/// Connects to all addresses at once, because some may be dead. Returns the connection to the first one that answers.
+/// Connects to all addresses at once, because some may be dead. Returns the first connection.
 async fn fastest(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
     let mut attempts = JoinSet::new();
     for address in addresses {

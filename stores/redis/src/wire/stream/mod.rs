@@ -1,4 +1,4 @@
-//! Sockets; only this folder knows their kinds.
+//! Sockets. Only this folder knows their kinds.
 
 mod dial;
 mod dialed;

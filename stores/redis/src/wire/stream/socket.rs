@@ -1,4 +1,4 @@
-//! [`Socket`]: a connection without TLS, made by this library or by the program.
+//! [`Socket`]: a connection without TLS, made by this library or the program.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{self, Shutdown};
@@ -14,13 +14,13 @@ use super::super::limits::Limits;
 use super::dial::dial;
 use super::dialed::{self, Fault};
 
-/// The number of answers that a dialer may wait for: those of a proxy, a login and a handshake.
+/// How many answers a dialer may wait for: those of a proxy, a login and a handshake.
 const DIALED_STEPS: u32 = 4;
 
 /// Its methods do not wait, and any thread may call them.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    /// Also for a Unix socket: the options differ, and those are set before.
+    /// Also used for Unix sockets, which differ only in options that are set before.
     stream: TcpStream,
     fault: Option<Fault>,
 }
@@ -64,7 +64,7 @@ impl Socket {
             let read = self.stream.try_io(Interest::READABLE, || {
                 let count = (&*self.raw()).read(buffer)?;
                 if count > 0 && count < buffer.len() {
-                    // A short read has emptied the socket. If tokio knows that, it does not read once more to find out.
+                    // A short read has emptied the socket. Telling tokio avoids another read to find out.
                     short = Some(count);
                     return Err(ErrorKind::WouldBlock.into());
                 }

@@ -1,4 +1,4 @@
-//! Input that is not RESP3, or that is larger than any real reply.
+//! Input that is not RESP3, or larger than any real reply.
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn size_is_limited() {
     }
     inbox.feed(&line);
     assert_eq!(inbox.next(), Err(Garbage));
-    // No single string is too large, but all of them together are.
+    // No single string is too large, but together they are.
     let mut inbox = Inbox::new();
     inbox.feed(b"*100\r\n");
     let string = [
@@ -98,7 +98,7 @@ fn noise_does_no_harm() {
             .collect();
         let whole = read(&bytes);
         good += usize::from(whole.as_ref().is_ok_and(|values| !values.is_empty()));
-        // If the bytes arrive one by one, the result must be the same.
+        // Bytes that arrive one at a time must give the same result.
         let mut inbox = Inbox::new();
         let mut pieces = Ok(Vec::new());
         for byte in bytes.chunks(1) {

@@ -1,4 +1,4 @@
-//! Reading from the wire: whole values, values in pieces, limits, and garbage.
+//! Reading from the wire: whole values, pieces of values, limits, and garbage.
 
 mod garbage;
 mod second_reader;
@@ -27,7 +27,7 @@ fn text(text: &str) -> Value<'_> {
     Value::Text(text.as_bytes())
 }
 
-/// A random generator with a fixed sequence.
+/// A pseudorandom generator.
 struct Noise(u64);
 
 impl Noise {

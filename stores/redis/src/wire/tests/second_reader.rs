@@ -1,4 +1,4 @@
-//! Random replies, valid and damaged: our parser must agree with the parser of the `redis` crate.
+//! Random replies, valid and damaged: our parser must agree with that of the `redis` crate.
 
 use super::super::fuzzing::second_reader::compare;
 use super::*;

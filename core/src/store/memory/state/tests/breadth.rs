@@ -1,4 +1,4 @@
-//! Takes every step that is possible from each state of a run of the model, the nearest states first.
+//! Takes every possible step from each state of a run of the model, nearest states first.
 
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -38,7 +38,7 @@ pub(super) fn explore(run: &Run, states: u64) -> u64 {
     steps
 }
 
-/// Returns a hash of the world. Worlds that differ only in how tickets, tokens and counters are numbered have the same hash.
+/// Returns a hash of the world that does not depend on how tickets, tokens and counters are numbered.
 fn look(world: &World, rules: &Rules) -> u64 {
     let mut plain = world.clone();
     plain.normalise(rules);

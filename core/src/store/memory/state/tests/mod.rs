@@ -1,6 +1,6 @@
 //! Compares the memory store with the store of the checked model (`model/src/store`). Both get the same requests at the
-//! same times, and must give the same reply, the same messages and the same state after each request. So the properties
-//! that the checker has shown for the model are also true of the memory store.
+//! same times, and must give the same replies, messages and states. The properties that the checker has shown for the
+//! model thus hold for the memory store, too.
 //!
 //! How the model corresponds to the memory store:
 //!
@@ -18,7 +18,7 @@
 //! | a restart, a failover | an empty store, the copy of the replica; then a tick, so that the clock is ahead of all tokens |
 //! | a step back | an hour |
 //!
-//! The tests never use operations that the model does not have: `try`, several units, signals, owners, parked tickets,
+//! These tests skip the operations that the model lacks: `try`, several units, signals, owners, parked tickets,
 //! `adopt`, `force`, `refresh`, `raise`, `delete`. For these, other tests compare the scripts with the memory store
 //! (`stores/redis/src/tests/difference`).
 //!
@@ -40,7 +40,7 @@ use crate::store::limits::{BATCH, NEAR};
 
 /// The number of walks if `AUTO_MUTEX_RUNS` is not set.
 const WALKS: u64 = 2000;
-/// How many states of each run of the model are explored for each walk.
+/// For each walk, this many states of each run of the model are explored.
 const STATES_PER_WALK: u64 = 1;
 
 fn number(variable: &str) -> Option<u64> {
@@ -64,7 +64,7 @@ fn the_memory_store_does_what_the_checked_model_does() {
 fn it_does_so_in_every_state_of_the_small_runs() {
     let mut steps = 0;
     for run in holding() {
-        // The memory store grants to more waiters at once.
+        // The memory store grants to more waiters at a time.
         if run.size == Size::Large || usize::from(run.rules.batch) < BATCH {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The reply, messages and state of the memory store as a [`view`](super::view).
+//! Converts the reply, messages and state of the memory store into a [`view`](super::view).
 
 use std::collections::BTreeMap;
 

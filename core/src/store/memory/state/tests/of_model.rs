@@ -1,4 +1,4 @@
-//! The reply, messages and state of the model's store as a [`view`](super::view).
+//! Converts the reply, messages and state of the model's store into a [`view`](super::view).
 
 use auto_mutex_model::network::{self, Request};
 use auto_mutex_model::rules::Rules;
@@ -116,8 +116,7 @@ fn known(record: &store::Record, rules: &Rules) -> Known {
     }
 }
 
-/// Returns whether a release of the ticket ends a hold. A claimed hold counts until an operation notices that its lease has
-/// ended.
+/// Whether a release of the ticket ends a hold. A claimed hold counts until an operation notices the end of its lease.
 pub(super) fn holds(store: &Store, request: Request) -> bool {
     let record = store.find(request.ticket).map(|at| store.records[at]);
     let lease = record.and_then(|record| record.lease);

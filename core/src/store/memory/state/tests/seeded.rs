@@ -1,15 +1,15 @@
-//! Tests the comparison itself: if one rule of the model is changed, the walks must find a difference between the stores.
+//! Tests the comparison: with one rule of the model changed, the walks must find a difference between the stores.
 
 use auto_mutex_model::rules::{Rules, Safeguard};
 
 use super::walk::walk;
 
-/// Every fault must be found within so many walks.
+/// Every fault must be found within this many walks.
 const WALKS: u64 = 400;
 
 type Fault = fn(&mut Rules);
 
-/// The faults that are put into the model, one at a time.
+/// The faults built into the model, one at a time.
 const FAULTS: &[(&str, Fault)] = &[
     ("no look whether somebody holds", |rules| {
         rules.without = Some(Safeguard::HolderCheck);

@@ -25,7 +25,7 @@ pub(super) struct Twin {
 }
 
 impl Twin {
-    /// `rules` are the rules of the world, without the fault that a test puts in.
+    /// `rules` are the rules of the world, without the fault that a test adds.
     pub(super) fn new(rules: &Rules) -> Self {
         Self {
             world: World::new(rules),
@@ -65,7 +65,7 @@ impl Twin {
         }
     }
 
-    /// Sends to both stores a request that no member of the model has sent.
+    /// Sends both stores a request that no member of the model has sent.
     pub(super) fn ask(&mut self, request: Request, rules: &Rules) -> Result<(), String> {
         let held = holds(&self.world.store, request);
         let listening = self.listening();
@@ -149,7 +149,7 @@ impl Twin {
         }
     }
 
-    /// Compares the tokens of the grants in pairs. A different number of grants shows when the outcomes are compared.
+    /// Compares the tokens of the grants in pairs. A differing number of grants shows when the outcomes are compared.
     fn note_grants(
         &mut self,
         executed: &Executed,

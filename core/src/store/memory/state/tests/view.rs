@@ -1,4 +1,4 @@
-//! A common form for the replies, messages and states of both stores: in the terms of the model, with times in ticks.
+//! A common form for the replies, messages and states of both stores, in the model's terms, with times in ticks.
 
 use auto_mutex_model::network::{self, Fence};
 
@@ -38,7 +38,7 @@ pub(super) enum Told {
         counter: u64,
         hold_ms: u64,
     },
-    /// The ticket is among the first waiters.
+    /// The ticket is one of the first waiters.
     Near { member: u8, ticket: network::Ticket },
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Is {
         left: u64,
         token: Fence,
     },
-    /// Another ticket's operation granted this ticket, which has not claimed yet and keeps its place until then.
+    /// Another ticket's operation granted this ticket, which has not claimed yet and still has its place.
     Provisional {
         left: u64,
         token: Fence,
@@ -75,7 +75,7 @@ pub(super) enum Is {
     },
     Waiting {
         place: u64,
-        /// The ticks since the notification; at most one more than a claim may take.
+        /// Ticks since the notification, at most one more than a claim may take.
         notified: Option<u64>,
     },
     PassedOver {

@@ -1,4 +1,4 @@
-//! Long random walks, each with its own rules. Some requests in them would not be sent by any member.
+//! Long random walks, each with its own rules. Some of their requests are such as no member would send.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(super) fn must_agree(seed: u64) {
     }
 }
 
-/// Makes a walk; `fault` changes the rules of the model. An error has the steps of the walk and the difference.
+/// Makes a walk. `fault` changes the rules of the model. An error contains the steps of the walk and the difference.
 pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), String> {
     let mut dice = Dice(seed);
     let mut rules = rules(&mut dice);
@@ -48,7 +48,7 @@ pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), Stri
 
 fn rules(dice: &mut Dice) -> Rules {
     if dice.one_in(3) {
-        // Many members wait, and for so long that the last of them move up to the first waiters.
+        // Many members wait long enough for the last of them to move up to the first waiters.
         let claim = dice.between(1, 2);
         return Rules {
             capacity: 1,
@@ -74,7 +74,7 @@ fn rules(dice: &mut Dice) -> Rules {
         doubts: dice.between(0, 3),
         ..Faults::default()
     };
-    // At most one of these: the clock of a replica would not be stepped back together with the store's clock.
+    // At most one of these, because a replica's clock would not be stepped back together with the store's.
     match dice.below(5) {
         0 => faults.restarts = 2,
         1 => faults.failovers = 2,
@@ -103,7 +103,7 @@ fn note(trail: &mut String, action: &Action) {
     let _ = writeln!(trail, "{action}");
 }
 
-/// Lets time pass: mostly one tick, sometimes so much that every lease, place or tombstone ends.
+/// Lets time pass: usually one tick, sometimes enough to end every lease, place or tombstone.
 fn pass(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> Result<(), String> {
     let ticks = match dice.below(30) {
         0 => rules.tomb,

@@ -44,7 +44,7 @@ impl Words {
         micros / tick
     }
 
-    /// Records that the same grant got `fence` in the model and `token` in the memory store. Fails if that contradicts
+    /// Records that one grant got `fence` in the model and `token` in the memory store. Fails if this contradicts
     /// earlier grants.
     pub(super) fn given(&mut self, fence: Fence, token: u64) -> Result<(), String> {
         let known = *self.tokens.entry(fence).or_insert(token);

@@ -1,5 +1,5 @@
-//! A connection that the program makes: `Config::dialer`. Its code may block or panic, so neither an engine's thread nor a
-//! caller runs it: a socket pair connects us to a task on another thread, which passes the bytes on.
+//! Connections made by the program: `Config::dialer`. Its code may block or panic, so it runs neither on an engine's
+//! thread nor on a caller's. A socket pair connects us to a task on another thread, which relays the bytes.
 
 mod outside;
 mod pass;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use self::pass::pass;
 use super::local::pair;
 
-/// Why the program's stream failed: a socket pair carries no errors.
+/// Why the program's stream failed, because a socket pair carries no errors.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
 
@@ -30,7 +30,7 @@ pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<(
     let fault = Fault::default();
     let (mut outcome, dialed) = oneshot::channel();
     let (dialer, host, of_stream) = (dialer.clone(), host.to_owned(), fault.clone());
-    // A panic of the dialer ends the call, and drops `outcome`.
+    // A panic in the dialer ends the call and drops `outcome`.
     outside::start(async move {
         let dialing = async {
             let stream = dialer.dial(host, port).await?;
@@ -56,7 +56,7 @@ impl Fault {
         *lock(&self.0) = error;
     }
 
-    /// If the read shows the end of the data, and the program's stream failed, returns that failure instead.
+    /// If the read has reached the end of the data because the program's stream failed, returns that failure instead.
     pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,

@@ -1,5 +1,5 @@
-//! [`start`]: runs the program's code on threads of its own. Each call of the dialer has one, which may block. All streams
-//! of an engine share one more, with a runtime: it starts with the first call, and ends with the engine.
+//! [`start`]: runs the program's code on separate threads. Each call of the dialer has one, which may block. All
+//! streams of an engine share another one, with a runtime, which starts with the first call and ends with the engine.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
@@ -11,7 +11,7 @@ use std::thread;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
-/// How many calls may run at the same time. A dialer that blocks for ever must not take a thread for each attempt.
+/// The most calls that run at the same time. A dialer that never returns must not take a thread per attempt.
 pub(super) const MOST_CALLS: usize = 256;
 
 struct Outside {
@@ -35,7 +35,7 @@ pub(super) fn start(call: impl Future<Output = ()> + Send + 'static) -> io::Resu
     })?;
     if Arc::strong_count(&running) > MOST_CALLS + 1 {
         return Err(io::Error::other(
-            "too many earlier calls of the dialer have not returned: it must not block for ever",
+            "too many earlier calls of the dialer have not returned: it must not block forever",
         ));
     }
     let runtime = handle.clone();
@@ -58,7 +58,7 @@ impl Outside {
         let thread = thread::Builder::new().name("auto-mutex-dials".to_owned());
         thread.spawn(move || {
             let _ = runtime.block_on(closed);
-            // This waits neither for calls nor for work that the program runs by `spawn_blocking`.
+            // Waits neither for calls nor for the program's `spawn_blocking` work.
             runtime.shutdown_background();
         })?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! [`pass`]: passes bytes on between the program's stream and our socket pair, until either ends.
+//! [`pass`]: relays bytes between the program's stream and our socket pair until either ends.
 
 use std::io;
 use std::pin::pin;
@@ -27,7 +27,7 @@ impl Drop for Panicking<'_> {
     }
 }
 
-/// Writes all bytes before it reads again. `copy` reads on: if a read fails then, it loses the bytes not written yet.
+/// Writes all bytes before it reads again. `copy` reads ahead, and loses unwritten bytes if that read fails.
 async fn forward(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -44,7 +44,7 @@ async fn forward(
 pub(super) async fn pass(stream: Box<dyn DialedStream>, far: TcpStream, fault: Fault) {
     let (mut from_server, mut to_server) = split(stream);
     let (mut from_us, mut to_us) = far.into_split();
-    // After a panic, it is dropped before `to_us`: the fault is set before our end finds the end of the data.
+    // After a panic, it is dropped before `to_us`, so that the fault is set before our end sees the end of the data.
     let _panicking = Panicking(&fault);
     let mut replies = pin!(forward(&mut from_server, &mut to_us));
     // `Err`: the server's direction has ended.

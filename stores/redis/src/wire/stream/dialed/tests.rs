@@ -1,4 +1,4 @@
-//! Dialers and streams of programs that break their contract.
+//! Dialers and streams that break their contract.
 
 use std::future::{Future as _, pending, poll_fn, ready};
 use std::io::{self, ErrorKind, Write as _};
@@ -44,7 +44,7 @@ enum Trouble {
     Panic,
 }
 
-/// A stream that delivers data of the server, and then fails. Our end must return the data before the failure.
+/// A stream that delivers data from the server, and then fails. Our end must return the data before the failure.
 struct Troubled {
     last_words: &'static [u8],
     trouble: Trouble,
@@ -216,7 +216,7 @@ impl Drop for Told {
     }
 }
 
-/// Starts a call of the dialer, and gives it up once the dialer runs.
+/// Starts a call of the dialer, and drops it once the dialer runs.
 async fn give_up(dialer: &Dialer, called: &mpsc::Receiver<()>) {
     let mut connecting = pin!(connect(dialer));
     poll_fn(|cx| {
@@ -270,7 +270,7 @@ async fn a_dialer_that_blocks_holds_up_no_other_and_takes_no_more_than_so_many_t
     write_all(&socket, b"x").await.unwrap();
     let read = timeout(LONG, stream.read_u8()).await.unwrap();
     assert_eq!(read.unwrap(), b'x');
-    // The call that `pair` made may still run: then no further call is allowed. If it has ended, one is.
+    // If the call made by `pair` is still running, no further call is allowed. If it has ended, one is.
     let mut waiting = Vec::new();
     let error = loop {
         let mut connecting = Box::pin(connect(&blocks));

@@ -1,4 +1,4 @@
-//! Converts the errors of rustls to a [`TlsError`].
+//! Converts errors of rustls into a [`TlsError`].
 
 use std::io::{self, ErrorKind};
 
@@ -32,7 +32,7 @@ pub(super) fn of(error: &Error) -> TlsError {
 fn of_certificate(error: &CertificateError) -> TlsError {
     use CertificateError as Bad;
     match error {
-        // A bad signature means that the authority was replaced by another authority with the same name.
+        // A bad signature means that another authority with the same name has replaced the trusted one.
         Bad::UnknownIssuer | Bad::BadSignature => TlsError::UnknownIssuer,
         Bad::Expired | Bad::ExpiredContext { .. } => TlsError::Expired,
         Bad::NotValidYet | Bad::NotValidYetContext { .. } => TlsError::NotYetValid,
@@ -68,7 +68,7 @@ fn of_alert(alert: AlertDescription) -> TlsError {
             refused("the server cannot use it")
         }
         Alert::AccessDenied => refused("its owner has no access"),
-        // With TLS 1.2, a server sends this alert for many reasons, a missing client certificate among them.
+        // With TLS 1.2, servers send this alert for many reasons, including a missing client certificate.
         Alert::HandshakeFailure => TlsError::Handshake {
             reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
                      `key` in the URL"

@@ -1,4 +1,4 @@
-//! TLS, over our own TCP connections or over connections that the program makes.
+//! TLS, over our own TCP connections or the program's.
 
 mod fault;
 mod session;
@@ -32,14 +32,14 @@ pub(super) async fn open(
     dialer: Option<&Dialer>,
     limits: Limits,
 ) -> io::Result<Stream> {
-    // The files are checked first, so that unusable files are reported even if no server listens.
+    // Check the files first, so that unusable ones are reported even if no server listens.
     let until = limits.at_most(limits.silence).end;
     let trust = trust(tls, host, until).await.map_err(TlsError::into_io)?;
     let socket = Socket::connect(host, port, dialer, limits).await?;
-    // In a handshake, client and server each send two flights, so the handshake gets more time.
+    // Client and server each send two flights, so a handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let handshake = Session::begin(&socket, trust, end);
-    // A server without TLS may treat the handshake as the beginning of a command, and wait for the rest of it.
+    // A server without TLS may take the handshake for the start of a command, and wait for the rest.
     let guess = async {
         sleep(BEFORE_GUESS).await;
         match timeout(PATIENCE, speaks_plainly(host, port, dialer)).await {
@@ -54,12 +54,12 @@ pub(super) async fn open(
     })
 }
 
-/// Whether a server that did not understand the handshake speaks without TLS.
+/// Whether a server that did not understand the handshake speaks plain Redis.
 async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer>) -> io::Result<bool> {
     let limits = Limits::new(PATIENCE, PATIENCE);
     let socket = Socket::connect(host, port, dialer, limits).await?;
     poll_fn(|cx| socket.poll_write_ready(cx)).await?;
-    // It is short enough for the buffer of a new socket.
+    // Short enough for the buffer of a new socket.
     (&socket).write_all(b"PING\r\n")?;
     let mut answer = [0; 2];
     poll_fn(|cx| socket.poll_read(cx, &mut answer)).await?;

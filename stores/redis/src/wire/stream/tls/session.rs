@@ -1,4 +1,4 @@
-//! [`Session`]: the TLS of one connection. The background thread reads with it; that thread and the callers write with it.
+//! [`Session`]: the TLS of one connection. The background thread reads; that thread and the callers write.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write as _};
@@ -14,7 +14,7 @@ use super::trust::Trust;
 
 pub(crate) struct Session {
     tls: ClientConnection,
-    /// How many of the offered bytes are encrypted but not yet taken by the socket.
+    /// How many of the offered bytes are encrypted, but not taken by the socket yet.
     owed: usize,
 }
 
@@ -60,7 +60,7 @@ impl Session {
     ) -> Poll<io::Result<usize>> {
         loop {
             match self.tls.reader().read(buffer) {
-                // The end without the alert that TLS demands is accepted.
+                // Accept an end without the alert that TLS demands.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Poll::Ready(Ok(0));
                 }
@@ -72,7 +72,8 @@ impl Session {
         }
     }
 
-    /// After `WouldBlock`, the caller must offer the same bytes again: the socket may have taken a part of them, encrypted.
+    /// After `WouldBlock`, the caller must offer the same bytes again, because the socket may have taken a part of
+    /// them, encrypted.
     pub(crate) fn try_write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         if self.owed == 0 {
             self.owed = self.tls.writer().write(bytes)?;
@@ -80,16 +81,16 @@ impl Session {
         match self.send(socket) {
             Ok(()) => Ok(std::mem::take(&mut self.owed)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            // A server that refuses the client may have sent the reason before it closed the connection.
+            // A server that refuses the client may have sent the reason before closing the connection.
             Err(error) => {
-                // This reads from the raw socket, because the runtime may not know yet that the socket is readable.
+                // Reads from the raw socket, because the runtime may not know yet that it is readable.
                 let heard = self.receive(&mut &*socket.raw(), socket);
                 Err(heard.err().unwrap_or(error))
             }
         }
     }
 
-    /// `false`: there will be no more bytes.
+    /// Returns `false` when there will be no more bytes.
     fn receive(&mut self, from: &mut dyn Read, socket: &Socket) -> io::Result<bool> {
         let count = match self.tls.read_tls(from) {
             Ok(count) => count,
@@ -101,7 +102,7 @@ impl Session {
             Err(error) => return Err(error),
         };
         let taken = self.tls.process_new_packets();
-        // Sends alerts, or a change of keys. If the socket does not take all of it, the next write sends the rest first.
+        // Sends alerts, or a change of keys. What the socket does not take, the next write sends first.
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(count > 0),

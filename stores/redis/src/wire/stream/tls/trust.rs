@@ -1,5 +1,5 @@
-//! Reads the certificates from their files, for each connection: so renewed files take effect. The files may be on a mount
-//! that hangs, and then a read never returns. So a thread of its own reads them, never that which renews the locks.
+//! Reads the certificates from their files for each connection, so that renewed files take effect. A separate thread
+//! reads them, never the one that renews locks, because files on a hanging mount may never be read.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -23,12 +23,12 @@ const LARGEST: u64 = 1 << 20;
 
 pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
 
-/// The result; `None`: not yet.
+/// The result, or `None` while there is none.
 type Reading = watch::Receiver<Option<Result<Trust, TlsError>>>;
 
 thread_local! {
-    /// The reads that have not returned, of the connections of this thread. An attempt joins the read of an earlier one, so
-    /// that a mount that hangs takes one thread, however many attempts there are.
+    /// The unfinished reads for connections of this thread. An attempt joins the read of an earlier one, so that a
+    /// hanging mount takes one thread, however many attempts there are.
     static READING: RefCell<Vec<(Tls, String, Reading)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -76,7 +76,7 @@ pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let mut roots = RootCertStore::empty();
     match &tls.ca {
         Some(path) => {
-            let reason = "a certificate in it is none of an authority that can be read";
+            let reason = "it contains a certificate that cannot be used for an authority";
             for certificate in certificates(path)? {
                 let added = roots.add(certificate);
                 added.map_err(|_| in_file(path, reason))?;
@@ -102,7 +102,7 @@ pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     Ok((Arc::new(config), server))
 }
 
-/// Removes the zone of an IPv6 address. No certificate contains a zone, because only this machine knows it.
+/// Removes the zone from an IPv6 address. Certificates contain none, because zones are local to a machine.
 fn without_zone(host: &str) -> &str {
     match host.split_once('%') {
         Some((address, _)) if address.contains(':') => address,
@@ -110,7 +110,7 @@ fn without_zone(host: &str) -> &str {
     }
 }
 
-/// The library installs no provider for the process, because that choice belongs to the program.
+/// The library does not install a provider for the process, because that is the program's decision.
 fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
     let chosen = CryptoProvider::get_default().cloned();
     #[cfg(feature = "tls")]
@@ -131,10 +131,10 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let text = read(path)?;
     PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-        // The original error is replaced, because it may repeat a line of the file.
+        // The original error might repeat a line of the file.
         let reason = match error {
             PemError::NoItemsFound => {
-                "it holds no private key in PEM (an encrypted one does not do)"
+                "it holds no private key in PEM (encrypted keys are not supported)"
             }
             _ => "it is not valid PEM",
         };
@@ -149,7 +149,7 @@ fn unusable(key: &Path, error: &rustls::Error) -> TlsError {
         }
         rustls::Error::InvalidCertificate(_) => "the certificate in `cert` cannot be read",
         _ => {
-            "a key of this kind, or so damaged, cannot be used; use ECDSA (P-256, P-384), Ed25519 or RSA"
+            "the key is damaged, or of an unsupported kind; use ECDSA (P-256, P-384), Ed25519 or RSA"
         }
     };
     in_file(key, reason)

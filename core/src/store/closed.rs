@@ -1,4 +1,4 @@
-//! [`GrantBlock`]: the time in which a connected store grants nothing.
+//! [`Closed`]: a connected store grants nothing for some time.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use crate::base::error::{StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GrantBlock {
-    /// When it ends.
+pub struct Closed {
+    /// When the store grants again.
     pub until: Instant,
-    /// Why there is one.
+    /// Why it is closed.
     pub cause: Cause,
 }
 
-/// The reason for the block.
+/// Why a store is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The server was restarted.
@@ -23,25 +23,24 @@ pub enum Cause {
     Failover,
 }
 
-impl GrantBlock {
+impl Closed {
     /// How long the store still grants nothing; `None` if that time is over.
     pub fn left(&self, now: Instant) -> Option<Duration> {
         let left = now.until(self.until);
         (!left.is_zero()).then_some(left)
     }
 
-    /// The error of a call that got no lock because of this block.
+    /// The error of a call that got no lock because the store is closed.
     pub fn error(&self, now: Instant) -> StoreError {
         let happened = match self.cause {
             Cause::Restart => "was restarted",
             Cause::Failover => "was failed over",
         };
-        // Rounded up, so that a retry after this time is not too early.
+        // Rounded up, so that a retry after this time is late enough.
         let left = now.until(self.until) + Duration::from_millis(999);
         let left = left.as_secs().max(1);
         let message = format!(
-            "the lock store {happened}; it grants nothing for another {left} s, until every lease \
-             that the old one could have given has ended"
+            "the lock store {happened}; it grants nothing for another {left} s, until every lease that it may have granted before has ended"
         );
         StoreError::new(StoreErrorKind::NotGrantingYet, message)
     }
@@ -54,15 +53,15 @@ mod tests {
     #[test]
     fn the_error_says_what_happened_and_for_how_long() {
         let now = Instant::START;
-        let closing = |cause, millis| GrantBlock {
+        let closed = |cause, millis| Closed {
             until: now.after(Duration::from_millis(millis)),
             cause,
         };
-        let text = closing(Cause::Failover, 22_001).error(now).to_string();
+        let text = closed(Cause::Failover, 22_001).error(now).to_string();
         assert!(
             text.contains("was failed over; it grants nothing for another 23 s, until every lease")
         );
-        let text = closing(Cause::Restart, 1000).error(now).to_string();
+        let text = closed(Cause::Restart, 1000).error(now).to_string();
         assert!(text.contains("was restarted; it grants nothing for another 1 s"));
     }
 }

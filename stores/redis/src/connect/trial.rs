@@ -1,5 +1,6 @@
-//! Checks a server at set-up, so that a missing permission or command shows there, not under load. Each client calls the
-//! commands of the scripts once. The first client of a server also runs the scripts, on a reserved name, and notes that.
+//! Checks a server at set-up, so that a missing permission or command is noticed there, not under load. Each client
+//! calls the commands of the scripts once. A server's first client also runs the scripts, on a reserved name, and
+//! records that in the server's note.
 
 use std::time::Duration;
 
@@ -18,8 +19,8 @@ use crate::wire::{Connection, Value};
 /// Also moves tickets out of the name's first key: see `script/head.lua`.
 const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
-/// What the scripts call, with arguments that change nothing: `K` is a key, `C` a channel, and `N` the note of the term. HSET
-/// writes into the note, which has a time to live, even if this process is killed before the HDEL.
+/// The commands that the scripts call, with arguments that change nothing: `K` is a key, `C` a channel, and `N` the
+/// term note. HSET writes into the note, which has a time to live, even if this process is killed before the HDEL.
 const CALLS: &[&str] = &[
     "DEL K",
     "EXISTS K",
@@ -46,14 +47,14 @@ const CALLS: &[&str] = &[
 /// How long the note of the term lives: see `script/term.lua`.
 const WEEK_MS: u64 = 604_800_000;
 
-/// Reserved, because names of users never begin with a colon. It's short, because its keys are sent often.
+/// Reserved, because names of users never begin with a colon. Short, because its keys are sent often.
 pub(crate) fn name(member: MemberId, number: u32) -> Name {
     let member = member.to_string();
     let some = member.get(..6).unwrap_or_default();
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Also reads the settings of the server, in the same round trip. `lag`: as in [`Term`](super::term::Term).
+/// Also reads the server's settings, in the same round trip. For `lag`, see [`Term`](super::term::Term).
 pub(super) async fn run(
     connection: &mut Connection,
     connector: &Connector,
@@ -75,7 +76,7 @@ pub(super) async fn run(
     if replicas.is_some() {
         questions.cmd("WAIT").arg(0).arg(1);
     }
-    // The field of the scripts in the note of the term: the process that has run them.
+    // The field of the note with the process that has run the scripts.
     let [scripts, _] = connector.scripts.digests();
     let field = format!("ran:{scripts}");
     if let Some(note) = &note {
@@ -120,7 +121,7 @@ pub(super) async fn run(
     noted.cmd("HSET").arg(&note).arg(&field).arg(&process);
     noted.cmd("PEXPIRE").arg(&note).arg(WEEK_MS);
     connection.send(&noted.get_packed_pipeline()).await?;
-    // If the server refuses them, the next client runs the scripts again.
+    // If the server refuses these, the next client runs the scripts again.
     for _ in ["HSET", "PEXPIRE"] {
         connection.reply().await?;
     }
@@ -166,14 +167,14 @@ async fn run_scripts(
     result
 }
 
-/// These run every command of the scripts: with two holders, a grant by message, a tombstone, and a deleted signal.
+/// Run every command of the scripts: two holders, a grant by message, a tombstone, and a deleted signal.
 fn operations() -> [Op; 10] {
     let [other, first, second, signal] = [(); 4].map(|()| Ticket::random());
     let acquire = |ticket| Op::Acquire {
         lease: Lease::of(ticket, 1, Duration::from_secs(1)),
         share: Share::permits(1, 2),
         mode: Mode::Queue,
-        meta: "- 0 probe".into(),
+        meta: "- 0 trial".into(),
     };
     let release = |ticket, tomb| Op::Release {
         ticket,
@@ -195,7 +196,7 @@ fn operations() -> [Op; 10] {
         release(second, false),
         Op::Signal {
             ticket: signal,
-            signal: Signal::Token("probe".into()),
+            signal: Signal::Token("trial".into()),
         },
         Op::Delete,
     ]

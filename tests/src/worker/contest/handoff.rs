@@ -32,10 +32,11 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
         over: false,
         own,
     };
-    // This task first wakes all waiters: it may replace a killed task that was woken and moved no item, or notified no waiter.
+    // First wake all waiters: this task may replace a killed one that was woken but moved no item, or that notified no
+    // waiter.
     let mut owes = true;
     while !task.over || owes {
-        // It does the same after an error, because it may have moved an item and notified no waiter.
+        // Likewise after an error, because the task may have moved an item without notifying a waiter.
         let outcome = match owes {
             true => task.wake_all().await,
             false => task.turn().await,
@@ -106,8 +107,8 @@ impl Task {
         Ok(())
     }
 
-    /// Waits for a notification, mostly without a limit, sometimes for a short time only. Sometimes the task cancels its
-    /// wait at a random moment, and so loses its guard.
+    /// Waits for a notification, mostly without a limit, sometimes only for a short time. Sometimes cancels the wait at
+    /// a random moment, and loses its guard.
     async fn wait(&mut self, guard: MutexGuard) -> Result<Option<MutexGuard>, LockError> {
         let brief = Duration::from_micros(self.own.seed.below(5000));
         let (guard, woken) = match self.own.seed.below(16) {
@@ -130,7 +131,7 @@ impl Task {
         Ok(Some(guard))
     }
 
-    /// Reports a notification at once, before this process can be killed.
+    /// Reports a notification right away, before this process can be killed.
     fn notified(&mut self, count: u64) {
         self.belt.notified(count);
         self.belt.flush();

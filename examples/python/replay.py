@@ -1,0 +1,168 @@
+"""Plays the vectors of docs/vectors on a Redis, and says where a reply or a message differs.
+
+    python3 replay.py redis://127.0.0.1:6379 [FILE...]
+
+It deletes all data of the server. It shows what a client or a store in another language has to do to be tested by the
+vectors; docs/vectors/README.md describes them. Without a URL, only the encoding of the operations is checked.
+"""
+import json
+import socket
+import struct
+import sys
+import zlib
+from urllib.parse import urlsplit
+
+from auto_mutex import SCRIPTS, command, doubles, encode_acquire, encode_release, encode_touch, lock_name, read
+
+# The clock of the scripts is replaced by a key.
+CLOCK = b"local function clock() return tonumber(redis.call('GET', 'now')) end\n"
+
+
+def id_text(number):
+    return f"{number:032}"
+
+
+def encode(member, operation, fields, names):
+    values = dict(zip(names, fields))
+    ids = id_text(values.pop("ticket", 0)) + id_text(member)
+    if operation in ("acquire", "try"):
+        return encode_acquire(ids, **values)
+    if operation == "touch":
+        return encode_touch(ids, **values)
+    if operation == "release":
+        return encode_release(ids, **values)
+    if operation == "adopt":
+        lease = doubles(values["counter"], values["hold_ms"], values["place_ms"])
+        return ids.encode() + lease + (id_text(values["old"]) + values["meta"]).encode()
+    if operation == "signal":
+        kind = {"token": b"\0", "one": b"\1", "all": b"\2"}[values["kind"]]
+        return ids.encode() + kind + values["text"].encode()
+    if operation == "probe":
+        return (ids + id_text(values["to"]) + values["text"]).encode()
+    numbers = [values[name] for name in names if name in ("token", "expire_ms", "above")]
+    texts = [values[name] for name in names if name in ("owner", "by")]
+    return ids.encode() + doubles(*numbers) + "".join(texts).encode()
+
+
+def arguments(vectors, letters, names, step):
+    """The key and the arguments of a call."""
+    _, member, name, operations, fields, *rest = step
+    if isinstance(operations, str):
+        operations, fields = [operations], [fields]
+    parameters = [encode(member, operation, values, vectors["fields"][operation])
+                  for operation, values in zip(operations, fields)]
+    codes = "".join(letters[operation] for operation in operations)
+    if len(rest) > 3:
+        codes, parameters = "u" + codes, [doubles(vectors["start"] + rest[3])] + parameters
+    return [f"auto_mutex:{{{names[name]}}}".encode(), codes.encode()] + parameters
+
+
+def fits(expected, found):
+    if isinstance(expected, list) and isinstance(found, list):
+        return len(expected) == len(found) and all(map(fits, expected, found))
+    return expected is None or expected == found
+
+
+def in_order(messages):
+    """The order of messages that begin with these words is not fixed."""
+    free = [message for message in messages if message[1].startswith(("lost ", "refresh "))]
+    return sorted(free) + [message for message in messages if message not in free]
+
+
+class Server:
+    def __init__(self, url):
+        at = urlsplit(url)
+        self.socket = socket.create_connection((at.hostname, at.port or 6379), 10)
+        self.file, self.messages = self.socket.makefile("rb"), []
+        self.ask("HELLO", 3)
+        text = (SCRIPTS / "operations.lua").read_bytes()
+        clock, end, rest = text.partition(b"\nend\n")
+        assert clock.startswith(b"local function clock()"), clock
+        self.script = self.ask("SCRIPT", "LOAD", CLOCK + rest)
+
+    def ask(self, *words):
+        self.socket.sendall(command(*words))
+        while isinstance(value := read(self.file), tuple):
+            if value[0] == "message":
+                self.messages.append([int(value[1].rsplit(":", 1)[1]), value[2]])
+        return value
+
+    def listen(self, member, listens):
+        self.ask_push("SUBSCRIBE" if listens else "UNSUBSCRIBE", f"auto_mutex:member:{id_text(member)}")
+
+    def ask_push(self, *words):
+        self.socket.sendall(command(*words))
+        self.ask("PING")
+
+    def play(self, now, args):
+        """Returns the reply, and the messages that the operation has sent."""
+        self.messages = []
+        self.ask("SET", "now", now)
+        reply = self.ask("EVALSHA", self.script, 1, *args)
+        self.ask("PING")  # messages to this connection come before the answer
+        return reply, self.messages
+
+
+def normal(step, reply):
+    """A release and an acquire may have one reply: the token alone, if all units were free in between."""
+    if isinstance(step[3], list) and isinstance(reply, int):
+        return [step[4][1][5], reply]
+    return reply
+
+
+def check(file, letters, server):
+    vectors = json.loads(file.read_text(encoding="utf-8"))
+    calls = 0
+    for sequence in vectors["sequences"]:
+        listening = set()
+        if server:
+            server.ask("FLUSHALL")
+        for number, step in enumerate(sequence["steps"]):
+            where = f"{file.name}, {sequence['title']}, step {number}: {json.dumps(step)}"
+            if isinstance(step, str):
+                continue
+            if isinstance(step[2], str):
+                listening ^= {step[1]}
+                if server:
+                    server.listen(step[1], step[2] == "listen")
+                continue
+            args = arguments(vectors, letters, sequence["names"], step)
+            crc = f"{zlib.crc32(b''.join(args)):08x}"
+            if crc != step[7]:
+                raise SystemExit(f"{where}\nis encoded as {args}, with the checksum {crc}")
+            if server:
+                reply, messages = server.play(vectors["start"] + step[0], args)
+                reply = normal(step, reply)
+                if not fits(step[5], reply) or in_order(step[6]) != in_order(messages):
+                    raise SystemExit(f"{where}\nhas the reply {reply!r}\nand the messages {messages}")
+            calls += 1
+        for member in listening if server else ():
+            server.listen(member, False)
+    print(f"{file.name}: {calls} calls")
+
+
+def check_encoding(file, letters):
+    fields = json.loads((SCRIPTS / "stories.json").read_text(encoding="utf-8"))["fields"]
+    for call in json.loads(file.read_text(encoding="utf-8"))["calls"]:
+        parameters = [encode(call["member"], operation, values, fields[operation]).hex()
+                      for operation, values in zip(call["operations"], call["fields"])]
+        codes = "".join(letters[operation] for operation in call["operations"])
+        if call["opens"]:
+            codes, parameters = "u" + codes, [struct.pack("<d", call["opens"]).hex()] + parameters
+        assert (codes, parameters) == (call["codes"], call["parameters"]), call
+
+
+def main(url=None, *files):
+    encoding = SCRIPTS / "encoding.json"
+    letters = json.loads(encoding.read_text(encoding="utf-8"))["letters"]
+    check_encoding(encoding, letters)
+    for case in json.loads((SCRIPTS / "names.json").read_text(encoding="utf-8")):
+        assert lock_name(case["name"], case["namespace"]) == case["escaped"], case
+    server = Server(url) if url else None
+    for file in sorted(SCRIPTS.glob("*.json")):
+        if file.name not in ("encoding.json", "names.json") and (not files or file.name in files):
+            check(file, letters, server)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,182 @@
+//! Plays sequences: by the rules, or on a server with the scripts.
+
+use std::collections::HashSet;
+
+use auto_mutex_core::store::{MemberId, Op, Reply, State};
+use redis::{Connection, PubSub, Value};
+use serde_json::{Value as Json, json};
+
+use super::format::{Call, Outcome, Step, member, of_message, of_reply};
+use super::make::Sequence;
+use crate::script::Scripts;
+use crate::script::command::channel;
+use crate::tests::server::{Server, attempt, run};
+
+/// Executes sequences.
+pub(super) trait Player {
+    fn begin(&mut self, sequence: &Sequence);
+    fn listen(&mut self, member: u64, listens: bool);
+    fn call(&mut self, sequence: &Sequence, call: &Call) -> Outcome;
+
+    /// Plays a sequence from its beginning. Returns the outcomes of its calls; a step that is no call has none.
+    fn play(&mut self, sequence: &Sequence) -> Vec<Option<Outcome>> {
+        self.begin(sequence);
+        let outcomes = sequence.steps.iter().map(|step| match step {
+            Step::Remark(_) => None,
+            Step::Listen {
+                member, listens, ..
+            } => {
+                self.listen(*member, *listens);
+                None
+            }
+            Step::Call(call) => Some(self.call(sequence, call).sorted()),
+        });
+        outcomes.collect()
+    }
+}
+
+/// The rules in Rust.
+#[derive(Default)]
+pub(super) struct Model {
+    names: Vec<State>,
+    listening: HashSet<MemberId>,
+}
+
+impl Player for Model {
+    fn begin(&mut self, sequence: &Sequence) {
+        self.names = vec![State::default(); sequence.names.len()];
+        self.listening.clear();
+    }
+
+    fn listen(&mut self, number: u64, listens: bool) {
+        match listens {
+            true => self.listening.insert(member(number)),
+            false => self.listening.remove(&member(number)),
+        };
+    }
+
+    fn call(&mut self, sequence: &Sequence, call: &Call) -> Outcome {
+        let name = &sequence.names[call.name];
+        let mut messages = Vec::new();
+        let mut publish = |to: MemberId, message| {
+            let hears = self.listening.contains(&to);
+            if hears {
+                let number = to.to_string().parse().expect("digits");
+                messages.push((number, of_message(name, &message)));
+            }
+            hears
+        };
+        let state = &mut self.names[call.name];
+        let mut apply = |op: &Op| -> Reply {
+            state.apply(
+                call.now(),
+                call.opens(),
+                member(call.member),
+                op,
+                &mut publish,
+            )
+        };
+        let replies = call.ops.iter().map(|op| of_reply(op, &apply(op)));
+        Outcome {
+            reply: one_or_all(replies.collect()),
+            messages,
+        }
+    }
+}
+
+/// The source of time of the scripts: the key `now`.
+const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
+
+/// A server with the scripts.
+pub(super) struct Real {
+    scripts: Scripts,
+    connection: Connection,
+    ears: PubSub<'static>,
+}
+
+impl Real {
+    pub(super) fn start(server: &Server) -> Self {
+        Self::with(server, Scripts::made_of(CLOCK, false))
+    }
+
+    /// Replaces `part` of the scripts by `other`.
+    pub(super) fn edited(server: &Server, part: &str, other: &str) -> Self {
+        Self::with(server, Scripts::made_of(CLOCK, false).edited(part, other))
+    }
+
+    fn with(server: &Server, scripts: Scripts) -> Self {
+        let mut connection = server.connection();
+        for text in scripts.texts() {
+            run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
+        }
+        // The connection is kept for as long as the process lives, because PubSub borrows it.
+        let ears: &'static mut Connection = Box::leak(Box::new(server.connection()));
+        let mut ears = ears.as_pubsub();
+        ears.subscribe("end").expect("a subscription");
+        Self {
+            scripts,
+            connection,
+            ears,
+        }
+    }
+}
+
+impl Player for Real {
+    fn begin(&mut self, _: &Sequence) {
+        run::<()>(&mut self.connection, &["FLUSHALL"]);
+        self.ears.punsubscribe("*").expect("an answer");
+        let ears = &mut self.ears;
+        let members = (1001..1020).map(member).map(channel);
+        members.for_each(|channel| ears.unsubscribe(channel).expect("an answer"));
+    }
+
+    fn listen(&mut self, number: u64, listens: bool) {
+        let channel = channel(member(number));
+        let listened = match listens {
+            true => self.ears.subscribe(channel),
+            false => self.ears.unsubscribe(channel),
+        };
+        listened.expect("an answer");
+    }
+
+    fn call(&mut self, sequence: &Sequence, call: &Call) -> Outcome {
+        let now = call.now().to_string();
+        run::<()>(&mut self.connection, &["SET", "now", &now]);
+        let command = call.command(&self.scripts, &sequence.names[call.name]);
+        let reply = attempt(&mut self.connection, &command.get_packed_command());
+        run::<()>(&mut self.connection, &["PUBLISH", "end", ""]);
+        let mut messages = Vec::new();
+        loop {
+            let message = self.ears.get_message().expect("a message");
+            let channel = message.get_channel_name();
+            if channel == "end" {
+                break;
+            }
+            let digits = channel.rsplit(':').next().expect("an id");
+            let text: String = message.get_payload().expect("a text");
+            messages.push((digits.parse().expect("digits"), text));
+        }
+        let reply = match (&call.ops[..], of_value(&reply)) {
+            // A release and an acquire may have the token alone as their reply.
+            ([_, Op::Acquire { share, .. }], Json::Number(token)) => json!([share.capacity, token]),
+            (_, reply) => reply,
+        };
+        Outcome { reply, messages }
+    }
+}
+
+fn of_value(value: &Value) -> Json {
+    match value {
+        Value::Int(number) => json!(number),
+        Value::BulkString(bytes) => json!(String::from_utf8_lossy(bytes)),
+        Value::Array(items) => items.iter().map(of_value).collect(),
+        other => json!(format!("{other:?}")),
+    }
+}
+
+fn one_or_all(mut replies: Vec<Json>) -> Json {
+    match replies.len() {
+        1 => replies.remove(0),
+        _ => Json::Array(replies),
+    }
+}

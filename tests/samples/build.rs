@@ -1,0 +1,238 @@
+//! Takes each Rust sample out of the pages, and writes a module for it that `samples.rs` compiles.
+//!
+//! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has no `main`, it gets
+//! one around it, or beside it if it consists of items only. Each module lies in a file that is called like its page, and each
+//! line has the number that it has there. So the compiler's messages name page and line.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use quote::ToTokens as _;
+
+/// Folders and files with samples.
+const PLACES: [&str; 6] = [
+    "README.md",
+    "cli/README.md",
+    "docs",
+    "macros/src/docs",
+    "runtime/src/guide",
+    "runtime/src/lib.rs",
+];
+
+/// Where samples say that a server is. The test's own server takes its place.
+const ADDRESS: &str = "\"redis://127.0.0.1:6379";
+
+struct Sample {
+    page: String,
+    /// The line of its opening fence.
+    line: usize,
+    /// What follows the fence: `rust,no_run` for example.
+    info: Vec<String>,
+    code: String,
+}
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .unwrap();
+    let out = PathBuf::from(env::var("OUT_DIR").unwrap());
+    let _ = fs::remove_dir_all(out.join("pages"));
+    let (mut modules, mut programs, mut ignored) = (String::new(), String::new(), String::new());
+    let pages = pages(root);
+    for page in &pages {
+        for sample in samples(root, page) {
+            let (page, line) = (&sample.page, sample.line);
+            if sample.has("ignore") {
+                writeln!(ignored, "({page:?}, {line}),").unwrap();
+                continue;
+            }
+            let (text, has_main) = pasted(&sample);
+            let name = format!("{page}_{line}")
+                .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+                .to_lowercase();
+            let file = out.join("pages").join(page).join(format!("{line}.rs"));
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, text).unwrap();
+            let allowed = if has_main { "" } else { "#[allow(dead_code)]" };
+            // (Where a line is hidden, an empty one is left.)
+            let lints =
+                format!("#[deny(warnings)] {allowed}#[allow(clippy::empty_line_after_outer_attr)]");
+            writeln!(modules, "{lints} #[path = {file:?}] mod {name};").unwrap();
+            let (runs, run) = (sample.runs(), format!("{name}::__sample::run"));
+            writeln!(
+                programs,
+                "Sample {{ page: {page:?}, line: {line}, runs: {runs}, run: {run} }},"
+            )
+            .unwrap();
+        }
+    }
+    let text = format!(
+        "{modules}\nstatic SAMPLES: &[Sample] = &[\n{programs}];\n\n\
+         const IGNORED_SAMPLES: &[(&str, usize)] = &[\n{ignored}];\n\nconst PAGES: &[&str] = &{pages:?};\n"
+    );
+    fs::write(out.join("samples.rs"), text).unwrap();
+}
+
+/// The pages, by their paths from the root.
+fn pages(root: &Path) -> Vec<String> {
+    let mut pages = Vec::new();
+    for place in PLACES {
+        println!("cargo::rerun-if-changed={}", root.join(place).display());
+        if root.join(place).is_file() {
+            pages.push(place.to_owned());
+            continue;
+        }
+        for entry in fs::read_dir(root.join(place)).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".md") {
+                pages.push(format!("{place}/{name}"));
+            }
+        }
+    }
+    pages.sort();
+    pages
+}
+
+fn samples(root: &Path, page: &str) -> Vec<Sample> {
+    let text = fs::read_to_string(root.join(page)).unwrap();
+    // Other pages show lines that begin with `#`.
+    let rustdoc = ["macros/", "runtime/"]
+        .iter()
+        .any(|folder| page.starts_with(folder));
+    let mut samples = Vec::new();
+    let mut open: Option<(Sample, usize)> = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = if page.ends_with(".rs") {
+            match line.strip_prefix("//!") {
+                Some(line) => line.strip_prefix(' ').unwrap_or(line),
+                None => break,
+            }
+        } else {
+            line
+        };
+        let (indent, fence) = (
+            line.len() - line.trim_start().len(),
+            line.trim_start().strip_prefix("```"),
+        );
+        match (open.take(), fence) {
+            (Some((sample, _)), Some(_)) => {
+                if sample.is_rust(rustdoc) {
+                    samples.push(sample);
+                }
+            }
+            (Some((mut sample, indent)), None) => {
+                let line = line.get(indent..).unwrap_or("");
+                // What rustdoc hides, a reader does not see: an empty line keeps the numbers.
+                let hidden = rustdoc && (line.trim() == "#" || line.trim_start().starts_with("# "));
+                sample.code.push_str(if hidden { "" } else { line });
+                sample.code.push('\n');
+                open = Some((sample, indent));
+            }
+            (None, Some(info)) => {
+                let info = info
+                    .split([',', ' '])
+                    .map(str::to_owned)
+                    .filter(|word| !word.is_empty())
+                    .collect();
+                let sample = Sample {
+                    page: page.to_owned(),
+                    line: index + 1,
+                    info,
+                    code: String::new(),
+                };
+                open = Some((sample, indent));
+            }
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "{page}: a fence is not closed");
+    samples
+}
+
+impl Sample {
+    fn has(&self, word: &str) -> bool {
+        self.info.iter().any(|info| info == word)
+    }
+
+    /// For rustdoc, what names no language is Rust.
+    fn is_rust(&self, rustdoc: bool) -> bool {
+        let attributes = ["ignore", "no_run", "should_panic", "standalone_crate"];
+        self.has("rust")
+            || rustdoc
+                && self
+                    .info
+                    .iter()
+                    .all(|word| attributes.contains(&word.as_str()))
+    }
+
+    /// Whether the test runs its `main`: if rustdoc would, or if all that it needs is a server.
+    fn runs(&self) -> bool {
+        !self.has("no_run")
+            || self.code.contains(ADDRESS)
+            || self.code.contains("Config::from_env()")
+    }
+}
+
+/// The text of the module, and whether the reader sees a `main`.
+fn pasted(sample: &Sample) -> (String, bool) {
+    let (before, after, has_main) = main_around(sample);
+    let mut code = with_own_server(&sample.code);
+    if sample.has("standalone_crate") {
+        // As a test here, it would see the other samples too. rustdoc runs it.
+        code = code.replace("#[test]", "#[cfg(test)]");
+    }
+    let run = "#[allow(clippy::unit_arg)] pub(crate) mod __sample { pub(crate) fn run() -> ::std::process::ExitCode { \
+               ::std::process::Termination::report(super::main()) } }";
+    let padding = "\n".repeat(sample.line - 1);
+    let text = format!("{padding}{before}\n{code}{after}\n{run}\n");
+    (text, has_main)
+}
+
+/// What is to be written before and after the sample, and whether it has a `main` itself.
+fn main_around(sample: &Sample) -> (&'static str, &'static str, bool) {
+    if let Ok(syn::File { items, .. }) = syn::parse_file(&sample.code) {
+        // `assert!(…);` may be an item too.
+        let statement =
+            |item: &syn::Item| matches!(item, syn::Item::Macro(it) if it.ident.is_none());
+        let main = |item: &syn::Item| matches!(item, syn::Item::Fn(it) if it.sig.ident == "main");
+        if items.iter().any(main) {
+            return ("", "", true);
+        } else if !items.iter().any(statement) {
+            return ("", "fn main() {}", false);
+        }
+    }
+    let block = syn::parse_str::<syn::Block>(&format!("{{ {} }}", sample.code))
+        .unwrap_or_else(|error| panic!("{}:{}: {error}", sample.page, sample.line));
+    let statements = block
+        .stmts
+        .iter()
+        .filter(|it| !matches!(it, syn::Stmt::Item(_)));
+    let text: String = statements
+        .map(|it| it.to_token_stream().to_string())
+        .collect();
+    let (before, after) = match (text.contains(". await"), text.contains('?')) {
+        (false, false) => ("fn main() {", "}"),
+        (false, true) => (
+            "fn main() -> Result<(), Box<dyn std::error::Error>> {",
+            "Ok(()) }",
+        ),
+        (true, false) => ("#[tokio::main] async fn main() {", "}"),
+        (true, true) => (
+            "#[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {",
+            "Ok(()) }",
+        ),
+    };
+    (before, after, false)
+}
+
+/// Writes `server!("…")` for each text that begins with `ADDRESS`.
+fn with_own_server(code: &str) -> String {
+    let mut parts = code.split(ADDRESS);
+    let first = parts.next().unwrap().to_owned();
+    parts.fold(first, |text, part| {
+        let (rest, after) = part.split_once('"').unwrap();
+        format!("{text}crate::server!(\"{rest}\"){after}")
+    })
+}
