@@ -23,6 +23,8 @@ pub mod store;
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod testing;
+#[cfg(feature = "tower")]
+pub mod tower;
 
 #[doc(hidden)]
 pub use config::Settings;

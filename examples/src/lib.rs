@@ -1,9 +1,11 @@
 //! The functions that the small examples share: they choose the store.
 //!
-//! Each example is a file beside this folder; `cluster` and `deadlock` have folders of their own, and `axum_handler` is a
-//! package.
+//! Each example is a file beside this folder; `cluster` and `deadlock` have folders of their own. `actix_web`, `axum_handler`,
+//! `service`, `tokio_cron` and `tonic` are packages.
 
 #![forbid(unsafe_code)]
+
+pub mod run;
 
 use auto_mutex::{Config, SetupError};
 

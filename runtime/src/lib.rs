@@ -56,7 +56,7 @@
 //! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
-
+//! | `tower` | a [layer](mod@_guide::axum) that gives the requests of axum, tonic and other tower servers their client: `tower::ScopeLayer` | 2 |
 //!
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 

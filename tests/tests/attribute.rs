@@ -50,6 +50,8 @@ mod several;
 mod sizes;
 #[path = "attribute/support.rs"]
 mod support;
+#[path = "attribute/tower.rs"]
+mod tower_layer;
 #[path = "attribute/was.rs"]
 mod was;
 

@@ -300,27 +300,6 @@ fn each_row_of_the_migration_tables_names_its_test() {
     assert!(rows > 100, "{rows} rows");
 }
 
-/// `benches/run --page` writes the block of both.
-#[test]
-fn the_three_numbers_of_the_readme_are_those_of_the_benchmarks() {
-    let block = |text: &'static str| {
-        let (_, after) = text
-            .split_once("<!-- three numbers -->\n")
-            .expect("a block");
-        let (block, _) = after.split_once("<!-- end -->").expect("its end");
-        block
-    };
-    let readme = block(include_str!("../../README.md"));
-    assert_eq!(readme, block(include_str!("../../docs/benchmarks.md")));
-    for row in [
-        "an uncontended call",
-        "a handoff between processes",
-        "requests per call",
-    ] {
-        assert!(readme.contains(&format!("\n| {row} | ")), "{row}");
-    }
-}
-
 #[test]
 fn the_glossary_has_at_most_forty_words_in_order() {
     let tree = &*TREE;
@@ -471,6 +450,27 @@ fn the_evidence_counts_right() {
     targets.retain(|target| text.contains(&format!("| `{}` |", target.trim_end_matches(".rs"))));
     assert_eq!((targets.len(), rows("| target | input |")), (10, 10));
     assert!(text.contains("**Ten fuzz targets**"));
+}
+
+/// `benches/run --page` writes the block of both.
+#[test]
+fn the_three_numbers_of_the_readme_are_those_of_the_benchmarks() {
+    let block = |text: &'static str| {
+        let (_, after) = text
+            .split_once("<!-- three numbers -->\n")
+            .expect("a block");
+        let (block, _) = after.split_once("<!-- end -->").expect("its end");
+        block
+    };
+    let readme = block(include_str!("../../README.md"));
+    assert_eq!(readme, block(include_str!("../../docs/benchmarks.md")));
+    for row in [
+        "an uncontended call",
+        "a handoff between processes",
+        "requests per call",
+    ] {
+        assert!(readme.contains(&format!("\n| {row} | ")), "{row}");
+    }
 }
 
 /// The README's first example; here, too, it is at the root of a program.

@@ -14,7 +14,7 @@ use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::meta;
 
 pub(crate) use frames::{enter, enter_body};
-pub(crate) use run::{Around, Loss, blocking_scope, run, scope};
+pub(crate) use run::{Around, Loss, Scoped, blocking_scope, run, scope};
 
 #[derive(Default)]
 pub(crate) struct Caller {

@@ -158,6 +158,10 @@ impl Client {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn scope<F: Future>(&self, future: F) -> impl Future<Output = F::Output> + use<F> {
+        self.scoped(future)
+    }
+
+    pub(crate) fn scoped<F>(&self, future: F) -> caller::Scoped<F> {
         caller::scope(self.open.clone(), future)
     }
 
