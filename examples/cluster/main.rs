@@ -13,7 +13,7 @@
 //! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
 //! does see overlaps.
 //!
-//! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture; the README shows it.
+//! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture.
 //!
 //! This file chooses the role of the process. `script.rs` directs the show.
 

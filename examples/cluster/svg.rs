@@ -1,4 +1,4 @@
-//! Draws the timeline as a picture for the README: `cargo run --example cluster -- --svg docs/timeline.svg`.
+//! Draws the timeline as a picture for docs/README.md: `cargo run --example cluster -- --svg docs/timeline.svg`.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -35,9 +35,9 @@
 //!   built on it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! The library needs Redis 6.2 or newer, and Linux or macOS. For tests there is a store inside the process
-//! (`memory://`) that needs no Redis. Each client has a background thread for its connection and timers, so no async
-//! runtime is needed.
+//! The library needs Redis 6.2 or newer, and Linux, macOS or Windows (there without socket files and
+//! [`release_on_termination`]). For tests there is a store inside the process (`memory://`) that needs no Redis. Each client
+//! has a background thread for its connection and timers, so no async runtime is needed.
 //!
 //! # Features
 //!
