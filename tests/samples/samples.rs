@@ -6,10 +6,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::sync::LazyLock;
 use std::{env, fs};
 
+use auto_mutex_tests::events::{eventually, finishes};
+use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
 
 include!(concat!(env!("OUT_DIR"), "/samples.rs"));
@@ -118,17 +120,27 @@ fn programs_run() {
             continue;
         }
         ran += 1;
-        let output = Command::new(env::current_exe().unwrap())
+        let program = Command::new(env::current_exe().unwrap())
             .args(["--ignored", "--exact", "a_program", "--nocapture"])
             .env(SAMPLE, name(sample.page, sample.line))
             .env("AUTO_MUTEX_URL", redis.url())
             .env("AUTO_MUTEX_NAMESPACE", "samples")
-            .output()
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
             .unwrap();
+        let place = name(sample.page, sample.line);
+        let pid = program.id();
+        // A program that waits for SIGTERM gets it, once it works.
+        if text.contains("SignalKind::terminate()") {
+            eventually(&place, || redis.clients() > 0);
+            process::terminate(pid);
+        }
+        let output = finishes(&place, move || program.wait_with_output().unwrap());
         if !output.status.success() {
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said).into_owned();
-            failed += &format!("{}\n{said}\n", name(sample.page, sample.line));
+            failed += &format!("{place}\n{said}\n");
         }
     }
     assert!(failed.is_empty(), "\n{failed}");

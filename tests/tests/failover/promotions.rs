@@ -43,7 +43,9 @@ async fn a_promoted_server_is_closed_although_nobody_noted_anything() {
 async fn what_the_old_primary_noted_opens_nothing() {
     let pair = Pair::new();
     let before = client(&pair.url());
-    drop(before.mutex("m").lock().await.unwrap());
+    let guard = before.mutex("m").lock().await.unwrap();
+    // Not dropped: the release must be there before the failover.
+    assert!(guard.unlock().await.unwrap());
     pair.replica.wait_for(&pair.primary);
     assert_eq!(pair.replica.command(&["EXISTS", EPOCH]).int(), 1);
     let promoted = Instant::now();

@@ -282,7 +282,7 @@ async fn a_dialer_that_blocks_holds_up_no_other_and_takes_no_more_than_so_many_t
         assert!(waiting.len() < 3);
     };
     assert!(
-        error.to_string().contains("must not block for ever"),
+        error.to_string().contains("must not block forever"),
         "{error}"
     );
     drop(go_on);
