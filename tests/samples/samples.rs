@@ -120,16 +120,16 @@ fn programs_run() {
             continue;
         }
         ran += 1;
+        let place = name(sample.page, sample.line);
         let program = Command::new(env::current_exe().unwrap())
             .args(["--ignored", "--exact", "a_program", "--nocapture"])
-            .env(SAMPLE, name(sample.page, sample.line))
+            .env(SAMPLE, &place)
             .env("AUTO_MUTEX_URL", redis.url())
             .env("AUTO_MUTEX_NAMESPACE", "samples")
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let place = name(sample.page, sample.line);
         let pid = program.id();
         // A program that waits for SIGTERM gets it, once it works.
         if text.contains("SignalKind::terminate()") {
