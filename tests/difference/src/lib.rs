@@ -103,6 +103,7 @@ impl Outcome {
                 Message::Grant { .. }
                 | Message::Near { .. }
                 | Message::Ask { .. }
+                | Message::Recall { .. }
                 | Message::Probe { .. } => "the rest".to_owned(),
             });
         self

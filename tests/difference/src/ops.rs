@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use auto_mutex_core::LockKind;
-use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Share, SharedStr, Signal, Ticket};
+use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, SharedStr, Signal, Ticket};
 use auto_mutex_core::testing::Dice;
 
 /// Texts of signals, which may be anything.
@@ -138,6 +138,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain: Retain::No,
                 },
                 share: self.share(dice),
                 mode: if dice.one_in(4) {
@@ -153,6 +154,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain: Retain::No,
                 },
                 units: dice.of(&[0, 0, 0, 0, 1, 1, 2, 5]),
             },
@@ -164,6 +166,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain: Retain::No,
                 },
                 meta: "host 56 heir".into(),
             },

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use auto_mutex_core::LockKind;
 use auto_mutex_core::store::{
-    HolderRecord, Lease, MemberId, Message, Mode, Name, NameRecord, Op, Reply, Share, Signal,
-    Ticket, TicketRecord, millis,
+    HolderRecord, Lease, MemberId, Message, Mode, Name, NameRecord, Op, Reply, Retain, Share,
+    Signal, Ticket, TicketRecord, millis,
 };
 use auto_mutex_difference::START;
 use redis::Cmd;
@@ -244,6 +244,7 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
         counter: number("counter"),
         hold: time("hold_ms"),
         place: time("place_ms"),
+        retain: Retain::No,
     };
     match name {
         "acquire" | "try" => Op::Acquire {
@@ -340,6 +341,7 @@ pub(super) fn of_reply(op: &Op, reply: &Reply) -> Json {
             holder,
         } => with_holder(format!("QUEUED {position} {}", again.as_millis()), holder),
         Reply::Busy { holder } => with_holder("BUSY".into(), holder),
+        Reply::Kept { holder } => with_holder("KEPT".into(), &Some(holder.clone())),
         Reply::Refused => json!("REFUSED"),
         Reply::TooMany => json!("TOO_MANY"),
         Reply::Mismatch { capacity, takes } => {
@@ -375,9 +377,10 @@ fn of_info(info: &NameRecord) -> Json {
             ticket.token.to_string(),
             &*ticket.meta,
             ticket.left.as_micros().to_string(),
-            match (ticket.parked, ticket.passed_over) {
-                (true, _) => Some(2),
-                (_, true) => Some(3),
+            match (ticket.parked, ticket.passed_over, ticket.kept) {
+                (true, _, _) => Some(2),
+                (_, true, _) => Some(3),
+                (_, _, true) => Some(4),
                 // Whether a holder has claimed its grant shows only here, and only on Redis.
                 _ => waits.then_some(0),
             },
@@ -421,6 +424,7 @@ pub(super) fn of_message(name: &Name, message: &Message) -> String {
         }
         Message::Near { ticket } => format!("near {ticket} {name}"),
         Message::Lost { ticket } => format!("lost {ticket} {name}"),
+        Message::Recall { ticket } => format!("recall {ticket} {name}"),
         Message::Refresh { ticket, expire } => {
             format!("refresh {ticket} {} {name}", expire.as_millis())
         }
