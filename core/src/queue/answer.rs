@@ -10,6 +10,8 @@ use crate::observer::Metric;
 use crate::store::limits::NEAR_MS;
 use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Retain, Share};
 
+/// How long another client has to release a lock that it keeps.
+const RECALL: Duration = Duration::from_millis(10);
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 impl Transition<'_> {
@@ -112,6 +114,11 @@ impl Transition<'_> {
                     waiting.place = Some(position);
                 }
                 self.note_contention();
+            }
+            // The client that keeps the lock, which is one of another kind, was asked to release it.
+            Reply::Kept { .. } => {
+                ticket.log.executed(lease.counter);
+                ticket.again = self.now.after(RECALL);
             }
             // The store has lost the ticket, so the waiter continues with a new one. A correct store never answers the
             // first request of a ticket like this.
