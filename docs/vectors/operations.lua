@@ -318,6 +318,9 @@ end
 local function meta_of(r)
 return sub(r[8], 109 + 1 + #r[13])
 end
+local function holder(r)
+return ' ' .. int(r[5]) .. ' ' .. meta_of(r)
+end
 local function waiter_at(i)
 return s[21] == 1 and others().waiter(i) or fetch(queue, i)
 end
@@ -416,6 +419,11 @@ local mode = r[12] % 2 + 2 * mark
 if mode == r[12] then return end
 r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
 r[12], r[15] = mode, true
+end
+local function recall(r, member)
+if s[9] > 1 or r[12] < 2 or sub(r[8], 33, 64) == member then return false end
+tell(r, 'recall', ' ' .. sub(KEY, 13, -2))
+return r[12] > 3
 end
 local function lease_until(r, ends)
 r[4], r[15] = ends, true
@@ -963,7 +971,7 @@ local changes = false
 for i = first, #codes do
 local code, text = byte(codes, i), ARGV[i + 1]
 local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-local r, own, heard, word, capacity, unclaimed
+local r, own, heard, word, capacity, unclaimed, known
 if code == 117 then
 opens = unpack_struct('<d', text, 1)
 closed = now < opens
@@ -990,7 +998,7 @@ elseif r then
 own, heard = r, true
 elseif s[9] + s[10] > 0 and s[2] ~= capacity then
 if s[9] == 0 then place_at(1) end
-local known = s[9] > 0 and eldest_holder() or waiter_at(1)
+known = s[9] > 0 and eldest_holder() or waiter_at(1)
 word = string.format('MISMATCH %d %d', s[2], known[12] % 2)
 else
 s[3], s[11], s[2] = max(now, s[3] + 1), 1, capacity
@@ -1030,6 +1038,7 @@ if tomb == 1 then seldom().bury(ticket) end
 else
 r, own, heard, word = seldom().operate(code, text, ticket)
 end
+if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<d', text, 65) < own[14] then heard = false end
 if heard then
 local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
 own[3] = now
@@ -1119,6 +1128,8 @@ if word == 'RELEASED' then
 word = max(0, capacity - s[5]) + s[15]
 elseif code == 120 then
 word = seldom().delete()
+elseif known and known[5] > 0 and recall(known, member) then
+word = 'KEPT' .. holder(known)
 elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
 elseif not word and r[5] > 0 then
@@ -1146,11 +1157,8 @@ word = string.format('QUEUED %d %d', position, max(1, again))
 end
 if s[9] > 0 then
 local first = eldest_holder()
-if s[9] == 1 and first[12] > 1 and sub(first[8], 33, 64) ~= member then
-tell(first, 'recall', ' ' .. sub(KEY, 13, -2))
-if code == 98 and first[12] > 3 then word = 'KEPT' end
-end
-word = word .. ' ' .. int(first[5]) .. ' ' .. meta_of(first)
+if recall(first, member) and code == 98 then word = 'KEPT' end
+word = word .. holder(first)
 end
 if code == 98 then
 take_waiter(r)
