@@ -3,8 +3,9 @@
 use super::Limit::{AtLeast, AtMost};
 use super::{Find, Goal, Limit};
 use crate::peer::Contender::{
-    self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexLocal, AutoMutexLocalAwaited,
-    AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads,
+    self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexKept, AutoMutexKeptAwaited,
+    AutoMutexLocal, AutoMutexLocalAwaited, AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads,
+    Rslock, RslockThreads,
 };
 use crate::report::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
@@ -13,6 +14,7 @@ use crate::worker::Kind;
 /// Returns the goals of all scenarios, in the order of the scenarios.
 pub(super) fn all() -> Vec<Goal> {
     let mut goals = speed();
+    goals.extend(kept());
     goals.extend(through_redis());
     goals.extend(local());
     goals.extend(idle());
@@ -67,6 +69,63 @@ fn speed() -> Vec<Goal> {
             "S5 split: handoff p99 µs",
             AtMost(1500.0),
             figure("S5", Split, AutoMutexAwaited, "handoff_p99_us"),
+        ),
+    ]
+}
+
+/// Goals of locks that stay with their client: an owner that returns, and no loss for others.
+fn kept() -> Vec<Goal> {
+    let cycle = |placement| against("S1", placement, AutoMutexKept, Rslock, "cycle_p50_us");
+    let many = |name| figure("S2", Split, AutoMutexKept, name);
+    let one = |name| figure("S1", Split, AutoMutexKept, name);
+    vec![
+        time(
+            "S1 same, retain: cycle to rslock's",
+            AtMost(0.05),
+            cycle(Same),
+        ),
+        time(
+            "S1 split, retain: cycle to rslock's",
+            AtMost(0.05),
+            cycle(Split),
+        ),
+        count("S1 retain: requests", AtMost(0.001), one("requests")),
+        time(
+            "S2 split, retain: cycles/s to rslock's",
+            AtLeast(5.0),
+            against("S2", Split, AutoMutexKept, Rslock, "per_second"),
+        ),
+        count("S2 retain: requests", AtMost(0.001), many("requests")),
+        count(
+            "S1 retain: allocations",
+            AtMost(0.01),
+            named(
+                "S7 heap",
+                Same,
+                "auto-mutex, one cycle, retain",
+                "allocations",
+            ),
+        ),
+        time(
+            "S4 retain: cycles/s to those without",
+            AtLeast(0.98),
+            against("S4", Split, AutoMutexKept, AutoMutex, "per_second"),
+        ),
+        count(
+            "S4 retain: overlaps",
+            AtMost(0.0),
+            figure("S4", Split, AutoMutexKept, "overlaps"),
+        ),
+        time(
+            "S5 split, retain: handoff to that without",
+            AtMost(1.02),
+            against(
+                "S5",
+                Split,
+                AutoMutexKeptAwaited,
+                AutoMutexAwaited,
+                "handoff_p50_us",
+            ),
         ),
     ]
 }
