@@ -963,7 +963,7 @@ local changes = false
 for i = first, #codes do
 local code, text = byte(codes, i), ARGV[i + 1]
 local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-local r, own, heard, word, capacity, unclaimed
+local r, own, heard, word, capacity, unclaimed, mismatch
 if code == 117 then
 opens = unpack_struct('<d', text, 1)
 closed = now < opens
@@ -991,7 +991,7 @@ own, heard = r, true
 elseif s[9] + s[10] > 0 and s[2] ~= capacity then
 if s[9] == 0 then place_at(1) end
 local known = s[9] > 0 and eldest_holder() or waiter_at(1)
-word = string.format('MISMATCH %d %d', s[2], known[12] % 2)
+word, mismatch = string.format('MISMATCH %d %d', s[2], known[12] % 2), true
 else
 s[3], s[11], s[2] = max(now, s[3] + 1), 1, capacity
 r = record_of(text, 0, s[3], now, now, 0, 0)
@@ -1123,9 +1123,9 @@ elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
 elseif not word and r[5] > 0 then
 word = r[16] and {int(r[5]), r[16]} or r[5]
-elseif not word then
-if code == 98 then
-word = 'BUSY'
+elseif not word or mismatch then
+if mismatch or code == 98 then
+word = word or 'BUSY'
 else
 local position = s[21] == 1 and others().position(r) or index_of(queue, r)
 local again = r[10] / 3
@@ -1148,14 +1148,14 @@ if s[9] > 0 then
 local first = eldest_holder()
 if s[9] == 1 and first[12] > 1 and sub(first[8], 33, 64) ~= member then
 tell(first, 'recall', ' ' .. sub(KEY, 13, -2))
-if code == 98 and first[12] > 3 then word = 'KEPT' end
+if first[12] > 3 and (mismatch or code == 98) then word, mismatch = 'KEPT', false end
 end
-word = word .. ' ' .. int(first[5]) .. ' ' .. meta_of(first)
+if not mismatch then word = word .. ' ' .. int(first[5]) .. ' ' .. meta_of(first) end
 end
-if code == 98 then
+if r and code == 98 then
 take_waiter(r)
 records[ticket] = false
-elseif code == 97 then
+elseif r and code == 97 then
 retain(r, 0)
 end
 end

@@ -4,7 +4,7 @@
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
-    local r, own, heard, word, capacity, unclaimed
+    local r, own, heard, word, capacity, unclaimed, mismatch
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
       closed = now < opens
@@ -35,7 +35,7 @@
           -- one permit.
           if s[HOLDERS] == 0 then place_at(1) end
           local known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
-          word = string.format('MISMATCH %d %d', s[CAP], known[MODE] % 2)
+          word, mismatch = string.format('MISMATCH %d %d', s[CAP], known[MODE] % 2), true
         else
           -- A new waiter at the end of the queue. It asks again soon anyway, so it needs no message.
           s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
@@ -178,9 +178,9 @@
         word = code == TRY and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(NEAR_MS, r[WAIT] / 3, ceil((opens - now) / 1000) + 1)))
       elseif not word and r[TOKEN] > 0 then
         word = r[TEXT] and {int(r[TOKEN]), r[TEXT]} or r[TOKEN]
-      elseif not word then
-        if code == TRY then
-          word = 'BUSY'
+      elseif not word or mismatch then
+        if mismatch or code == TRY then
+          word = word or 'BUSY'
         else
           local position = s[QUEUE_APART] == 1 and others().position(r) or index_of(queue, r)
           local again = r[WAIT] / 3
@@ -204,14 +204,14 @@
           local first = eldest_holder()
           if s[HOLDERS] == 1 and first[MODE] > 1 and sub(first[REQUEST], 33, 64) ~= member then
             tell(first, 'recall', ' ' .. sub(KEY, NAME_START, -2))
-            if code == TRY and first[MODE] > 3 then word = 'KEPT' end
+            if first[MODE] > 3 and (mismatch or code == TRY) then word, mismatch = 'KEPT', false end
           end
-          word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. meta_of(first)
+          if not mismatch then word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. meta_of(first) end
         end
-        if code == TRY then
+        if r and code == TRY then
           take_waiter(r)
           records[ticket] = false
-        elseif code == ACQUIRE then
+        elseif r and code == ACQUIRE then
           retain(r, 0)
         end
       end

@@ -160,8 +160,8 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "a lock in use counts as kept",
-        "if code == TRY and first[MODE] > 3 then",
-        "if code == TRY then",
+        "if first[MODE] > 3 and (mismatch or code == TRY) then",
+        "if mismatch or code == TRY then",
         false,
         8,
     ),
