@@ -166,6 +166,13 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         8,
     ),
     (
+        "a lock of another kind leaves a kept lock with its client",
+        "elseif not word or mismatch then",
+        "elseif not word then",
+        false,
+        13,
+    ),
+    (
         "a kept lock gets no new token",
         "if mark == 2 or mark == 1 and own[MODE] > 3 then",
         "if mark == 1 and own[MODE] > 3 then",
