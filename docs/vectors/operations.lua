@@ -420,7 +420,7 @@ if mode == r[12] then return end
 r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
 r[12], r[15] = mode, true
 end
-local function recall(r, member)
+local function ask_back(r, member)
 if s[9] > 1 or r[12] < 2 or sub(r[8], 33, 64) == member then return false end
 tell(r, 'recall', ' ' .. sub(KEY, 13, -2))
 return r[12] > 3
@@ -1128,7 +1128,7 @@ if word == 'RELEASED' then
 word = max(0, capacity - s[5]) + s[15]
 elseif code == 120 then
 word = seldom().delete()
-elseif known and known[5] > 0 and recall(known, member) then
+elseif known and known[5] > 0 and ask_back(known, member) then
 word = 'KEPT' .. holder(known)
 elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
@@ -1157,7 +1157,7 @@ word = string.format('QUEUED %d %d', position, max(1, again))
 end
 if s[9] > 0 then
 local first = eldest_holder()
-if recall(first, member) and code == 98 then word = 'KEPT' end
+if ask_back(first, member) and code == 98 then word = 'KEPT' end
 word = word .. holder(first)
 end
 if code == 98 then

@@ -109,13 +109,11 @@ fn complain(lock: &Lock, token: u64) {
 /// Writes the holder and the consequences to standard error.
 fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     let mut out = io::stderr().lock();
-    writeln!(
-        out,
-        "{} is held by {} for {}",
-        name(&lock.name),
-        process_and_host(&hold.who),
-        short(hold.held)
-    )?;
+    let (name, who) = (name(&lock.name), process_and_host(&hold.who));
+    match hold.kept {
+        true => writeln!(out, "{name} is kept by {who}, and no call is inside")?,
+        false => writeln!(out, "{name} is held by {who} for {}", short(hold.held))?,
+    }
     writeln!(out, "  {}", location(&hold.who))?;
     writeln!(
         out,

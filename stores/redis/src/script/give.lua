@@ -115,7 +115,7 @@
 
   -- Asks the client that keeps the lock of the only holder between its calls to release it. Returns whether no call is
   -- inside.
-  local function recall(r, member)
+  local function ask_back(r, member)
     if s[HOLDERS] > 1 or r[MODE] < 2 or sub(r[REQUEST], 33, 64) == member then return false end
     tell(r, 'recall', ' ' .. sub(KEY, NAME_START, -2))
     return r[MODE] > 3

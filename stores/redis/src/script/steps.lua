@@ -177,7 +177,7 @@
         word = max(0, capacity - s[USED]) + s[SIGNALS]
       elseif code == DELETE then
         word = seldom().delete()
-      elseif known and known[TOKEN] > 0 and recall(known, member) then
+      elseif known and known[TOKEN] > 0 and ask_back(known, member) then
         -- The lock is about to become free.
         word = 'KEPT' .. holder(known)
       elseif unclaimed then
@@ -208,7 +208,7 @@
         end
         if s[HOLDERS] > 0 then
           local first = eldest_holder()
-          if recall(first, member) and code == TRY then word = 'KEPT' end
+          if ask_back(first, member) and code == TRY then word = 'KEPT' end
           word = word .. holder(first)
         end
         if code == TRY then
