@@ -30,7 +30,8 @@ pub enum Reply {
         /// The holder.
         holder: Option<HolderRecord>,
     },
-    /// Only for `Mode::Try`: not granted yet. A client keeps the lock without using it, and was asked to release it.
+    /// For `Mode::Try`, and in place of `Mismatch`: not granted yet. A client keeps the lock without using it, and was
+    /// asked to release it.
     Kept {
         /// The client that keeps the lock.
         holder: HolderRecord,

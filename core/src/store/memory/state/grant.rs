@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Flag, Record, State, Step};
+use super::{Flag, State, Step};
 use crate::store::limits::{BATCH, CLAIM_MS, NEAR};
-use crate::store::{Message, Retain, SharedStr, Ticket};
+use crate::store::{Message, Reply, Retain, SharedStr, Ticket};
 
 /// The token of a grant, and the signal that is granted instead of units.
 type Offer = (u64, Option<(u64, Arc<str>)>);
@@ -128,20 +128,19 @@ impl State {
         true
     }
 
-    /// The only holder, if its client keeps the lock between calls, and is another one than this operation's.
-    pub(super) fn keeper(&self, step: &Step<'_, '_>) -> Option<(Ticket, &Record)> {
+    /// Another client keeps the lock between its calls, so it must release the lock for this operation. Returns the reply
+    /// if no call is inside.
+    pub(super) fn recalled(&self, step: &mut Step<'_, '_>) -> Option<Reply> {
         let &[(_, ticket)] = self.held.as_slice() else {
             return None;
         };
-        let record = self.records.get(&ticket)?;
-        (record.retain != Retain::No && record.member != step.member).then_some((ticket, record))
-    }
-
-    /// The ticket of this operation waits, so the keeper must release the lock.
-    pub(super) fn recall(&self, step: &mut Step<'_, '_>) {
-        if let Some((ticket, keeper)) = self.keeper(step) {
-            (step.publish)(keeper.member, Message::Recall { ticket });
+        let keeper = self.records.get(&ticket)?;
+        if keeper.retain == Retain::No || keeper.member == step.member {
+            return None;
         }
+        (step.publish)(keeper.member, Message::Recall { ticket });
+        let holder = self.holder()?;
+        (keeper.retain == Retain::Kept).then_some(Reply::Kept { holder })
     }
 
     fn owner(&self, ticket: Ticket) -> Option<SharedStr> {

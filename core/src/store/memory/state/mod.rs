@@ -237,7 +237,7 @@ impl State {
             (reply, _) => reply.unwrap_or(Reply::Gone),
         };
         if matches!(reply, Reply::Queued { .. }) {
-            self.recall(&mut step);
+            self.recalled(&mut step);
         }
         reply
     }

@@ -21,7 +21,11 @@ impl State {
             // This reply is a refusal, so the ticket must not be granted anything.
             step.own = None;
             self.grant(step);
-            return refusal;
+            return match refusal {
+                // The lock is free, so it can become one of another kind.
+                Reply::Mismatch { .. } => self.recalled(step).unwrap_or(refusal),
+                refusal => refusal,
+            };
         }
         if !self.renew(step, lease) {
             // The place is the time of arrival, raised if needed to make it unique.
@@ -60,7 +64,7 @@ impl State {
         if let Some(record) = self.records.get_mut(&ticket) {
             record.retain = Retain::No;
         }
-        self.recall(step);
+        let kept = self.recalled(step);
         if mode == Mode::Queue {
             return reply;
         }
@@ -70,11 +74,7 @@ impl State {
             self.drop_waiter(ticket);
             self.forget_if_empty();
         }
-        let is_kept = |(_, keeper): (_, &Record)| keeper.retain == Retain::Kept;
-        match holder {
-            Some(holder) if self.keeper(step).is_some_and(is_kept) => Reply::Kept { holder },
-            holder => Reply::Busy { holder },
-        }
+        kept.unwrap_or(Reply::Busy { holder })
     }
 
     /// Returns the token if this is the only ticket and may be granted.

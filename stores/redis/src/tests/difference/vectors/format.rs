@@ -21,7 +21,9 @@ pub(super) const FIELDS: &[(&str, &[&str])] = &[
     ("try", ACQUIRE),
     (
         "touch",
-        &["ticket", "counter", "hold_ms", "place_ms", "units"],
+        &[
+            "ticket", "counter", "hold_ms", "place_ms", "units", "retain",
+        ],
     ),
     ("release", &["ticket", "park_ms", "used", "tomb"]),
     (
@@ -38,7 +40,8 @@ pub(super) const FIELDS: &[(&str, &[&str])] = &[
     ("delete", &[]),
 ];
 const ACQUIRE: &[&str] = &[
-    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "owner", "meta",
+    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "retain", "owner",
+    "meta",
 ];
 
 /// What happens in a step, as in the files: tickets and members are numbers.
@@ -181,6 +184,7 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
                 json!(share.units),
                 json!(share.capacity),
                 json!(u8::from(share.takes())),
+                json!(lease.retain as u8),
                 json!(&*share.owner),
                 json!(&**meta),
             ];
@@ -192,7 +196,10 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
         }
         Op::Touch { lease, units } => (
             "touch",
-            leased(lease).into_iter().chain([json!(units)]).collect(),
+            leased(lease)
+                .into_iter()
+                .chain([json!(units), json!(lease.retain as u8)])
+                .collect(),
         ),
         Op::Release {
             ticket,
@@ -244,7 +251,14 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
         counter: number("counter"),
         hold: time("hold_ms"),
         place: time("place_ms"),
-        retain: Retain::No,
+        retain: match names.contains(&"retain").then(|| number("retain")) {
+            None | Some(0) => Retain::No,
+            Some(1) => Retain::InUse,
+            other => {
+                assert_eq!(other, Some(2), "{name}: {fields}");
+                Retain::Kept
+            }
+        },
     };
     match name {
         "acquire" | "try" => Op::Acquire {
