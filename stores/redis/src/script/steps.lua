@@ -1,6 +1,6 @@
   local changes = false
   for i = first, #codes do
-    local code, text = byte(codes, i), ARGV[i + 1]
+    local code, text = byte(codes, i), ARGV[at + i]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.

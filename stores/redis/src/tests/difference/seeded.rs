@@ -69,8 +69,8 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "the plain release frees whoever holds",
-        "if sub(state, 29, 92) == text and not",
-        "if not",
+        "sub(state, 29, 92) == text and not",
+        "not",
         true,
         6,
     ),
@@ -111,10 +111,17 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "a key without an end",
-        "redis.pcall('SET', KEY, single, 'PX', FRESH_MS)",
-        "redis.pcall('SET', KEY, single)",
+        "redis.pcall('SET', KEY, single .. text, 'PX', FRESH_MS)",
+        "redis.pcall('SET', KEY, single .. text)",
         true,
         5,
+    ),
+    (
+        "a name gets the operations of another one",
+        "at = at + 1 + #codes",
+        "at = 1",
+        true,
+        3,
     ),
     (
         "places do not end",
