@@ -40,14 +40,13 @@ impl Kind {
     }
 
     /// The name of the runtime's `HoldKind` for the holds of a call.
-    pub(crate) fn hold(self) -> Ident {
-        let ident = match self {
+    pub(crate) fn hold(self) -> &'static str {
+        match self {
             Self::Mutex => "Mutex",
             Self::Semaphore => "Permit",
             Self::Read => "Reader",
             Self::Write => "Writer",
-        };
-        Ident::new(ident, Span::mixed_site())
+        }
     }
 
     /// The kind of an attribute, by the last word of its path.

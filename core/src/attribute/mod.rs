@@ -34,6 +34,5 @@ pub use lock::{Call, Lock};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 
-pub use crate::base::error::HoldKind;
-pub use crate::site::{Owner, Site, SiteData};
-pub use inventory::submit;
+pub use crate::__auto_mutex_site as site;
+pub use crate::site::Declared;

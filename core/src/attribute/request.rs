@@ -14,7 +14,7 @@ use crate::locks::handle::{AcquireTarget, Options, Reentry, Taking};
 use crate::locks::multi::{MultiGuard, take};
 use crate::locks::mutex::MutexGuard;
 use crate::locks::semaphore::{self, Permit};
-use crate::site::{OfClient, Site};
+use crate::site::{Declared, OfClient, Site};
 use crate::store::{Owner, Share, SharedStr};
 
 /// Borrows nothing, so that it can be kept across an await.
@@ -63,7 +63,7 @@ impl Given {
 
 #[inline]
 fn options_of(site: &'static Site, self_type: &'static str) -> Options {
-    let [expire, block, at_least, interval] = site.lengths();
+    let [expire, block, at_least, interval] = site.data.lengths;
     Options {
         expire,
         block,
@@ -75,13 +75,13 @@ fn options_of(site: &'static Site, self_type: &'static str) -> Options {
 }
 
 impl<L> Request<L> {
-    pub fn new(site: &'static Site) -> Self {
+    pub fn new(site: &'static Declared) -> Self {
         Self::of::<()>(site)
     }
 
-    pub fn of<T: ?Sized>(site: &'static Site) -> Self {
+    pub fn of<T: ?Sized>(site: &'static Declared) -> Self {
         Self {
-            site,
+            site: site.site(),
             self_type: std::any::type_name::<T>(),
             client: None,
             keys: Vec::new(),

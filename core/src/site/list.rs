@@ -1,9 +1,10 @@
 //! All annotated functions of the program.
 
-use super::Site;
+use std::collections::BTreeMap;
+use std::ptr;
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
-// Each expansion submits one site.
-inventory::collect!(&'static Site);
+use super::{Declared, Site, section};
 
 /// All annotated functions of this program, sorted by the names of their locks, including functions that are never
 /// called, generic functions, and those of linked libraries.
@@ -42,7 +43,8 @@ inventory::collect!(&'static Site);
 /// ```
 ///
 /// The linker drops unused libraries, so in an integration test, refer to the library under test (`use my_library as
-/// _;`).
+/// _;`). Of a program that consists of several files, because it links Rust libraries dynamically (`dylib`), the list
+/// contains the functions of the file that contains `auto-mutex`, and those of other files that have been called.
 #[must_use]
 pub fn sites() -> Vec<&'static Site> {
     let mut sites: Vec<&'static Site> = all().collect();
@@ -50,6 +52,50 @@ pub fn sites() -> Vec<&'static Site> {
     sites
 }
 
+/// Those of this program's other files (Rust libraries of the kind `dylib`) only once they are called.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
-    inventory::iter::<&'static Site>().copied()
+    let others: Vec<&'static Site> = elsewhere().values().copied().collect();
+    section::declared().iter().map(Declared::site).chain(others)
+}
+
+/// The sites of [`section::declared`], in the same order.
+static SITES: LazyLock<Box<[OnceLock<Site>]>> = LazyLock::new(|| {
+    section::declared()
+        .iter()
+        .map(|_| OnceLock::new())
+        .collect()
+});
+
+/// The called sites that [`section::declared`] lacks, by address.
+fn elsewhere() -> MutexGuard<'static, BTreeMap<usize, &'static Site>> {
+    static SITES: Mutex<BTreeMap<usize, &'static Site>> = Mutex::new(BTreeMap::new());
+    SITES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Declared {
+    #[inline]
+    pub(crate) fn site(&'static self) -> &'static Site {
+        let address = ptr::from_ref(self).addr();
+        let begin = section::declared().as_ptr().addr();
+        match SITES.get(address.wrapping_sub(begin) / size_of::<Self>()) {
+            Some(site) => site.get_or_init(|| self.read()),
+            None => elsewhere()
+                .entry(address)
+                .or_insert_with(|| Box::leak(Box::new(self.read()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_of_another_file_is_listed_once_it_is_called() {
+        static DECLARED: Declared = Declared("elsewhere", "-:");
+        let listed = || all().filter(|site| site.module() == "elsewhere").count();
+        assert_eq!(listed(), 0);
+        assert!(ptr::eq(DECLARED.site(), DECLARED.site()));
+        assert_eq!(listed(), 1);
+    }
 }

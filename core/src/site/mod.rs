@@ -1,9 +1,11 @@
 //! [`Site`]: the compile-time description of an annotated function, and the names derived from it.
 
+mod declared;
 mod duplicates;
 mod label;
 mod list;
 mod name;
+mod section;
 mod type_name;
 
 use std::fmt;
@@ -13,6 +15,7 @@ use std::time::Duration;
 use crate::base::error::HoldKind;
 use crate::base::name::{Name, NameBuilder};
 
+pub use declared::Declared;
 pub(crate) use duplicates::find_duplicates;
 use label::SiteLabel;
 pub use list::sites;
@@ -27,32 +30,29 @@ pub struct Site {
     labels: OnceLock<Box<SiteLabel>>,
 }
 
-#[doc(hidden)]
 #[derive(Clone, Copy)]
-pub struct SiteData {
+pub(crate) struct SiteData {
     /// The package of the annotated crate. It is part of every derived name, so that two programs in one namespace
     /// never share a lock by accident.
-    pub package: Option<&'static str>,
-    pub module: &'static str,
-    pub file: &'static str,
-    pub line: u32,
-    pub kind: HoldKind,
-    pub owner: Owner,
-    pub function: &'static str,
-    pub namespace: Option<&'static str>,
+    pub(crate) package: Option<&'static str>,
+    pub(crate) module: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) line: u32,
+    pub(crate) kind: HoldKind,
+    pub(crate) owner: Owner,
+    pub(crate) function: &'static str,
+    pub(crate) namespace: Option<&'static str>,
     /// The parts of the key: escaped texts, and expressions in braces.
-    pub key: &'static [&'static str],
-    pub options: &'static str,
-    pub order: Option<&'static str>,
-    pub reentrant: Option<bool>,
-    /// For each of `expire`, `block`, `at_least` and `interval`: whether the value is a literal, and its seconds and
-    /// nanoseconds. This compiles faster than a call that sets the literal.
-    pub lengths: [(bool, u64, u32); 4],
+    pub(crate) key: &'static [&'static str],
+    pub(crate) options: &'static str,
+    pub(crate) order: Option<&'static str>,
+    pub(crate) reentrant: Option<bool>,
+    /// `expire`, `block`, `at_least` and `interval`, if they are literals.
+    pub(crate) lengths: [Option<Duration>; 4],
 }
 
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub enum Owner {
+pub(crate) enum Owner {
     /// A free function's module path, without the crate.
     Module,
     /// The type, as the header of the block spells it.
@@ -74,8 +74,7 @@ pub(crate) struct OfClient {
 }
 
 impl Site {
-    #[doc(hidden)]
-    pub const fn new(data: SiteData) -> Self {
+    pub(crate) fn new(data: SiteData) -> Self {
         Self {
             data,
             of_client: OnceLock::new(),
@@ -142,14 +141,6 @@ impl Site {
         self.data.package.unwrap_or_else(krate)
     }
 
-    /// `expire`, `block`, `at_least` and `interval`, if they are literals.
-    #[inline]
-    pub(crate) fn lengths(&self) -> [Option<Duration>; 4] {
-        self.data
-            .lengths
-            .map(|(is_literal, seconds, nanos)| is_literal.then(|| Duration::new(seconds, nanos)))
-    }
-
     pub(crate) fn is_fixed(&self) -> bool {
         !matches!(self.data.owner, Owner::SelfType)
     }
@@ -200,7 +191,7 @@ mod tests {
             options: "",
             order: None,
             reentrant: None,
-            lengths: [(false, 0, 0); 4],
+            lengths: [None; 4],
         }
     }
 

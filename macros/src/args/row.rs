@@ -36,8 +36,6 @@ pub(crate) struct Row {
     pub(super) of_blocks: Option<&'static str>,
     /// Whether a block's option is a default for its functions, given both kinds (the function's first).
     pub(super) is_default: fn(Kind, Kind) -> bool,
-    /// The field of the site with the option's value, or nothing.
-    pub(crate) site: &'static str,
     /// The option's value, for its expansion.
     pub(crate) shape: fn(&Options) -> Shape<'_>,
     pub(super) read: fn(&mut Options, &Word, ParseStream) -> Result<()>,
@@ -61,7 +59,6 @@ pub(super) const ROW: Row = Row {
     needs: None,
     of_blocks: None,
     is_default: |_, _| true,
-    site: "",
     shape: |_| Shape::Other,
     read: |_, _, _| Ok(()),
     inherit: |_, _| {},
@@ -91,8 +88,6 @@ pub(crate) enum Shape<'a> {
     Count(Option<&'a Count>),
     /// A borrowed expression.
     Expr(Option<&'a Expr>),
-    Text(Option<&'a LitStr>),
-    Flag(Option<&'a bool>),
     /// A value with its own expansion.
     Other,
 }
@@ -116,13 +111,9 @@ macro_rules! shaped {
     )*};
 }
 
-shaped!(
-    Length as Length,
-    Count as Count,
-    Expr as Expr,
-    LitStr as Text,
-    bool as Flag
-);
+shaped!(Length as Length, Count as Count, Expr as Expr);
+impl Value for LitStr {}
+impl Value for bool {}
 impl Value for Handler {}
 impl Value for OnLost {}
 impl Value for Ident {}
@@ -157,8 +148,7 @@ macro_rules! table {
             }
         }
 
-        /// All options, in the order in which hints list them and calls evaluate their values. The durations have the
-        /// order of those of a site in the runtime.
+        /// All options, in the order in which hints list them and calls evaluate their values.
         pub(crate) static TABLE: &[Row] = &[$(Row {
             name: table!(@name $field $($name)?),
             shape: |options| Value::shape(options.$field.as_ref()),

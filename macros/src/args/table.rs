@@ -79,7 +79,6 @@ table! {
         example: "ns = \"billing\"",
         meaning: "the first part of the name",
         elsewhere: "prefix keyprefix group env environment tenant realm",
-        site: "namespace",
     }
     name: LitStr {
         read: |word, input| read::fixed(word, &input.parse()?),
@@ -124,14 +123,12 @@ table! {
     order: LitStr {
         read: |word, input| read::literal(word, &input.parse()?, REASON),
         example: "order = \"accounts before ledger\"",
-        site: "order",
     }
     reentrant: bool {
         read: |word, input| read::flag(word, &input.parse()?),
         example: "reentrant = false",
         meaning: "whether a nested call shares the lock of its task",
         elsewhere: "reentry recursive recursion nested reentrancy",
-        site: "reentrant",
         clashes: &[("owner", "calls of one `owner` share the lock, and `reentrant = false` forbids it: leave out one of them")],
         clashes_if: |options| options.reentrant == Some(false),
     }

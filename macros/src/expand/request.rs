@@ -14,7 +14,7 @@ use crate::tokens::{ours, private, private_at, whole};
 ///
 /// ```text
 /// let mut __request = {
-///     static __SITE: Site = Site::new(SiteData { owner: Owner::Type("Ledger"), function: "close_month", … });
+///     site! { "…7:tLedger11:close_month…" }
 ///     Request::<Mutex>::new(&__SITE)
 /// };
 /// Request::part(&mut __request, &(month));
