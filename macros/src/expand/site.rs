@@ -38,6 +38,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
         &options.block,
         &options.at_least,
         &options.interval,
+        &options.retain,
     ] {
         text.add(
             match length {
