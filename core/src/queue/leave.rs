@@ -242,7 +242,8 @@ impl Transition<'_> {
 
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
-            return;
+            // No call is inside, so nobody needs to know that the lock is lost.
+            return self.withdraw(index);
         };
         // Records the end by the local clock, if it has come, as the cause.
         held.hold.is_lost();
