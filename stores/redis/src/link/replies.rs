@@ -1,7 +1,7 @@
 //! Replies and pushes on a [`Link`], and requests that must be sent again.
 
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
+use auto_mutex_core::{StoreError, store};
 
 use super::Link;
 use crate::connect::facts;
@@ -15,7 +15,7 @@ impl Link<'_> {
     pub(super) fn land(&mut self, value: Value<'_>) -> Result<(), StoreError> {
         self.pipeline.refill(&mut self.awaited);
         if let Some(Awaited::Request(_)) = self.awaited.front() {
-            return self.land_all(value);
+            return store::together(|| self.land_all(value));
         }
         let Some(awaited) = self.awaited.pop_front() else {
             let text = "the server sent a reply to no request";
