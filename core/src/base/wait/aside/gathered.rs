@@ -8,14 +8,15 @@ use std::task::Waker;
 use std::thread;
 
 use super::known::is_of_tokio;
+use crate::base::process::PerProcess;
 
 thread_local! {
     static GATHERS: Cell<bool> = const { Cell::new(false) };
     static OWN: RefCell<Vec<Waker>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Only tried, because another thread may have held it at a fork.
-static GATHERED: Mutex<Vec<Waker>> = Mutex::new(Vec::new());
+/// A forked child must not wake its parent's tasks.
+static GATHERED: PerProcess<Mutex<Vec<Waker>>> = PerProcess::new(Mutex::default);
 static ARE_SOME: AtomicBool = AtomicBool::new(false);
 
 /// Runs `run` on a background thread. Tokio's tasks that it wakes are woken when it returns.
@@ -44,17 +45,17 @@ pub(super) fn gather(waker: Waker) -> Option<Waker> {
 
 fn release() {
     let mut all = OWN.take();
-    if all.len() > 1
-        && let Ok(mut gathered) = GATHERED.try_lock()
-    {
-        gathered.extend(all.drain(1..));
-        ARE_SOME.store(true, Ordering::Release);
+    let are_several = all.len() > 1;
+    if are_several {
+        GATHERED.lock().extend(all.drain(1..));
+        ARE_SOME.store(true, Ordering::Relaxed);
     }
-    all.into_iter().for_each(Waker::wake);
-    // On the same processor, the first task runs now.
-    if ARE_SOME.load(Ordering::Relaxed) {
+    all.drain(..).for_each(Waker::wake);
+    OWN.set(all);
+    if are_several {
+        // On the same processor, the first task runs now.
         thread::yield_now();
-        wake_gathered();
+        wake_all();
     }
 }
 
@@ -68,12 +69,8 @@ pub(in crate::base::wait) fn wake_gathered() {
 
 #[cold]
 fn wake_all() {
-    let Ok(mut gathered) = GATHERED.try_lock() else {
-        return;
-    };
     ARE_SOME.store(false, Ordering::Relaxed);
-    let all = std::mem::take(&mut *gathered);
-    drop(gathered);
+    let all = std::mem::take(&mut *GATHERED.lock());
     all.into_iter().for_each(Waker::wake);
 }
 
