@@ -191,9 +191,12 @@ impl Transition<'_> {
         };
         match result {
             // With another token, the store had passed the lock on, and has granted it to this ticket again.
-            // Touches for retention give new tokens; such a ticket is never passed over.
+            // Touches for retention give new tokens. While the lease is valid, no other ticket can have had one.
             Ok(Reply::Granted { token, .. })
-                if token == held.base || held.retention.is_some() && token > held.base =>
+                if token == held.base
+                    || held.retention.is_some()
+                        && token > held.base
+                        && self.now < held.hold.valid() =>
             {
                 if let Some(retention) = &mut held.retention {
                     held.base = token;
