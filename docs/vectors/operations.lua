@@ -27,10 +27,18 @@ local heard, tok, token = unpack_struct('<ddd', state, 5)
 local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
 local counter, hold, _, units = unpack_struct('<dddd', text, 65)
 now = clock()
-if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
-and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
-.. sub(state, 117), 'PX', '1200000').err then
-return token
+if units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000 then
+local known, asked = sub(state, 13, 92), sub(state, 117)
+if #text > 96 or mode > 1 then
+local mark = #text > 96 and sub(state, 134, 137) == '\0\0\0\0' and string.byte(text, 97) or 0
+if mark == 2 or mark == 1 and mode > 3 then
+token = math.max(now, tok + 1)
+known = struct.pack('<dd', token, token) .. sub(state, 29, 92)
+end
+asked = sub(state, 117, 132) .. struct.pack('B', mode % 2 + 2 * mark) .. sub(state, 134)
+end
+local written = redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. known .. sub(text, 65, 88) .. asked, 'PX', '1200000')
+if not written.err then return token end
 end
 end
 end

@@ -63,10 +63,19 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
     local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
     local counter, hold, _, units = unpack_struct('<dddd', text, 65)
     now = clock()
-    if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
-      and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
-        .. sub(state, 117), 'PX', FRESH_MS).err then
-      return token
+    if units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000 then
+      local known, asked = sub(state, 13, 92), sub(state, 117)
+      if #text > 96 or mode > 1 then
+        local mark = #text > 96 and sub(state, 134, 137) == '\0\0\0\0' and string.byte(text, 97) or 0
+        -- As in steps.lua.
+        if mark == 2 or mark == 1 and mode > 3 then
+          token = math.max(now, tok + 1)
+          known = struct.pack('<dd', token, token) .. sub(state, 29, 92)
+        end
+        asked = sub(state, 117, 132) .. struct.pack('B', mode % 2 + 2 * mark) .. sub(state, 134)
+      end
+      local written = redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. known .. sub(text, 65, 88) .. asked, 'PX', FRESH_MS)
+      if not written.err then return token end
     end
   end
 end
