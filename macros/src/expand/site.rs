@@ -11,7 +11,7 @@ use crate::source;
 use crate::tokens::private;
 
 /// Input:  `#[auto_mutex(expire = 100, key = month)] fn close(…)` in a block `impl Ledger`
-/// Output: `site! { "…7:tLedger5:close…" }`, which declares `__SITE`
+/// Output: `site!("…7:tLedger5:close…")`
 ///
 /// A single text is the cheapest to compile: see `Declared` in the runtime, which reads it.
 pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
@@ -60,7 +60,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     }
     let mut text = Literal::string(&text.0);
     text.set_span(span);
-    quote_spanned!(span=> #private::site! { #text })
+    quote_spanned!(span=> #private::site!(#text))
 }
 
 /// The fields of a site: `5:hello` for a value, `-:` for none.
