@@ -5,7 +5,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
 use super::site::site;
-use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, TABLE, is_place};
+use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
 
@@ -35,13 +35,13 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
         options.kind.ident()
     };
     let lock = quote_spanned!(span=> #private::#lock);
-    let site = site(function, options, owner);
+    let is_of_self = options.name.is_none() && owner.is_none() && function.knows_self();
+    let site = site(function, options, owner, is_of_self);
     Request {
-        new: match (&options.name, owner) {
-            (None, None) if function.knows_self() => {
-                quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(#site))
-            }
-            _ => quote_spanned!(span=> #private::Request::<#lock>::new(#site)),
+        new: if is_of_self {
+            quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(#site))
+        } else {
+            quote_spanned!(span=> #private::Request::<#lock>::new(#site))
         },
         settings: settings(options),
         lock,
@@ -62,7 +62,7 @@ fn settings(options: &Options) -> TokenStream {
         runtime: options.runtime.as_ref(),
         tokens: TokenStream::new(),
     };
-    for row in TABLE {
+    for row in options.rows() {
         match (row.shape)(options) {
             // Only expressions are set here. Constant durations are already part of the site.
             Shape::Length(Some(Length::Given(value))) => {
