@@ -388,12 +388,12 @@ fn attribute() -> Vec<Goal> {
             "300 ordinary plain, built",
         ),
         // It was 1,914 with a constructor for each site.
-        count_of_expansion(
+        expansion(
             "S7: bytes of an expansion",
             "expansion, (expire, block)",
             1_148.0,
         ),
-        count_of_expansion(
+        expansion(
             "S7: bytes of an expansion with a key",
             "expansion, (expire, block, key)",
             1_208.0,
@@ -408,7 +408,7 @@ fn compile(what: &'static str, limit: f64, ours: &'static str, plain: &'static s
 }
 
 /// Not measured with `--gates counts`, which builds nothing.
-fn count_of_expansion(what: &'static str, who: &'static str, limit: f64) -> Goal {
+fn expansion(what: &'static str, who: &'static str, limit: f64) -> Goal {
     time(what, AtMost(limit), named("S7 compile", Both, who, "bytes"))
 }
 
