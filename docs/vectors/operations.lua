@@ -24,10 +24,10 @@ return (unpack_struct('<d', state, 125))
 end
 elseif codes == 't' and sub(state, 29, 92) == sub(text, 1, 64) then
 local heard, tok, token = unpack_struct('<ddd', state, 5)
-local last, lease = unpack_struct('<dd', state, 93)
+local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
 local counter, hold, _, units = unpack_struct('<dddd', text, 65)
 now = clock()
-if units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
+if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
 and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
 .. sub(state, 117), 'PX', '1200000').err then
 return token
@@ -100,17 +100,18 @@ end
 if not (now >= clk and now < due and latest <= now + 300000 * 1000 and tok < 9007199254740992 and holders > 0) then break end
 local queue = 101 + size
 if code == 97 or code == 98 then
-local hold, wait, units, capacity = unpack_struct('<dddd', text, 73)
-if capacity ~= cap or units > cap or hold > 300000 or sub(text, 106, 109) ~= '\0\0\0\0'
+local hold, wait, units, capacity, mode, owner = unpack_struct('<ddddBI', text, 73)
+if capacity ~= cap or units > cap or hold > 300000 or owner > 0
 or holders + waiting >= 24 or string.find(from, '\31' .. ticket, 101, true) then
 break
 end
 local room = waiting == 0 and used + units <= cap
+if not room and byte(from, 101 + 146) > 1 then break end
 if not room and code == 98 then
 reply = 'BUSY' .. holder(from)
 break
 end
-local ends, granted, when = now + wait * 1000, 0, now
+local ends, granted, when, layout, rest = now + wait * 1000, 0, now, '<IIBddddB', text
 seq = max(now, seq + 1)
 if room then
 tok = max(now, tok + 1)
@@ -119,11 +120,12 @@ when, holders, used, size = ends, holders + 1, used + units, size + 42 + #text
 latest, reply = max(latest, ends), tok
 else
 waiting = waiting + 1
+if mode > 1 then layout, rest = '<IIBddddBc104B', sub(text, 106) end
 if waiting <= 3 then told = seq end
 reply = queued(from, queue, waiting, min(1100, wait / 3))
 end
 local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
-.. sub(from, 101) .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
+.. sub(from, 101) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, mode % 2) .. rest
 if write(new) then state = new else reply = nil end
 break
 end
@@ -134,14 +136,16 @@ start = start - 42 + 1
 local bytes, _, flag, place, _, when, token = unpack_struct('<IIBdddd', state, start)
 local after = start + 42 + bytes
 if code == 116 then
-local last = unpack_struct('<d', state, start + 106)
+local last, _, _, _, _, mode = unpack_struct('<dddddB', state, start + 106)
 local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
 if counter < last or units ~= 0 or hold > 300000 then break end
 local ends
 if token > 0 then
+if mode > 1 or #text > 96 then break end
 ends, flag, reply = now + hold * 1000, 0, token
 when, latest = ends, max(latest, ends)
 else
+if byte(state, 101 + 146) > 1 then break end
 ends, when = now + wait * 1000, 0
 local position, at = 1, queue
 while at < start do
@@ -246,14 +250,14 @@ if number < 1000000000 then return string.format('%d', number) end
 return string.format('%d%09d', number / 1000000000, number % 1000000000)
 end
 local function record_of(request, flag, place, heard, time, token, number, text)
-local counter, hold, wait, units, _, takes, owner = unpack_struct('<dddddBI', request, 65)
+local counter, hold, wait, units, _, mode, owner = unpack_struct('<dddddBI', request, 65)
 local sum = place + heard + time + token + number + counter + hold + wait + units
-if not (sum >= 0 and sum <= 9 * 9007199254740992 and token >= 0 and token <= s[1] and takes <= 1 and 109 + owner <= #request) then
+if not (sum >= 0 and sum <= 9 * 9007199254740992 and token >= 0 and token <= s[1] and mode <= 5 and 109 + owner <= #request) then
 foreign('a record is unreadable')
 end
 local ticket = sub(request, 1, 32)
 local r = {
-flag, place, heard, time, token, number, ticket, request, hold, wait, units, takes,
+flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode,
 owner > 0 and sub(request, 109 + 1, 109 + owner) or '', counter, true, text,
 }
 records[ticket] = r
@@ -406,6 +410,12 @@ end
 local function ask(r, counter, hold, wait, units)
 r[14], r[9], r[10], r[11], r[15] = counter, hold, wait, units, true
 r[8] = sub(r[8], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[8], 97)
+end
+local function retain(r, mark)
+local mode = r[12] % 2 + 2 * mark
+if mode == r[12] then return end
+r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
+r[12], r[15] = mode, true
 end
 local function lease_until(r, ends)
 r[4], r[15] = ends, true
@@ -726,6 +736,7 @@ drop_holder(old)
 s[1] = max(now, s[1] + 1)
 r = record_of(request, 0, place, now, 0, s[1], number, words)
 r[4] = now + r[9] * 1000
+retain(r, 0)
 add_holder(r, true)
 return r, r, false
 end
@@ -743,8 +754,8 @@ local count = s[15] > 0 and call('ZCARD', KEY .. ':signals') > 0 and s[15] or 0
 local holders, waiters = {}, above > 0 and above >= s[2] and {} or all_waiters()
 local function describe(r, ends)
 return {
-r[7], sub(r[8], 33, 64), r[11], r[12], int(r[5] > 0 and r[5] or r[2]), int(r[5]),
-meta_of(r), int(ends - now), r[1],
+r[7], sub(r[8], 33, 64), r[11], r[12] % 2, int(r[5] > 0 and r[5] or r[2]), int(r[5]),
+meta_of(r), int(ends - now), r[12] > 3 and 4 or r[1],
 }
 end
 for _, r in ipairs(all_holders()) do
@@ -968,10 +979,10 @@ changes = true
 if not plain then seldom().prune(code, ticket, text) end
 s[4] = now
 if code == 97 or code == 98 then
-local units, takes
-units, capacity, takes = unpack_struct('<ddB', text, 89)
+local units, mode
+units, capacity, mode = unpack_struct('<ddB', text, 89)
 r = find(ticket)
-if takes ~= 1 and units > capacity then
+if mode % 2 == 0 and units > capacity then
 word = 'TOO_MANY'
 elseif s[13] > 0 and seldom().is_buried(ticket) or r and r[1] == 2 then
 word = 'REFUSED'
@@ -980,7 +991,7 @@ own, heard = r, true
 elseif s[9] + s[10] > 0 and s[2] ~= capacity then
 if s[9] == 0 then place_at(1) end
 local known = s[9] > 0 and eldest_holder() or waiter_at(1)
-word = string.format('MISMATCH %d %d', s[2], known[12])
+word = string.format('MISMATCH %d %d', s[2], known[12] % 2)
 else
 s[3], s[11], s[2] = max(now, s[3] + 1), 1, capacity
 r = record_of(text, 0, s[3], now, now, 0, 0)
@@ -1007,6 +1018,7 @@ word = 'RELEASED'
 if r[1] ~= 2 and park > 0 and r[6] == 0 then
 r[1] = 2
 ask(r, r[14], park, r[10], r[11])
+retain(r, 0)
 lease_until(r, now + park * 1000)
 elseif r[1] ~= 2 then
 remove_holder(r)
@@ -1033,6 +1045,16 @@ remove_holder(own)
 ask(own, own[14], own[9], wait, units)
 add_holder(own, false)
 end
+if code == 116 then
+local mark = #text > 96 and not closed and s[9] == 1 and own[13] == '' and own[6] == 0 and byte(text, 97) or 0
+if mark == 2 or mark == 1 and own[12] > 3 then
+remove_holder(own)
+s[1] = max(now, s[1] + 1)
+own[5] = s[1]
+add_holder(own, true)
+end
+retain(own, mark)
+end
 else
 s[6] = min(s[6], now + wait * 1000)
 if own[1] == 3 then
@@ -1056,7 +1078,7 @@ local _, units, shared = owning().share(first[13])
 if units and first[11] <= units then token, joins = shared, true end
 end
 if not token then
-if first[12] == 1 and s[15] > 0 then number, words = signalling().first() end
+if first[12] % 2 == 1 and s[15] > 0 then number, words = signalling().first() end
 if number == 0 and s[5] + first[11] > s[2] then break end
 token = max(now, s[1] + 1)
 end
@@ -1124,11 +1146,17 @@ word = string.format('QUEUED %d %d', position, max(1, again))
 end
 if s[9] > 0 then
 local first = eldest_holder()
+if s[9] == 1 and first[12] > 1 and sub(first[8], 33, 64) ~= member then
+tell(first, 'recall', ' ' .. sub(KEY, 13, -2))
+if code == 98 and first[12] > 3 then word = 'KEPT' end
+end
 word = word .. ' ' .. int(first[5]) .. ' ' .. meta_of(first)
 end
 if code == 98 then
 take_waiter(r)
 records[ticket] = false
+elseif code == 97 then
+retain(r, 0)
 end
 end
 forget()

@@ -43,13 +43,13 @@ def doubles(*numbers):
     return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
-def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, owner, meta):
-    kind = doubles(capacity) + struct.pack("<BI", takes, len(owner.encode()))
+def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, retain, owner, meta):
+    kind = doubles(capacity) + struct.pack("<BI", takes + 2 * retain, len(owner.encode()))
     return encode_touch(ids, counter, hold_ms, place_ms, units) + kind + owner.encode() + meta.encode()
 
 
-def encode_touch(ids, counter, hold_ms, place_ms, units):
-    return ids.encode() + doubles(counter, hold_ms, place_ms, units)
+def encode_touch(ids, counter, hold_ms, place_ms, units, retain=0):
+    return ids.encode() + doubles(counter, hold_ms, place_ms, units) + (bytes([retain]) if retain else b"")
 
 
 def encode_release(ids, park_ms, used, tomb):
@@ -236,7 +236,7 @@ class Client(AbstractContextManager):
             code, parameters = "t", encode_touch(ids, ticket.counter, ms, ms, 0)
         if ticket.state == ASKING:
             code, ticket.is_unanswered = "a" if ticket.waits else "b", True
-            parameters = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, "", ticket.meta)
+            parameters = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, 0, "", ticket.meta)
         sent, key = (ticket.id, ticket.counter, code), f"auto_mutex:{{{ticket.name}}}"
         words = [code, parameters] if now() >= self.closed_until else ["u" + code, doubles(self.opens), parameters]
         self.send(lambda reply: self.answer(ticket, *sent, reply), "EVALSHA", list(self.scripts)[0], 1, key, *words)
@@ -262,7 +262,10 @@ class Client(AbstractContextManager):
                 del self.tickets[ticket.id]
                 ticket.renew()
                 self.request(ticket)
-            elif word == "BUSY":
+            elif word == "KEPT" and counter <= 11:  # the keeper was asked to release it: try again, for two seconds
+                ticket.due = now() + 2 ** (counter - 1) / 1000
+                self.changed.notify_all()
+            elif word in ("BUSY", "KEPT"):
                 self.end(ticket)
             else:  # MISMATCH: the lock is no mutex. FOREIGN: the key holds something else
                 ticket.error = RuntimeError(str(reply))

@@ -407,6 +407,35 @@ impl Config {
         self.set("local_handoff", handoff, |it| &mut it.handoff)
     }
 
+    /// Sets how long the client keeps a lock after a call, if nobody else asks for it. The next call of the client for
+    /// the same lock then needs no request to the store, and allocates nothing.
+    ///
+    /// Others lose nothing: as soon as another client asks for the lock, the store recalls it, and the client
+    /// releases it at once. A waiter waits for one message more. If the client that keeps the lock is dead, the waiter
+    /// gets the lock within two seconds. While clients compete for a lock, nobody keeps it; a lock that is recalled twice
+    /// within a second isn't kept for 30 seconds, and then up to ten minutes.
+    ///
+    /// - Only mutexes and the locks of writers are kept, without an owner, and not those of a
+    ///   [`MultiLock`](crate::MultiLock). A client keeps at most 1,024 locks, and none while it drains or ends. Only the
+    ///   same site or handle can use the lock that it has kept.
+    /// - Each call has a fencing token and an `expire` of its own. A call that lasts longer than 20 ms gets the full lease;
+    ///   until then, it has what is left of the two seconds.
+    /// - A kept lock is not [locked](crate::LockInfo::locked), but [kept](crate::LockInfo::kept).
+    ///
+    /// The default is one second for `memory://`. For servers, only locks with their own option
+    /// ([`Mutex::retain`](crate::Mutex::retain), `retain = "1s"`) are kept. Zero turns all of it off, also those
+    /// options. A quorum and [`replicas`](Self::replicas) don't support this setting, and ignore the options.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.retain("1s");
+    /// # Ok(()) }
+    /// ```
+    pub fn retain(self, time: impl IntoDuration) -> Self {
+        let retain = at_least(Duration::ZERO, time).map(Some);
+        self.set("retain", retain, |it| &mut it.retain)
+    }
+
     /// Sets whether a restarted server grants nothing until every lease that it may have granted before the restart has
     /// ended. Without this guard, a server that has lost its data may grant locks that clients still hold.
     ///

@@ -16,6 +16,8 @@ use crate::store::{Engine, Replicas, StoreOptions};
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The minimum of most options: the resolution of the store's clock.
 pub(super) const SHORTEST: Duration = Duration::from_millis(1);
+/// Keeping a lock of a store in this process costs nobody anything.
+const RETAIN_IN_PROCESS: Duration = Duration::from_secs(1);
 const LONGEST_NAMESPACE: usize = 256;
 /// The grant uses the first of its fencing tokens, and each handoff one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
@@ -41,6 +43,8 @@ pub struct Settings {
     pub(super) store_timeout: Option<Duration>,
     /// How often, and for how long after the store's grant. Zero times turns handoffs off.
     pub(crate) handoff: (u32, Duration),
+    /// How long locks are kept after a call; `None` for only those that ask for it, and zero for none at all.
+    pub(super) retain: Option<Duration>,
     /// What the engine needs to know.
     #[doc(hidden)]
     pub options: StoreOptions,
@@ -64,6 +68,7 @@ impl Settings {
             deadlock_after: Duration::from_secs(1),
             store_timeout: None,
             handoff: (100, Duration::from_millis(5)),
+            retain: (layout == Layout::InProcess).then_some(RETAIN_IN_PROCESS),
             options: StoreOptions {
                 connect_timeout: Duration::from_secs(5),
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
@@ -83,6 +88,26 @@ impl Settings {
     #[inline]
     pub(crate) fn lease(&self) -> Duration {
         self.options.lease()
+    }
+
+    /// For a call whose own option is `retain`.
+    #[inline]
+    pub(crate) fn retain_for(&self, retain: Option<Duration>) -> Duration {
+        match self.retains() {
+            true => retain.or(self.retain).unwrap_or_default(),
+            false => Duration::ZERO,
+        }
+    }
+
+    /// Whether any lock can be kept after a call.
+    #[inline]
+    pub(crate) fn retains(&self) -> bool {
+        self.retain != Some(Duration::ZERO) && self.can_recall()
+    }
+
+    /// The servers of a quorum don't know whether others wait, and replicas would have to confirm each touch.
+    fn can_recall(&self) -> bool {
+        self.engine.layout() != Layout::Quorum && self.options.replicas.is_none()
     }
 
     #[inline]
@@ -144,6 +169,10 @@ impl Settings {
         if self.options.replicas.is_some_and(too_slow) {
             let reason = "the timeout must be shorter than the lease, or no grant would be valid";
             return Err(("replicas", reason));
+        }
+        if self.retain.is_some_and(|retain| !retain.is_zero()) && !self.can_recall() {
+            let reason = "locks can't be kept in a quorum, or with `replicas`: leave it out";
+            return Err(("retain", reason));
         }
         self.engine.check(&self.options)
     }

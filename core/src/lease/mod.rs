@@ -13,4 +13,6 @@ pub(crate) struct Terms {
     pub(crate) expire: Option<Duration>,
     /// The store keeps the lock for this time even if the holder releases it earlier.
     pub(crate) at_least: Duration,
+    /// How long the client keeps the lock after the call if nobody asks for it.
+    pub(crate) retain: Duration,
 }

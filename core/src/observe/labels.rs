@@ -37,10 +37,8 @@ impl LockLabels {
         [site, kind, (CAUSE, cause.word())]
     }
 
-    /// With `local`, the grant needed no request to the store.
-    pub(crate) fn ended(self, outcome: &'static str, local: bool) -> [Label; 4] {
+    pub(crate) fn ended(self, outcome: &'static str, via: &'static str) -> [Label; 4] {
         let [site, kind] = self.pairs();
-        let via = if local { "local" } else { "store" };
         [site, kind, (OUTCOME, outcome), (VIA, via)]
     }
 }
@@ -146,7 +144,7 @@ mod tests {
         ];
         let words = outcomes.into_iter().chain(kinds.map(HoldKind::word));
         let words = words.chain(LossCause::ALL.map(LossCause::word));
-        for word in words.chain(["local", "store", BY_HAND]) {
+        for word in words.chain(["kept", "local", "store", BY_HAND]) {
             assert!(table.contains(&format!("`{word}`")), "{word}");
         }
     }

@@ -27,7 +27,7 @@ pub(crate) const OPERATION: &str = "operation";
 /// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label), such as `leader` |
 /// | `lock.kind` | `mutex`, `permit`, `reader`, `writer` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
-/// | `via` | `local` if the grant needed no request to the store; otherwise `store` |
+/// | `via` | `kept` if the client had kept the lock after an earlier call, `local` after a handoff inside the process; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
 /// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -7,9 +7,11 @@ use super::ticket::{Granted, Pending, TicketState};
 use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::limits::{NEAR_MS, TOKENS_OF_A_GRANT};
-use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
+use crate::store::limits::NEAR_MS;
+use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Retain, Share};
 
+/// How long another client has to release a lock that it keeps.
+const RECALL: Duration = Duration::from_millis(10);
 pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 impl Transition<'_> {
@@ -50,6 +52,7 @@ impl Transition<'_> {
             TicketState::Held(held) if !tries && lease.counter > held.granted => {
                 self.answer_held(index, lease, result);
             }
+            TicketState::Kept(_) if !tries => self.answer_kept(index, lease, result),
             // Either the answer is old, or the ticket was withdrawn and its release is in flight.
             _ => {}
         }
@@ -91,7 +94,10 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
+                let granted = Granted {
+                    retains: lease.retain == Retain::InUse,
+                    ..ticket.granted(lease.counter, lease.hold, token, signal)
+                };
                 self.granted(index, &granted);
             }
             Reply::Queued {
@@ -107,6 +113,12 @@ impl Transition<'_> {
                     waiting.holder = holder;
                     waiting.place = Some(position);
                 }
+                self.note_contention();
+            }
+            // The client that keeps the lock, which is one of another kind, was asked to release it.
+            Reply::Kept { .. } => {
+                ticket.log.executed(lease.counter);
+                ticket.again = self.now.after(RECALL);
             }
             // The store has lost the ticket, so the waiter continues with a new one. A correct store never answers the
             // first request of a ticket like this.
@@ -180,9 +192,14 @@ impl Transition<'_> {
         };
         match result {
             // With another token, the store had passed the lock on, and has granted it to this ticket again.
+            // Touches for retention give new tokens; such a ticket is never passed over.
             Ok(Reply::Granted { token, .. })
-                if token == held.hold.grant.token / TOKENS_OF_A_GRANT =>
+                if token == held.base || held.retention.is_some() && token > held.base =>
             {
+                if let Some(retention) = &mut held.retention {
+                    held.base = token;
+                    retention.extend(held.hold.grant.token);
+                }
                 if let Some(sent) = ticket.log.at(lease.counter) {
                     held.hold.renewed(sent.validity(lease.hold));
                 }
@@ -240,11 +257,15 @@ impl Transition<'_> {
                 let soon = self.now.after(Duration::from_millis(NEAR_MS));
                 ticket.again = ticket.again.min(soon);
             }
+            (TicketState::Held(_) | TicketState::Kept(_), Message::Recall { .. }) => {
+                self.recalled(index);
+            }
             // The message may be outdated. Let the answer to a renewal decide.
             (TicketState::Held(held), Message::Lost { .. }) => {
                 held.forced = true;
                 self.send(index);
             }
+            (TicketState::Kept(_), Message::Lost { .. }) => self.send(index),
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
                 held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);

@@ -5,11 +5,14 @@ use std::time::Duration;
 
 use super::due::BRIEF;
 use super::lock_queue::Transition;
-use super::ticket::{Attempting, Ticket, TicketState};
+use super::ticket::{Attempting, Granted, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause};
-use crate::store::{HolderRecord, Lease, Reply, Ticket as TicketId, meta};
+use crate::store::{HolderRecord, Lease, Reply, Retain, Ticket as TicketId, meta};
+
+/// With doubling pauses of up to 64 ms, these take 2.1 s: longer than the lease of a kept lock.
+const MOST_RECALLS: u32 = 37;
 
 impl Transition<'_> {
     pub(super) fn answer_attempt(
@@ -23,9 +26,25 @@ impl Transition<'_> {
         let waiter = &attempt.waiter;
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = ticket.granted(lease.counter, lease.hold, token, signal);
+                let granted = Granted {
+                    retains: lease.retain == Retain::InUse,
+                    ..ticket.granted(lease.counter, lease.hold, token, signal)
+                };
                 self.granted(index, &granted);
             }
+            // The client that keeps the lock was asked to release it.
+            Reply::Kept { .. } if attempt.recalls < MOST_RECALLS => {
+                self.forget(index);
+                let pause = Duration::from_millis(1 << attempt.recalls.min(6));
+                self.try_at(
+                    self.now.after(pause),
+                    Attempting {
+                        recalls: attempt.recalls + 1,
+                        ..attempt.clone()
+                    },
+                );
+            }
+            Reply::Kept { holder } => self.attempt_failed(index, attempt, Some(&holder)),
             // An adoption gets this answer only while the store grants nothing. By the time it grants, the old lease
             // will have ended, so a retry would find nothing to adopt.
             Reply::Busy { holder } => self.attempt_failed(index, attempt, holder.as_ref()),
@@ -57,7 +76,7 @@ impl Transition<'_> {
         holder: Option<&HolderRecord>,
     ) {
         let (waiter, number) = (&attempt.waiter, attempt.number);
-        let lease = self.state.tickets[index].lease;
+        self.note_contention();
         self.forget(index);
         let mut is_over = false;
         if let Patience::Poll {
@@ -67,15 +86,15 @@ impl Transition<'_> {
             is_over = number > retries;
             let next = self.now.after(interval);
             if !is_over && next < waiter.deadline {
-                let resting = TicketState::Attempting(Attempting {
-                    waiter: waiter.clone(),
-                    adopts: None,
-                    number: number + 1,
-                });
-                let mut resting = Ticket::new(self.now, lease, resting);
-                resting.again = next;
-                self.state.tickets.push(resting);
-                return;
+                return self.try_at(
+                    next,
+                    Attempting {
+                        waiter: waiter.clone(),
+                        adopts: None,
+                        number: number + 1,
+                        recalls: 0,
+                    },
+                );
             }
         }
         let error = if is_over && (holder.is_some() || self.closed().is_none()) {
@@ -90,12 +109,21 @@ impl Transition<'_> {
         waiter.fail(error, self.wakes);
     }
 
+    fn try_at(&mut self, next: Instant, attempt: Attempting) {
+        let lease = self.queue.lease_of(attempt.waiter.want.terms);
+        let resting = TicketState::Attempting(attempt);
+        let mut resting = Ticket::new(self.now, lease, resting);
+        resting.again = next;
+        self.state.tickets.push(resting);
+    }
+
     pub(super) fn attempt(&mut self, waiter: Arc<Waiter>, adopts: Option<TicketId>, number: u32) {
         let lease = self.queue.lease_of(waiter.want.terms);
         let attempt = Attempting {
             waiter,
             adopts,
             number,
+            recalls: 0,
         };
         self.begin(lease, TicketState::Attempting(attempt));
     }

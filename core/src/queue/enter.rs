@@ -29,10 +29,13 @@ impl LockQueue {
             if self.core.is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
             }
+            if let Some(hold) = step.enter_kept(want) {
+                return Ok(Acquire::new(Stage::Obtained(hold)));
+            }
             if step.would_block_itself(want) {
                 return Err(LockError::waits_for_itself(self.name.as_str()));
             }
-            let waiter = Waiter::new(want.clone(), step.now);
+            let waiter = Arc::new(Waiter::new(want.clone(), step.now));
             if want.patience.queues() {
                 let first = step.state.first_deadline.get_or_insert(Instant::NEVER);
                 *first = waiter.deadline.min(*first);
@@ -53,7 +56,7 @@ impl LockQueue {
 
     pub(crate) fn adopt(self: &Arc<Self>, old: TicketId, want: Want) -> Option<Acquire> {
         self.step(|step| {
-            let waiter = Waiter::new(want, step.now);
+            let waiter = Arc::new(Waiter::new(want, step.now));
             step.attempt(waiter.clone(), Some(old), 1);
             let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter, None));
             // The hold is gone, and cannot be adopted again.

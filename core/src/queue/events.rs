@@ -31,7 +31,8 @@ impl LockQueue {
                 step.spare();
             }
             step.due();
-            !step.state.is_idle()
+            let remembered = step.state.contention.remembered();
+            !step.state.is_idle() || remembered.is_some_and(|until| step.now < until)
         })
         .unwrap_or(true)
     }
@@ -83,6 +84,7 @@ impl LockQueue {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
             step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
+            step.release_kept();
         });
     }
 
@@ -90,6 +92,7 @@ impl LockQueue {
     pub(super) fn close(self: &Arc<Self>) {
         self.step(|step| {
             step.fail(&LockError::ShutDown, |_| true);
+            step.release_kept();
             for index in 0..step.state.tickets.len() {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();
@@ -117,6 +120,9 @@ impl LockQueue {
     /// Returns `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {
+            if let Op::Inspect { .. } = op {
+                step.tell_use();
+            }
             let promise = Arc::new(Promise::new());
             let core = &step.queue.core;
             let store_timeout = core.settings().store_timeout();

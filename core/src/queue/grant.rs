@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
+use super::retain::Retention;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
@@ -21,10 +22,30 @@ const CLAIM_WITHIN: Duration = Duration::from_millis(20);
 
 const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
-const SHORTEST: Duration = Duration::from_millis(50);
+pub(super) const SHORTEST: Duration = Duration::from_millis(50);
 
 /// A waiter fails after this many grants that had ended before they arrived.
 const STALE: u32 = 5;
+
+/// What a grant came from. Only the first needs a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Via {
+    Store,
+    /// The local handoff.
+    Handoff,
+    /// The client kept the lock after an earlier call.
+    Kept,
+}
+
+impl Via {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Handoff => "local",
+            Self::Kept => "kept",
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Grant {
@@ -35,7 +56,7 @@ pub(crate) struct Grant {
     /// The lease lasts until the end of `expire`, so it is never renewed.
     pub(crate) whole: bool,
     pub(crate) attempts: u32,
-    pub(crate) local: bool,
+    pub(crate) via: Via,
     pub(crate) signal: Option<Arc<str>>,
     /// The holder that the caller waited for, encoded like `meta`; `None` if unknown, or if spans are off.
     pub(crate) behind: Option<SharedStr>,
@@ -64,6 +85,9 @@ impl Transition<'_> {
             return self.granted_too_late(index);
         }
         let (id, attempts) = (ticket.log.id, attempt.unwrap_or(ticket.log.count()));
+        if ticket.is_queued() {
+            self.note_contention();
+        }
         while let Some(index) = self.state.find(id)
             && let Some(waiter) = self.take_waiter_of(index)
         {
@@ -103,7 +127,7 @@ impl Transition<'_> {
             valid: granted.valid,
             whole: !granted.provisional && want.terms.expire.is_some_and(lasts),
             attempts: want.attempts.saturating_add(attempts),
-            local: false,
+            via: Via::Store,
             signal: granted.signal.clone(),
             behind: behind.map(|holder| holder.meta.clone()),
         };
@@ -111,6 +135,7 @@ impl Transition<'_> {
             return false;
         };
         let claim = self.claim_at(granted.valid);
+        let retains = granted.retains && self.may_retain(want);
         let ticket = &mut self.state.tickets[index];
         // The ticket may have been requested for an earlier waiter with a shorter lease.
         let cut = ticket.lease < self.queue.lease_of(want.terms);
@@ -118,16 +143,20 @@ impl Transition<'_> {
             true => claim,
             false => self.queue.next_renewal_after(self.now),
         };
+        let renewal = self.queue.next_renewal_after(self.now);
+        let retention = retains.then(|| Retention::new(hold.grant.token, renewal));
         ticket.state = TicketState::Held(Held {
             hold,
             granted: granted.counter,
             since: self.now,
+            base: granted.token,
             leased: self.now.after(ticket.lease),
             handed: 0,
             // An adopted hold may have an owner that only the store knows.
             owned: !want.share.owner.is_empty() || adopts.is_some(),
             forced: false,
             bounds: Vec::new(),
+            retention,
         });
         true
     }
@@ -135,7 +164,12 @@ impl Transition<'_> {
     /// Also returns the index of the ticket, which may have changed. `None` if the waiter has left.
     #[inline(always)]
     fn give(&mut self, waiter: &Arc<Waiter>, grant: Grant) -> Option<(Arc<Hold>, usize)> {
-        let hold = Hold::new(self.queue.clone(), waiter.clone(), grant, self.now);
+        let hold = Arc::new(Hold::new(
+            self.queue.clone(),
+            waiter.clone(),
+            grant,
+            self.now,
+        ));
         self.share_with_owner(&hold);
         let has_left = !waiter.obtain(hold.clone(), self.wakes) && hold.remove_guard();
         let index = self.state.find(hold.grant.ticket)?;
@@ -182,18 +216,20 @@ impl Transition<'_> {
             return false;
         };
         let (id, attempts, number) = (ticket.log.id, ticket.log.count(), held.handed + 1);
+        let Some(token) = held.token_after(before.grant.token) else {
+            return false;
+        };
         if !self.may_hand_on(held, before) {
             return false;
         }
-        let last = &before.grant;
         while let Some(waiter) = self.take_next_of(before) {
             let grant = Grant {
                 ticket: id,
-                token: last.token - last.token % TOKENS_OF_A_GRANT + u64::from(number),
+                token,
                 valid: before.valid(),
                 whole: false,
                 attempts: waiter.want.attempts.saturating_add(attempts),
-                local: true,
+                via: Via::Handoff,
                 signal: None,
                 behind: spans_are_on().then(|| before.want().meta.clone()),
             };
@@ -254,9 +290,12 @@ impl Transition<'_> {
 
     /// Call this before the last release is sent. Otherwise the store would grant the spare ticket.
     pub(super) fn withdraw_spare(&mut self) {
-        if !self.state.waiters.is_empty() || self.holds().next().is_some() {
-            return;
+        if self.state.waiters.is_empty() && self.holds().next().is_none() {
+            self.withdraw_waiting();
         }
+    }
+
+    pub(super) fn withdraw_waiting(&mut self) {
         for index in 0..self.state.tickets.len() {
             if self.state.tickets[index].waiting().is_some() {
                 self.withdraw(index);

@@ -57,12 +57,12 @@ impl Hold {
         waiter: Arc<Waiter>,
         grant: Grant,
         now: Instant,
-    ) -> Arc<Self> {
+    ) -> Self {
         let (terms, units) = (waiter.want.terms, waiter.want.share.units);
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
-        Arc::new(Self {
+        Self {
             queue,
             waiter,
             since: now,
@@ -77,7 +77,22 @@ impl Hold {
             seen: AtomicU8::new(UNSEEN),
             listeners: Listeners::default(),
             taken: OnceLock::new(),
-        })
+        }
+    }
+
+    /// The next hold of the same name, in the memory of the last one if nothing refers to that any more.
+    pub(super) fn again(mut last: Arc<Self>, want: &Want, grant: Grant, now: Instant) -> Arc<Self> {
+        let waiter = Waiter::new(want.clone(), now);
+        let Some(hold) = Arc::get_mut(&mut last) else {
+            let hold = Self::new(last.queue.clone(), Arc::new(waiter), grant, now);
+            return Arc::new(hold);
+        };
+        match Arc::get_mut(&mut hold.waiter) {
+            Some(last) => *last = waiter,
+            None => hold.waiter = Arc::new(waiter),
+        }
+        *hold = Self::new(hold.queue.clone(), hold.waiter.clone(), grant, now);
+        last
     }
 
     pub(crate) fn name(&self) -> &Name {

@@ -176,6 +176,13 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return false;
         };
+        if valid && park_until == self.now && self.keep(index) {
+            if let Some(pending) = pending {
+                let free = u64::from(hold.want().share.capacity);
+                let _ = pending.promise.complete(Ok(Some(free)), self.wakes);
+            }
+            return true;
+        }
         // Since then the store may have granted the ticket another signal, which was not used.
         let used = valid && !returns && hold.grant.signal.is_some();
         let leaving = Leaving {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::client::ClientCore;
+use super::retain::Contention;
 use super::ticket::{Ticket, TicketState};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
@@ -15,7 +16,7 @@ use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
-use crate::store::{Answer, Op, Reply, Request, RequestId, Ticket as TicketId};
+use crate::store::{Answer, Op, Reply, Request, RequestId, Retain, Ticket as TicketId};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -51,6 +52,7 @@ pub(super) struct State {
     /// Those that wait have the same order as their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
+    pub(super) contention: Contention,
     outbox: VecDeque<Request>,
     answers: VecDeque<Answer>,
 }
@@ -177,15 +179,20 @@ impl Transition<'_> {
         let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
         let ticket = &mut self.state.tickets[index];
         let op = ticket.request(self.now, lease);
-        ticket.again = match ticket.held() {
-            Some(_) => renewal,
-            None => Instant::NEVER,
+        ticket.again = match &ticket.state {
+            TicketState::Held(_) => renewal,
+            TicketState::Kept(kept) => kept.again(),
+            _ => Instant::NEVER,
         };
         self.submit(op);
     }
 
     pub(super) fn begin(&mut self, lease: Duration, state: TicketState) {
-        self.state.tickets.push(Ticket::new(self.now, lease, state));
+        let mut ticket = Ticket::new(self.now, lease, state);
+        if ticket.want().is_some_and(|want| self.may_retain(want)) {
+            ticket.retain = Retain::InUse;
+        }
+        self.state.tickets.push(ticket);
         self.send(self.state.tickets.len() - 1);
     }
 

@@ -17,6 +17,7 @@ mod interleavings;
 mod leave;
 mod lock_queue;
 mod places;
+mod retain;
 mod send_log;
 #[cfg(repository)]
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
+pub(crate) use retain::KeptNames;
 pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};

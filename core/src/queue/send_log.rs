@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::clock::Instant;
-use crate::store::{Lease, Ticket as TicketId};
+use crate::store::{Lease, Retain, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct SendLog {
@@ -45,6 +45,7 @@ impl SendLog {
             counter: self.next(now),
             hold,
             place,
+            retain: Retain::No,
         }
     }
 

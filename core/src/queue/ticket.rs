@@ -5,18 +5,21 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::hold::Hold;
+use super::retain::{Kept, Retention};
 use super::send_log::SendLog;
-use super::waiter::Waiter;
+use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Mode, Op, Share, Ticket as TicketId};
+use crate::store::{HolderRecord, Lease, Mode, Op, Retain, Share, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct Ticket {
     pub(super) log: SendLog,
     pub(super) lease: Duration,
+    /// What its acquires say.
+    pub(super) retain: Retain,
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
     pub(super) pending: Vec<Pending>,
@@ -41,7 +44,15 @@ pub(super) enum TicketState {
     /// Takes the name only if it is free, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
     Attempting(Attempting),
     Held(Held),
+    /// The client keeps the lock, and no call is inside.
+    Kept(Kept),
     Leaving(Leaving),
+}
+
+impl Default for TicketState {
+    fn default() -> Self {
+        Self::Leaving(Leaving::default())
+    }
 }
 
 #[derive(Debug)]
@@ -65,6 +76,8 @@ pub(super) struct Attempting {
     /// The other client's ticket whose hold is to be taken over.
     pub(super) adopts: Option<TicketId>,
     pub(super) number: u32,
+    /// How often the store has answered that another client keeps the lock without using it.
+    pub(super) recalls: u32,
 }
 
 #[derive(Debug)]
@@ -74,6 +87,8 @@ pub(super) struct Held {
     /// grant.
     pub(super) granted: u64,
     pub(super) since: Instant,
+    /// The last token that the store gave to the ticket.
+    pub(super) base: u64,
     /// The latest end of all leases asked for. No later request asks for an earlier end, because answers in flight and
     /// the next local holder rely on this one.
     pub(super) leased: Instant,
@@ -84,6 +99,8 @@ pub(super) struct Held {
     pub(super) forced: bool,
     /// Bounds of nested calls whose end a listener waits for.
     pub(super) bounds: Vec<Weak<Bound>>,
+    /// `None` if the lock can't be kept after the call.
+    pub(super) retention: Option<Box<Retention>>,
 }
 
 #[derive(Debug, Default)]
@@ -109,6 +126,8 @@ pub(super) struct Granted {
     pub(super) provisional: bool,
     pub(super) lease: Duration,
     pub(super) signal: Option<Arc<str>>,
+    /// The store knows that the lock may be kept.
+    pub(super) retains: bool,
 }
 
 impl Ticket {
@@ -116,6 +135,7 @@ impl Ticket {
         Self {
             log: SendLog::new(now),
             lease,
+            retain: Retain::No,
             again: Instant::NEVER,
             trouble: None,
             pending: Vec::new(),
@@ -137,6 +157,7 @@ impl Ticket {
             provisional: false,
             lease,
             signal,
+            retains: false,
         }
     }
 
@@ -156,6 +177,19 @@ impl Ticket {
 
     pub(super) fn is_queued(&self) -> bool {
         self.waiting().is_some_and(|waiting| waiting.queued)
+    }
+
+    /// The request of the call that this ticket was made for, unless it adopts a hold.
+    pub(super) fn want(&self) -> Option<&Want> {
+        match &self.state {
+            TicketState::Waiting(waiting) => waiting.waiter.as_ref().map(|waiter| &waiter.want),
+            TicketState::Attempting(Attempting {
+                adopts: None,
+                waiter,
+                ..
+            }) => Some(&waiter.want),
+            _ => None,
+        }
     }
 
     pub(super) fn attempting(&self) -> Option<&Attempting> {
@@ -198,7 +232,7 @@ impl Ticket {
         match self.state {
             TicketState::Waiting(_) => 0,
             TicketState::Attempting(_) => 1,
-            TicketState::Held(_) => 2,
+            TicketState::Held(_) | TicketState::Kept(_) => 2,
             TicketState::Leaving(_) => 3,
         }
     }
@@ -212,7 +246,10 @@ impl Ticket {
                 share,
                 ..
             }) => Op::Acquire {
-                lease: self.log.lease(now, self.lease, place),
+                lease: Lease {
+                    retain: self.retain,
+                    ..self.log.lease(now, self.lease, place)
+                },
                 share: share.clone(),
                 mode: Mode::Queue,
                 meta: waiter.want.meta.clone(),
@@ -220,7 +257,11 @@ impl Ticket {
             TicketState::Waiting(_) => self.touch_waiting(now, place),
             TicketState::Attempting(attempt) => {
                 let want = &attempt.waiter.want;
-                let (lease, meta) = (self.log.lease(now, self.lease, place), want.meta.clone());
+                let meta = want.meta.clone();
+                let lease = Lease {
+                    retain: self.retain,
+                    ..self.log.lease(now, self.lease, place)
+                };
                 match attempt.adopts {
                     Some(old) => Op::Adopt { old, lease, meta },
                     None => Op::Acquire {
@@ -233,11 +274,16 @@ impl Ticket {
             }
             TicketState::Held(held) => {
                 let hold = held.next_lease(now, place);
+                let retention = held.retention.as_mut();
                 Op::Touch {
-                    lease: self.log.lease(now, hold, place),
+                    lease: Lease {
+                        retain: retention.map_or(Retain::No, |it| it.in_use()),
+                        ..self.log.lease(now, hold, place)
+                    },
                     units: held.hold.given_back().unwrap_or(0),
                 }
             }
+            TicketState::Kept(kept) => kept.request(&mut self.log, now, place),
             TicketState::Leaving(leaving) => {
                 leaving.sent = now;
                 Op::Release {

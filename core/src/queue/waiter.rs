@@ -102,19 +102,19 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    pub(super) fn new(want: Want, now: Instant) -> Arc<Self> {
+    pub(super) fn new(want: Want, now: Instant) -> Self {
         let block = match want.patience {
             Patience::Queue(block) | Patience::Poll { block, .. } => block,
             Patience::Once { .. } => Some(Duration::ZERO),
         };
-        Arc::new(Self {
+        Self {
             deadline: block.map_or(Instant::NEVER, |block| now.after(block)),
             want,
             started: now,
             promise: Promise::new(),
             registered: Promise::new(),
             warned: Warned::default(),
-        })
+        }
     }
 
     pub(super) fn waited(&self, now: Instant) -> Duration {

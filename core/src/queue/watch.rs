@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tracing::field::{Empty, display};
 use tracing::{Span, span};
 
+use super::grant::Via;
 use super::{ClientCore, Hold};
 use crate::base::clock::Instant;
 use crate::base::error::{Holder, LockError};
@@ -96,18 +97,21 @@ impl Watch {
                 self.span.record("holder", display(CallerLocation(behind)));
             }
         }
-        let local = grants().all(|grant| grant.local);
-        self.ended("acquired", local);
+        let via = grants().find(|grant| grant.via == Via::Store);
+        let via = via
+            .or(grants().next())
+            .map_or(Via::Store, |grant| grant.via);
+        self.ended("acquired", via);
     }
 
     pub(crate) fn failed(&mut self, error: &LockError) {
         if let Some(holder) = error.holder() {
             self.span.record("holder", display(holder));
         }
-        self.ended(outcome(error, self.may_wait), false);
+        self.ended(outcome(error, self.may_wait), Via::Store);
     }
 
-    fn ended(&mut self, outcome: &'static str, local: bool) {
+    fn ended(&mut self, outcome: &'static str, via: Via) {
         self.over = true;
         let took = self.started.until(Instant::now());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
@@ -117,7 +121,7 @@ impl Watch {
             self.note_waiting(-1);
         }
         if let Some(observer) = &self.observer {
-            let labels = self.labels.ended(outcome, local);
+            let labels = self.labels.ended(outcome, via.word());
             observer.record(Metric::AcquireDuration, &labels, took);
         }
     }
@@ -126,7 +130,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         if !self.over {
-            self.ended("cancelled", false);
+            self.ended("cancelled", Via::Store);
         }
     }
 }

@@ -35,7 +35,7 @@ pub use self::id::{MemberId, Ticket, TicketMap, random_number};
 pub use self::limits::*;
 pub use self::memory::state::{Publish, State};
 pub use self::meta::{Owner, time_of};
-pub use self::op::{Lease, Mode, Op, Share, Signal, millis};
+pub use self::op::{Lease, Mode, Op, Retain, Share, Signal, millis};
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
 pub use self::reply::{HolderRecord, KickRecord, Message, NameRecord, Reply, TicketRecord};

@@ -16,6 +16,18 @@ pub enum Mode {
     Try,
 }
 
+/// What a client does with a lock after a call: see "Retention" in `docs/protocol.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retain {
+    /// Releases it.
+    #[default]
+    No,
+    /// A call is inside. Afterwards the client may keep the lock, so the store must tell it when others wait.
+    InUse,
+    /// The client keeps the lock, and no call is inside.
+    Kept,
+}
+
 /// What the store keeps for a ticket: its lease if it holds, its place if it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lease {
@@ -27,6 +39,8 @@ pub struct Lease {
     pub hold: Duration,
     /// How long the place in the queue lasts.
     pub place: Duration,
+    /// What the client does with the lock after a call.
+    pub retain: Retain,
 }
 
 impl Lease {
@@ -37,6 +51,7 @@ impl Lease {
             counter,
             hold: time,
             place: time,
+            retain: Retain::No,
         }
     }
 }

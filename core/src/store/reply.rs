@@ -30,6 +30,12 @@ pub enum Reply {
         /// The holder.
         holder: Option<HolderRecord>,
     },
+    /// For `Mode::Try`, and in place of `Mismatch`: not granted yet. A client keeps the lock without using it, and was
+    /// asked to release it.
+    Kept {
+        /// The client that keeps the lock.
+        holder: HolderRecord,
+    },
     /// A tombstone refuses the ticket: it was released or cancelled.
     Refused,
     /// The request exceeds the capacity.
@@ -114,6 +120,8 @@ pub struct TicketRecord {
     pub parked: bool,
     /// Whether the store passed over this waiter because it was silent.
     pub passed_over: bool,
+    /// Whether the client keeps the lock without using it.
+    pub kept: bool,
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
@@ -193,6 +201,11 @@ pub enum Message {
         /// The ticket.
         ticket: Ticket,
     },
+    /// Another client waits for the lock, so the member must not keep it after the call.
+    Recall {
+        /// The ticket.
+        ticket: Ticket,
+    },
     /// The ticket's `expire` restarts now.
     Refresh {
         /// The ticket.
@@ -217,6 +230,7 @@ impl Message {
             | Self::Near { ticket }
             | Self::Lost { ticket }
             | Self::Ask { ticket }
+            | Self::Recall { ticket }
             | Self::Refresh { ticket, .. } => Some(ticket),
             Self::Probe { .. } => None,
         }

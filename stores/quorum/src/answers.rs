@@ -82,7 +82,8 @@ impl Quorum {
                 state.refreshed = before.max(state.on[node].refreshed);
                 state.refreshed > before
             }
-            Message::Probe { .. } => false,
+            // A quorum has no keepers.
+            Message::Probe { .. } | Message::Recall { .. } => false,
         };
         if passes_on {
             self.tell(name, message);

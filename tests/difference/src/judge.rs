@@ -216,7 +216,7 @@ impl Judge {
             Reply::Queued { .. } => is_in(&info.waiters),
             Reply::Gone if matches!(op, Op::Raise { .. }) => true,
             Reply::Cancelled | Reply::Gone => !is_in(&info.waiters),
-            Reply::Busy { .. } if matches!(op, Op::Acquire { .. }) => {
+            Reply::Busy { .. } | Reply::Kept { .. } if matches!(op, Op::Acquire { .. }) => {
                 !is_in(&info.holders) && !is_in(&info.waiters)
             }
             _ => true,

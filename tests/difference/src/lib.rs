@@ -103,6 +103,7 @@ impl Outcome {
                 Message::Grant { .. }
                 | Message::Near { .. }
                 | Message::Ask { .. }
+                | Message::Recall { .. }
                 | Message::Probe { .. } => "the rest".to_owned(),
             });
         self
@@ -180,12 +181,14 @@ const USUAL: &[&str] = &[
     "Acquire Busy",
     "Acquire Granted",
     "Acquire Granted of a signal",
+    "Acquire Kept",
     "Acquire Mismatch",
     "Acquire Queued",
     "Acquire Refused",
     "Acquire TooMany",
     "Inspect Info",
     "Acquire Busy, closed",
+    "Acquire Kept, closed",
     "Acquire Granted, closed",
     "Acquire Mismatch, closed",
     "Acquire Queued, closed",
@@ -226,6 +229,8 @@ const USUAL: &[&str] = &[
     "Touch Queued",
     "Touch Queued, closed",
     "a downgrade",
+    "a kept lock in use",
+    "a kept lock out of use",
     "as many grants as one operation makes",
     "a late Acquire Granted",
     "a late Acquire Queued",
@@ -246,6 +251,7 @@ const USUAL: &[&str] = &[
     "told Grant of a signal",
     "told Lost",
     "told Near",
+    "told Recall",
     "told Refresh",
 ];
 

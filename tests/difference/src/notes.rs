@@ -58,6 +58,14 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
     {
         kinds.push("a downgrade".into());
     }
+    let keeps = |info: &NameRecord| info.holders.iter().any(|holder| holder.kept);
+    match (keeps(before), keeps(&outcome.info)) {
+        (true, false) if !outcome.info.holders.is_empty() => {
+            kinds.push("a kept lock in use".into())
+        }
+        (false, true) => kinds.push("a kept lock out of use".into()),
+        _ => {}
+    }
     kinds
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use auto_mutex_core::LockKind;
-use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Share, SharedStr, Signal, Ticket};
+use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, SharedStr, Signal, Ticket};
 use auto_mutex_core::testing::Dice;
 
 /// Texts of signals, which may be anything.
@@ -33,6 +33,8 @@ pub(super) struct Use {
     crowd: bool,
     /// Only acquires, touches and releases are used.
     plain: bool,
+    /// Clients may keep the lock between calls.
+    retains: bool,
     /// The last known token of each ticket.
     tokens: HashMap<Ticket, u64>,
     /// The identities of the signals that were added.
@@ -40,7 +42,7 @@ pub(super) struct Use {
 }
 
 impl Use {
-    pub(super) fn any(dice: &mut Dice, crowd: bool) -> Self {
+    pub(super) fn any(dice: &mut Dice, crowd: bool, retains: bool) -> Self {
         let plain = crowd && dice.one_in(4);
         let capacity = dice.of(&[u32::from(plain), 1, 1, 4, 4, RW_LOCK, RW_LOCK]);
         Self {
@@ -57,6 +59,7 @@ impl Use {
             },
             crowd,
             plain,
+            retains,
             tokens: HashMap::new(),
             signalled: Vec::new(),
         }
@@ -115,6 +118,13 @@ impl Use {
         })
     }
 
+    fn retain(&self, dice: &mut Dice) -> Retain {
+        match self.retains {
+            true => dice.of(&[Retain::No, Retain::InUse, Retain::Kept]),
+            false => Retain::No,
+        }
+    }
+
     /// Returns the next operation. Its ticket is one of `tickets`, unless it adds a signal. The tickets in `holding` are a
     /// part of `tickets`.
     pub(super) fn op(
@@ -131,6 +141,7 @@ impl Use {
         }
         let hold = self.hold(dice);
         let place = self.place(dice);
+        let retain = self.retain(dice);
         match kind {
             0..20 => Op::Acquire {
                 lease: Lease {
@@ -138,6 +149,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain,
                 },
                 share: self.share(dice),
                 mode: if dice.one_in(4) {
@@ -153,6 +165,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain,
                 },
                 units: dice.of(&[0, 0, 0, 0, 1, 1, 2, 5]),
             },
@@ -164,6 +177,7 @@ impl Use {
                     counter,
                     hold,
                     place,
+                    retain,
                 },
                 meta: "host 56 heir".into(),
             },

@@ -87,6 +87,7 @@ impl<'a, S: Subject> Play<'a, S> {
     fn new(subject: &'a mut S, seed: u64) -> Self {
         let mut dice = Dice(seed);
         let crowd = seed.is_multiple_of(2);
+        let retains = seed % 16 >= 8;
         let names = 1 + dice.below(3) as usize;
         let mut both = Both::new(subject, names);
         let tickets = if crowd { 5 } else { 1 + dice.below(4) as usize };
@@ -106,7 +107,9 @@ impl<'a, S: Subject> Play<'a, S> {
             kept: None,
             judges: vec![Judge::default(); names],
             clients,
-            uses: (0..names).map(|_| Use::any(&mut dice, crowd)).collect(),
+            uses: (0..names)
+                .map(|_| Use::any(&mut dice, crowd, retains))
+                .collect(),
             infos: vec![NameRecord::default(); names],
             ends: vec![Vec::new(); names],
             trail: Trail::new(seed, START),

@@ -99,5 +99,6 @@ pub(super) fn record(ticket: Ticket, member: crate::store::MemberId, units: u32)
         left: Duration::from_secs(1),
         parked: false,
         passed_over: false,
+        kept: false,
     }
 }

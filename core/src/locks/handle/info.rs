@@ -10,10 +10,13 @@ use crate::store::{NameRecord, meta};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LockInfo {
-    /// Whether the lock has a holder, or is kept for `at_least`.
+    /// Whether the lock has a holder, or its `at_least` is not over.
     pub locked: bool,
-    /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. For a lock that is
-    /// kept for `at_least`, this is the last holder.
+    /// Whether a client [keeps](crate::Config::retain) the lock after its last call, to save the next one a request. It
+    /// counts as free: whoever asks for it gets it.
+    pub kept: bool,
+    /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. While `at_least`
+    /// still counts, or the lock is kept, this is the last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle gave: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,
@@ -81,6 +84,7 @@ impl LockInfo {
     pub(crate) fn new(record: &NameRecord) -> Self {
         let capacity = record.capacity.unwrap_or(0);
         let holders = record.holders.iter();
+        let used = holders.clone().filter(|holder| !holder.kept);
         let waiters = (1..).zip(&record.waiters).filter_map(|(place, ticket)| {
             let holder = meta::describe(ticket, capacity)?;
             Some(Waiter {
@@ -96,7 +100,8 @@ impl LockInfo {
             })
         });
         Self {
-            locked: !record.holders.is_empty(),
+            locked: used.clone().next().is_some(),
+            kept: holders.clone().any(|holder| holder.kept),
             holders: holders
                 .clone()
                 .filter_map(|ticket| meta::describe(ticket, capacity))
@@ -104,7 +109,7 @@ impl LockInfo {
             owner: holders.clone().find_map(|holder| meta::owner(&holder.meta)),
             waiters: waiters.collect(),
             fencing_token: record.last_token(),
-            expires_in: holders.map(|holder| holder.left).min(),
+            expires_in: used.map(|holder| holder.left).min(),
         }
     }
 }

@@ -24,7 +24,7 @@ pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
 pub use self::info::{LockInfo, Waiter};
 pub(crate) use self::last::Last;
-pub(crate) use self::options::{Options, Reentry, option_methods};
+pub(crate) use self::options::{Options, Reentry, option_methods, retain_method};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::query_methods;
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};

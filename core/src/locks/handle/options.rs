@@ -31,6 +31,7 @@ pub(crate) struct Options {
     pub(crate) retries: Option<u32>,
     pub(crate) interval: Option<Duration>,
     pub(crate) at_least: Option<Duration>,
+    pub(crate) retain: Option<Duration>,
     pub(crate) reentry: Reentry,
     /// The site's label, or `None` for a lock taken by hand.
     pub(crate) label: Option<&'static str>,
@@ -82,6 +83,7 @@ impl Options {
         let terms = Terms {
             expire,
             at_least: self.at_least.unwrap_or_default(),
+            retain: settings.retain_for(self.retain),
         };
         Ok((terms, patience))
     }
@@ -169,3 +171,19 @@ macro_rules! option_methods {
     };
 }
 pub(crate) use option_methods;
+
+/// The option `retain`, for the handles whose locks can be kept.
+macro_rules! retain_method {
+    ($handle:ty) => {
+        impl $handle {
+            /// Sets how long the client keeps the lock after a call, if nobody else asks for it. The client's next call
+            /// then needs no request to the store. Zero turns this off; the default is the client's setting:
+            /// [`Config::retain`](crate::Config::retain) has the details.
+            pub fn retain(mut self, time: impl $crate::base::duration::IntoDuration) -> Self {
+                self.handle.options.retain = self.handle.options.length("retain", time);
+                self
+            }
+        }
+    };
+}
+pub(crate) use retain_method;

@@ -34,7 +34,8 @@ impl Handle {
 macro_rules! query_methods {
     ($handle:ident) => {
         impl $handle {
-            /// Asks the store whether the lock, or a part of it, is held. A lock kept for `at_least` counts as held.
+            /// Asks the store whether the lock, or a part of it, is held. A lock counts as held until its
+            /// `at_least` is over, but not while a client [keeps](crate::Config::retain) it between calls.
             ///
             /// # Errors
             ///

@@ -9,7 +9,7 @@ use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, Holding, owned};
-use crate::locks::handle::{guard_methods, option_methods, query_methods};
+use crate::locks::handle::{guard_methods, option_methods, query_methods, retain_method};
 use crate::locks::handle::{single_guard_methods, unlock_methods};
 use crate::store::{Op, Owner, Share};
 
@@ -273,6 +273,7 @@ impl Mutex {
 }
 
 option_methods!(Mutex, handle.options);
+retain_method!(Mutex);
 query_methods!(Mutex);
 
 /// A held lock. Dropping it releases the lock in the background, from any thread, with or without a runtime.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::MutexGuard;
 use crate::base::error::LockError;
@@ -126,7 +125,7 @@ impl Client {
         let (caller, core) = (Caller::current(blocking), self.core());
         let terms = Terms {
             expire: core.settings().expire,
-            at_least: Duration::ZERO,
+            ..Terms::default()
         };
         let patience = Patience::Once { silence: None };
         let (name, meta) = (Cow::Borrowed(&ticket.name), core.meta(ticket.name()));

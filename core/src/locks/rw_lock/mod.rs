@@ -3,7 +3,7 @@
 use crate::base::error::LockError;
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
-use crate::locks::handle::{Handle, Holding, option_methods, query_methods};
+use crate::locks::handle::{Handle, Holding, option_methods, query_methods, retain_method};
 use crate::locks::handle::{guard_methods, single_guard_methods, unlock_methods};
 use crate::store::Share;
 
@@ -217,6 +217,7 @@ impl RwLock {
 }
 
 option_methods!(RwLock, handle.options);
+retain_method!(RwLock);
 query_methods!(RwLock);
 
 /// A lock held for reading, perhaps by other readers as well. Dropping the guard releases the lock in the background,

@@ -18,6 +18,7 @@ pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
+use super::KeptNames;
 use super::lock_queue::LockQueue;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
@@ -57,6 +58,7 @@ pub(crate) struct ClientCore {
     /// The weaknesses logged so far; `None` until set-up logs its own.
     logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
+    pub(crate) kept: Arc<KeptNames>,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
@@ -92,6 +94,7 @@ impl ClientCore {
             register: Registry::default(),
             links: Links::default(),
             timers: Timers::default(),
+            kept: Arc::default(),
             inspections: Mutex::default(),
             failed_renewals: Limit::every(REPEATED),
             failed_releases: Limit::every(REPEATED),
@@ -157,6 +160,11 @@ impl ClientCore {
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         !self.is_forked() && self.phase() == OPEN
+    }
+
+    /// Whether locks may be kept after calls.
+    pub(crate) fn may_keep(&self) -> bool {
+        self.is_open() && !self.orphaned.load(Ordering::Acquire) && !self.is_ending()
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -355,6 +363,9 @@ impl ClientCore {
     pub(crate) fn orphan(&self) {
         if !self.is_forked() {
             self.orphaned.store(true, Ordering::Release);
+            for local in self.register.all() {
+                local.release_kept();
+            }
             self.timers.interrupt();
         }
     }

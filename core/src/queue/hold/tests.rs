@@ -10,6 +10,7 @@ use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
 use crate::lease::Terms;
+use crate::queue::grant::Via;
 use crate::queue::{ClientCore, Holds, Patience, Requester};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};
@@ -30,7 +31,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         valid: now.after(Duration::from_secs(60)),
         whole: false,
         attempts: 1,
-        local: false,
+        via: Via::Store,
         signal: None,
         behind: None,
     };
@@ -49,7 +50,12 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         attempts: 0,
         by: Requester::default(),
     };
-    Hold::new(local, Waiter::new(want, now), grant, now)
+    Arc::new(Hold::new(
+        local,
+        Arc::new(Waiter::new(want, now)),
+        grant,
+        now,
+    ))
 }
 
 /// Each call makes these values and copies the hold once, so they must stay small. The limits are for 64-bit machines.

@@ -22,10 +22,7 @@ pub(super) fn want(share: Share) -> Want {
     Want {
         share,
         owner: None,
-        terms: Terms {
-            expire: None,
-            at_least: Duration::ZERO,
-        },
+        terms: Terms::default(),
         patience: Patience::Queue(None),
         meta: "h 1 s".into(),
         label: crate::observe::BY_HAND,

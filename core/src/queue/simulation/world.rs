@@ -130,7 +130,11 @@ impl World {
         let want = Want {
             share: self.share(),
             owner: None,
-            terms: Terms { expire, at_least },
+            terms: Terms {
+                expire,
+                at_least,
+                ..Terms::default()
+            },
             patience,
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,

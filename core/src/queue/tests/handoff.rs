@@ -141,7 +141,7 @@ fn each_holder_has_an_expire_of_its_own() {
     let brief = Want {
         terms: Terms {
             expire: Some(SECOND),
-            at_least: Duration::ZERO,
+            ..Terms::default()
         },
         ..Rig::want()
     };
@@ -171,6 +171,7 @@ fn what_must_be_said_to_the_store_is_said() {
         terms: Terms {
             expire: None,
             at_least: SECOND,
+            ..Terms::default()
         },
         ..Rig::want()
     };
@@ -358,7 +359,7 @@ fn what_is_almost_over_is_not_handed_on() {
         let brief = Want {
             terms: Terms {
                 expire: Some(55 * MILLI),
-                at_least: Duration::ZERO,
+                ..Terms::default()
             },
             ..Rig::want()
         };

@@ -129,7 +129,7 @@ fn a_short_expire_is_looked_at_in_time() {
     let mut want = Rig::want();
     want.terms = Terms {
         expire: Some(SECOND / 10),
-        at_least: Duration::ZERO,
+        ..Terms::default()
     };
     let hold = free.take(&want);
     let next = free.member.timers.next().unwrap();

@@ -14,6 +14,7 @@ mod owners;
 mod places;
 mod queries;
 mod releases;
+mod retain;
 mod slow;
 
 use std::collections::VecDeque;
@@ -104,10 +105,7 @@ impl Rig {
         Want {
             share: Share::of(1, 1),
             owner: None,
-            terms: Terms {
-                expire: None,
-                at_least: Duration::ZERO,
-            },
+            terms: Terms::default(),
             patience: Patience::Queue(None),
             meta: "h 1 s".into(),
             label: crate::observe::BY_HAND,
@@ -269,7 +267,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let brief = Want {
         terms: Terms {
             expire: Some(SECOND / 10),
-            at_least: Duration::ZERO,
+            ..Terms::default()
         },
         ..Rig::want()
     };
@@ -308,7 +306,7 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     let hold = rig.take(&Rig::want());
     hold.restart(Terms {
         expire: Some(SECOND),
-        at_least: Duration::ZERO,
+        ..Terms::default()
     });
     let mut cx = Context::from_waker(Waker::noop());
     assert!(Holds::from(hold.clone()).poll_lost(&mut cx).is_pending());
@@ -328,6 +326,7 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     let terms = |seconds: u32| Terms {
         expire: Some(seconds * SECOND),
         at_least: SECOND,
+        ..Terms::default()
     };
     let want = Want {
         terms: terms(2),
@@ -385,6 +384,7 @@ fn a_shutdown_keeps_a_lock_for_its_at_least() {
         terms: Terms {
             expire: None,
             at_least: 60 * SECOND,
+            ..Terms::default()
         },
         ..Rig::want()
     };

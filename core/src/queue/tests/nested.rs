@@ -58,6 +58,7 @@ fn record(ticket: Ticket, member: MemberId) -> TicketRecord {
         left: AFTER,
         parked: false,
         passed_over: false,
+        kept: false,
     }
 }
 

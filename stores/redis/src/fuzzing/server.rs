@@ -78,11 +78,18 @@ pub(crate) fn each_error(bytes: &[u8], mut look: impl FnMut(&StoreError)) {
 
 fn understood(value: &Value<'_>, op: &Op) {
     match reply::parse(value, op) {
-        Ok(Reply::Queued { holder, .. } | Reply::Busy { holder }) => {
-            if let Some(holder) = holder {
-                meta::read(&holder);
-                meta::owner(&holder.meta);
+        Ok(
+            Reply::Queued {
+                holder: Some(holder),
+                ..
             }
+            | Reply::Busy {
+                holder: Some(holder),
+            }
+            | Reply::Kept { holder },
+        ) => {
+            meta::read(&holder);
+            meta::owner(&holder.meta);
         }
         Ok(reply) => drop(format!("{reply:?}")),
         Err(error) => drop(error.to_string()),

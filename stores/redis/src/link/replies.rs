@@ -114,7 +114,7 @@ impl Link<'_> {
         let request = &sending.request;
         let looked = matches!(
             result,
-            Ok(Reply::Busy { .. } | Reply::InUse { .. } | Reply::Info(_))
+            Ok(Reply::Busy { .. } | Reply::Kept { .. } | Reply::InUse { .. } | Reply::Info(_))
         );
         let ticket = request.op.ticket();
         self.again.iter().any(|earlier| {

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Signal, millis};
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Retain, Signal, millis};
 use redis::{Cmd, RedisWrite as _};
 
 use crate::script::{Scripts, code};
@@ -93,7 +93,7 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             write_lease(out, lease);
             number(out, share.units.into());
             number(out, share.capacity.into());
-            put(out, &[share.takes().into()]);
+            put(out, &[u8::from(share.takes()) + 2 * lease.retain as u8]);
             put(out, &(share.owner.len() as u32).to_le_bytes());
             put(out, share.owner.as_bytes());
             put(out, meta.as_bytes());
@@ -101,6 +101,9 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
         Op::Touch { lease, units } => {
             write_lease(out, lease);
             number(out, (*units).into());
+            if lease.retain != Retain::No {
+                put(out, &[lease.retain as u8]);
+            }
         }
         Op::Release {
             park, tomb, used, ..

@@ -105,6 +105,14 @@
     r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)
   end
 
+  -- Stores whether the client may keep the lock between its calls.
+  local function retain(r, mark)
+    local mode = r[MODE] % 2 + 2 * mark
+    if mode == r[MODE] then return end
+    r[REQUEST] = sub(r[REQUEST], 1, 104) .. pack('B', mode) .. sub(r[REQUEST], 106)
+    r[MODE], r[CHANGED] = mode, true
+  end
+
   local function lease_until(r, ends)
     r[WHEN], r[CHANGED] = ends, true
     s[DUE], s[LATEST] = min(s[DUE], ends), max(s[LATEST], ends)

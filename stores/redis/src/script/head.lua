@@ -4,9 +4,10 @@
 -- Keys: 1 auto_mutex:{name}, the first key of the name. The other keys are made from it, and have the same hash tag.
 -- Arguments: 1 the operations, a letter for each, which run in this order on the same state  2… their parameters: a
 -- ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
---     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: TAKES (1: it also takes a signal), 4 bytes: the
---       length of the owner, owner, meta
---     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all)
+--     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: MODE (1 if it also takes a signal, plus 2 * RETAIN),
+--       4 bytes: the length of the owner, owner, meta
+--     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all), and 1 byte unless it is 0:
+--       RETAIN (1: the client may keep the lock after the call, 2: it keeps it and no call is inside)
 --     RELEASE       nothing, or: PARK_MS (0: don't park) USED (the token of the grant whose signal was used; 0: none),
 --       1 byte: TOMB (1: leave a tombstone)
 --     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
@@ -59,10 +60,10 @@ elseif form == '1 s ' and #state >= SINGLE_SIZE then
     end
   elseif codes == ONE_TOUCH and sub(state, 29, 92) == sub(text, 1, 64) then
     local heard, tok, token = unpack_struct('<ddd', state, 5)
-    local last, lease = unpack_struct('<dd', state, 93)
+    local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
     local counter, hold, _, units = unpack_struct('<dddd', text, 65)
     now = clock()
-    if units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
+    if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
       and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
         .. sub(state, 117), 'PX', FRESH_MS).err then
       return token

@@ -1,7 +1,7 @@
 -- Handles plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`, by cutting the new text
 -- out of the old one. Decoding the state, as the rest of the script does, takes twice as long. This part covers only
--- the simplest cases: no lease or place has ended, the clock wasn't stepped back, and at most one waiter is granted.
--- The rest of the script handles the others.
+-- the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is granted, and no
+-- client keeps the lock between its calls. The rest of the script handles the others.
 
 local replies, first = {}, 1
 local function cut()
@@ -50,18 +50,19 @@ local function cut()
       local queue = QUEUE_START + size
 
       if code == ACQUIRE or code == TRY then
-        local hold, wait, units, capacity = unpack_struct('<dddd', text, 73)
-        if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS or sub(text, 106, 109) ~= '\0\0\0\0'
+        local hold, wait, units, capacity, mode, owner = unpack_struct('<ddddBI', text, 73)
+        if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS or owner > 0
           or holders + waiting >= MOST or string.find(from, '\31' .. ticket, QUEUE_START, true) then
           break
         end
         local room = waiting == 0 and used + units <= cap
+        if not room and byte(from, QUEUE_START + 146) > 1 then break end
         if not room and code == TRY then
           reply = 'BUSY' .. holder(from)
           break
         end
         -- A new waiter asks again soon anyway, so it needs no message.
-        local ends, granted, when = now + wait * 1000, 0, now
+        local ends, granted, when, layout, rest = now + wait * 1000, 0, now, '<IIBddddB', text
         seq = max(now, seq + 1)
         if room then
           tok = max(now, tok + 1)
@@ -70,11 +71,13 @@ local function cut()
           latest, reply = max(latest, ends), tok
         else
           waiting = waiting + 1
+          -- A client that had to wait doesn't keep the lock.
+          if mode > 1 then layout, rest = '<IIBddddBc104B', sub(text, 106) end
           if waiting <= NEAR then told = seq end
           reply = queued(from, queue, waiting, min(NEAR_MS, wait / 3))
         end
         local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
-          .. sub(from, QUEUE_START) .. pack('<IIBddddB', #text, 0, 0, seq, now, when, granted, 31) .. text
+          .. sub(from, QUEUE_START) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, mode % 2) .. rest
         if write(new) then state = new else reply = nil end
         break
       end
@@ -87,14 +90,16 @@ local function cut()
       local after = start + RECORD_SIZE + bytes
 
       if code == TOUCH then
-        local last = unpack_struct('<d', state, start + 106)
+        local last, _, _, _, _, mode = unpack_struct('<dddddB', state, start + 106)
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         if counter < last or units ~= 0 or hold > LONGEST_HOLD_MS then break end
         local ends
         if token > 0 then
+          if mode > 1 or #text > 96 then break end
           ends, flag, reply = now + hold * 1000, 0, token
           when, latest = ends, max(latest, ends)
         else
+          if byte(state, QUEUE_START + 146) > 1 then break end
           ends, when = now + wait * 1000, 0
           local position, at = 1, queue
           while at < start do

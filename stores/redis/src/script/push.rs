@@ -21,7 +21,7 @@ pub(crate) fn read(words: &[Value<'_>]) -> Option<(Name, Message)> {
 }
 
 /// Parses `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
-/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, or `probe <member> <name> <text>`.
+/// `refresh <ticket> <ms> <name>`, `near <ticket> <name>`, `lost <ticket> <name>`, `recall <ticket> <name>`, or `probe <member> <name> <text>`.
 fn parse(text: &str) -> Option<(Name, Message)> {
     let (kind, rest) = text.split_once(' ')?;
     let most = match kind {
@@ -57,6 +57,10 @@ fn parse(text: &str) -> Option<(Name, Message)> {
         ("lost", [ticket, name]) => {
             let ticket = Ticket::parse(ticket)?;
             (name, Message::Lost { ticket })
+        }
+        ("recall", [ticket, name]) => {
+            let ticket = Ticket::parse(ticket)?;
+            (name, Message::Recall { ticket })
         }
         _ => return None,
     };
@@ -108,7 +112,13 @@ mod tests {
             Some((name.clone(), near))
         );
         let lost = Message::Lost { ticket };
-        assert_eq!(parse(&format!("lost {ticket} n:a:b")), Some((name, lost)));
+        assert_eq!(
+            parse(&format!("lost {ticket} n:a:b")),
+            Some((name.clone(), lost))
+        );
+        let recall = Message::Recall { ticket };
+        let text = format!("recall {ticket} n:a:b");
+        assert_eq!(parse(&text), Some((name, recall)));
     }
 
     #[test]

@@ -119,6 +119,9 @@ fn words(text: &str) -> Option<Reply> {
         ("BUSY", _) => Reply::Busy {
             holder: described(rest)?,
         },
+        ("KEPT", _) => Reply::Kept {
+            holder: described(rest)??,
+        },
         ("MISMATCH", _) => {
             let (capacity, takes) = numbers()?;
             let (capacity, takes) = (capacity.try_into().ok()?, takes == 1);
@@ -180,6 +183,7 @@ fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
         left: Duration::from_micros(integer(left)?),
         parked: state == 2,
         passed_over: state == 3,
+        kept: state == 4,
     })
 }
 

@@ -308,6 +308,7 @@
       s[TOK] = max(now, s[TOK] + 1)
       r = record_of(request, 0, place, now, 0, s[TOK], number, words)
       r[WHEN] = now + r[HOLD] * 1000
+      retain(r, 0)
       add_holder(r, true)
       return r, r, false
     end
@@ -322,8 +323,8 @@
 
     -- Leaves out ended leases and places. Returns the token, the capacity, the used units, the number of signals,
     -- whether the name exists, the holders (by token, then by place) and the waiters (by place, which is the time when
-    -- they came), each {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG}; and for an
-    -- operator, the last kick.
+    -- they came), each {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG (4: its client keeps
+    -- the lock, and no call is inside)}; and for an operator, the last kick.
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used, shared = 0, {}
@@ -331,8 +332,8 @@
       local holders, waiters = {}, above > 0 and above >= s[CAP] and {} or all_waiters()
       local function describe(r, ends)
         return {
-          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[TAKES], int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
-          meta_of(r), int(ends - now), r[FLAG],
+          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[MODE] % 2, int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
+          meta_of(r), int(ends - now), r[MODE] > 3 and 4 or r[FLAG],
         }
       end
       for _, r in ipairs(all_holders()) do

@@ -45,14 +45,14 @@ local function run()
   end
 
   local function record_of(request, flag, place, heard, time, token, number, text)
-    local counter, hold, wait, units, _, takes, owner = unpack_struct('<dddddBI', request, 65)
+    local counter, hold, wait, units, _, mode, owner = unpack_struct('<dddddBI', request, 65)
     local sum = place + heard + time + token + number + counter + hold + wait + units
-    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and takes <= 1 and REQUEST_SIZE + owner <= #request) then
+    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and mode <= 5 and REQUEST_SIZE + owner <= #request) then
       foreign('a record is unreadable')
     end
     local ticket = sub(request, 1, 32)
     local r = {
-      flag, place, heard, time, token, number, ticket, request, hold, wait, units, takes,
+      flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode,
       owner > 0 and sub(request, REQUEST_SIZE + 1, REQUEST_SIZE + owner) or '', counter, true, text,
     }
     records[ticket] = r

@@ -21,21 +21,21 @@
       s[CLK] = now
 
       if code == ACQUIRE or code == TRY then
-        local units, takes
-        units, capacity, takes = unpack_struct('<ddB', text, 89)
+        local units, mode
+        units, capacity, mode = unpack_struct('<ddB', text, 89)
         r = find(ticket)
-        if takes ~= 1 and units > capacity then
+        if mode % 2 == 0 and units > capacity then
           word = 'TOO_MANY'
         elseif s[TOMBS] > 0 and seldom().is_buried(ticket) or r and r[FLAG] == 2 then
           word = 'REFUSED'
         elseif r then
           own, heard = r, true
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          -- The reply includes TAKES of a known ticket, the only difference between a mutex and a semaphore of one
-          -- permit.
+          -- The reply says whether a known ticket takes a signal, the only difference between a mutex and a semaphore of
+          -- one permit.
           if s[HOLDERS] == 0 then place_at(1) end
           local known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
-          word = string.format('MISMATCH %d %d', s[CAP], known[TAKES])
+          word = string.format('MISMATCH %d %d', s[CAP], known[MODE] % 2)
         else
           -- A new waiter at the end of the queue. It asks again soon anyway, so it needs no message.
           s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
@@ -63,6 +63,7 @@
           if r[FLAG] ~= 2 and park > 0 and r[NUMBER] == 0 then
             r[FLAG] = 2
             ask(r, r[COUNTER], park, r[WAIT], r[UNITS])
+            retain(r, 0)
             lease_until(r, now + park * 1000)
           elseif r[FLAG] ~= 2 then
             remove_holder(r)
@@ -92,6 +93,17 @@
             ask(own, own[COUNTER], own[HOLD], wait, units)
             add_holder(own, false)
           end
+          if code == TOUCH then
+            local mark = #text > 96 and not closed and s[HOLDERS] == 1 and own[OWNER] == '' and own[NUMBER] == 0 and byte(text, 97) or 0
+            -- The calls since the last touch have used fencing tokens up to this one.
+            if mark == 2 or mark == 1 and own[MODE] > 3 then
+              remove_holder(own)
+              s[TOK] = max(now, s[TOK] + 1)
+              own[TOKEN] = s[TOK]
+              add_holder(own, true)
+            end
+            retain(own, mark)
+          end
         else
           s[DUE] = min(s[DUE], now + wait * 1000)
           if own[FLAG] == 3 then
@@ -118,7 +130,7 @@
           if units and first[UNITS] <= units then token, joins = shared, true end
         end
         if not token then
-          if first[TAKES] == 1 and s[SIGNALS] > 0 then number, words = signalling().first() end
+          if first[MODE] % 2 == 1 and s[SIGNALS] > 0 then number, words = signalling().first() end
           if number == 0 and s[USED] + first[UNITS] > s[CAP] then break end
           token = max(now, s[TOK] + 1)
         end
@@ -190,11 +202,17 @@
         end
         if s[HOLDERS] > 0 then
           local first = eldest_holder()
+          if s[HOLDERS] == 1 and first[MODE] > 1 and sub(first[REQUEST], 33, 64) ~= member then
+            tell(first, 'recall', ' ' .. sub(KEY, NAME_START, -2))
+            if code == TRY and first[MODE] > 3 then word = 'KEPT' end
+          end
           word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. meta_of(first)
         end
         if code == TRY then
           take_waiter(r)
           records[ticket] = false
+        elseif code == ACQUIRE then
+          retain(r, 0)
         end
       end
       forget()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Record, State, Step};
 use crate::store::limits::{NEAR, NEAR_MS, SIGNALS_KEPT_MS};
-use crate::store::{HolderRecord, NameRecord, Reply, Ticket, TicketRecord};
+use crate::store::{HolderRecord, NameRecord, Reply, Retain, Ticket, TicketRecord};
 
 impl State {
     pub(super) fn status_of(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
@@ -87,6 +87,7 @@ impl State {
                 left: Duration::from_micros(until - now),
                 parked: record.is_parked(),
                 passed_over: record.is_waiting() && self.quiet.contains_key(&record.place),
+                kept: record.retain == Retain::Kept,
             })
         };
         let mut holders: Vec<_> = self

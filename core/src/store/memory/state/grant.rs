@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Flag, State, Step};
 use crate::store::limits::{BATCH, CLAIM_MS, NEAR};
-use crate::store::{Message, SharedStr, Ticket};
+use crate::store::{Message, Reply, Retain, SharedStr, Ticket};
 
 /// The token of a grant, and the signal that is granted instead of units.
 type Offer = (u64, Option<(u64, Arc<str>)>);
@@ -126,6 +126,21 @@ impl State {
         self.queue.remove(&record.place);
         self.quiet.remove(&record.place);
         true
+    }
+
+    /// Another client keeps the lock between its calls, so it must release the lock for this operation. Returns the reply
+    /// if no call is inside.
+    pub(super) fn recalled(&self, step: &mut Step<'_, '_>) -> Option<Reply> {
+        let &[(_, ticket)] = self.held.as_slice() else {
+            return None;
+        };
+        let keeper = self.records.get(&ticket)?;
+        if keeper.retain == Retain::No || keeper.member == step.member {
+            return None;
+        }
+        (step.publish)(keeper.member, Message::Recall { ticket });
+        let holder = self.holder()?;
+        (keeper.retain == Retain::Kept).then_some(Reply::Kept { holder })
     }
 
     fn owner(&self, ticket: Ticket) -> Option<SharedStr> {

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
-use crate::store::{KickRecord, MemberId, Message, Op, Reply, SharedStr, Ticket, TicketMap};
+use crate::store::{
+    KickRecord, MemberId, Message, Op, Reply, Retain, SharedStr, Ticket, TicketMap,
+};
 
 /// Sends a message to a member. Returns `false` if the member does not listen.
 pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
@@ -66,6 +68,7 @@ struct Record {
     told: u64,
     token: u64,
     flag: Flag,
+    retain: Retain,
     member: MemberId,
     meta: SharedStr,
 }
@@ -229,9 +232,13 @@ impl State {
             Op::Inspect { .. } | Op::Probe { .. } => unreachable!("answered above"),
         };
         self.grant(&mut step);
-        match (reply, op.ticket()) {
+        let reply = match (reply, op.ticket()) {
             (None, Some(ticket)) => self.status_of(&step, ticket),
             (reply, _) => reply.unwrap_or(Reply::Gone),
+        };
+        if matches!(reply, Reply::Queued { .. }) {
+            self.recalled(&mut step);
         }
+        reply
     }
 }

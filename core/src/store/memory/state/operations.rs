@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Flag, Record, State, Step};
 use crate::store::limits::TOMBSTONE_MS;
 use crate::store::op::millis;
-use crate::store::{Lease, Message, Mode, Reply, Share, SharedStr, Signal, Ticket};
+use crate::store::{Lease, Message, Mode, Reply, Retain, Share, SharedStr, Signal, Ticket};
 
 impl State {
     pub(super) fn acquire(
@@ -21,7 +21,11 @@ impl State {
             // This reply is a refusal, so the ticket must not be granted anything.
             step.own = None;
             self.grant(step);
-            return refusal;
+            return match refusal {
+                // The lock is free, so it can become one of another kind.
+                Reply::Mismatch { .. } => self.recalled(step).unwrap_or(refusal),
+                refusal => refusal,
+            };
         }
         if !self.renew(step, lease) {
             // The place is the time of arrival, raised if needed to make it unique.
@@ -40,6 +44,7 @@ impl State {
                 told: step.now,
                 token: 0,
                 flag: Flag::Plain,
+                retain: lease.retain,
                 member: step.member,
                 meta: meta.clone(),
             };
@@ -51,17 +56,25 @@ impl State {
             }
         }
         self.grant(step);
-        match self.status_of(step, ticket) {
-            Reply::Queued { holder, .. } if mode == Mode::Try => {
-                // A ticket that cannot claim its grant now stays, because its member may still rely on that grant.
-                if !self.is_unclaimed(step, ticket) {
-                    self.drop_waiter(ticket);
-                    self.forget_if_empty();
-                }
-                Reply::Busy { holder }
-            }
-            reply => reply,
+        let reply = self.status_of(step, ticket);
+        let Reply::Queued { holder, .. } = &reply else {
+            return reply;
+        };
+        // A lock for which clients wait is not kept.
+        if let Some(record) = self.records.get_mut(&ticket) {
+            record.retain = Retain::No;
         }
+        let kept = self.recalled(step);
+        if mode == Mode::Queue {
+            return reply;
+        }
+        let holder = holder.clone();
+        // A ticket that cannot claim its grant now stays, because its member may still rely on that grant.
+        if !self.is_unclaimed(step, ticket) {
+            self.drop_waiter(ticket);
+            self.forget_if_empty();
+        }
+        kept.unwrap_or(Reply::Busy { holder })
     }
 
     /// Returns the token if this is the only ticket and may be granted.
@@ -107,12 +120,28 @@ impl State {
     /// Returns `None` if the reply is the ticket's state after granting.
     pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
         let known = self.renew(step, lease);
-        if units > 0
-            && let Some(record) = self.records.get_mut(&lease.ticket)
+        let may_claim = !self.is_unclaimed(step, lease.ticket);
+        let alone = self.held.len() == 1 && !step.is_closed();
+        if let Some(record) = self.records.get_mut(&lease.ticket)
             && record.token > 0
             && !record.is_parked()
         {
-            record.units = record.units.min(units);
+            if units > 0 {
+                record.units = record.units.min(units);
+            }
+            if may_claim {
+                let is_plain = record.owner.is_empty() && record.signal.is_none();
+                let retain = match alone && is_plain {
+                    true => lease.retain,
+                    false => Retain::No,
+                };
+                // The calls since the last touch have used fencing tokens up to this one.
+                if retain == Retain::Kept || record.retain == Retain::Kept && retain != Retain::No {
+                    self.token = step.now.max(self.token + 1);
+                    record.token = self.token;
+                }
+                record.retain = retain;
+            }
         }
         (!known).then_some(Reply::Gone)
     }
@@ -153,6 +182,7 @@ impl State {
             told: 0,
             token: self.token,
             flag: Flag::Plain,
+            retain: Retain::No,
             member: step.member,
             meta: meta.clone(),
             ..record
@@ -198,6 +228,7 @@ impl State {
         let park_ms = millis(park);
         if park_ms > 0 && record.signal.is_none() {
             record.flag = Flag::Parked;
+            record.retain = Retain::No;
             record.hold_ms = park_ms;
             self.held[index].0 = now + park_ms * 1000;
         } else {

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::state::State;
 use crate::store::{
-    HolderRecord, Lease, MemberId, Message, Mode, NameRecord, Op, Reply, Share, SharedStr, Ticket,
+    HolderRecord, Lease, MemberId, Message, Mode, NameRecord, Op, Reply, Retain, Share, SharedStr,
+    Ticket,
 };
 
 /// A name, a clock, and the messages that the members got.
@@ -74,6 +75,7 @@ impl World {
                 counter: self.counter,
                 hold: Duration::from_secs(10),
                 place: self.place,
+                retain: Retain::No,
             },
             share,
             mode,
@@ -98,6 +100,7 @@ impl World {
                 counter: self.counter,
                 hold: Duration::from_secs(10),
                 place: self.place,
+                retain: Retain::No,
             },
             units,
         };

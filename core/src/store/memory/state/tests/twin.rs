@@ -9,7 +9,7 @@ use auto_mutex_model::world::{Action, Executed, World};
 use super::of_model::holds;
 use super::words::{self, Words};
 use crate::store::memory::state::State;
-use crate::store::{Lease, Message, Mode, Op, Share};
+use crate::store::{Lease, Message, Mode, Op, Retain, Share};
 
 const HOUR_US: u64 = 3_600_000_000;
 
@@ -126,6 +126,7 @@ impl Twin {
                     counter: counter.into(),
                     hold,
                     place,
+                    retain: Retain::No,
                 },
                 share: Share::of(1, rules.capacity.into()),
                 mode: Mode::Queue,
@@ -137,6 +138,7 @@ impl Twin {
                     counter: counter.into(),
                     hold,
                     place,
+                    retain: Retain::No,
                 },
                 units: 0,
             },

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use auto_mutex_core::LockKind;
 use auto_mutex_core::store::{
-    HolderRecord, Lease, MemberId, Message, Mode, Name, NameRecord, Op, Reply, Share, Signal,
-    Ticket, TicketRecord, millis,
+    HolderRecord, Lease, MemberId, Message, Mode, Name, NameRecord, Op, Reply, Retain, Share,
+    Signal, Ticket, TicketRecord, millis,
 };
 use auto_mutex_difference::START;
 use redis::Cmd;
@@ -21,7 +21,9 @@ pub(super) const FIELDS: &[(&str, &[&str])] = &[
     ("try", ACQUIRE),
     (
         "touch",
-        &["ticket", "counter", "hold_ms", "place_ms", "units"],
+        &[
+            "ticket", "counter", "hold_ms", "place_ms", "units", "retain",
+        ],
     ),
     ("release", &["ticket", "park_ms", "used", "tomb"]),
     (
@@ -38,7 +40,8 @@ pub(super) const FIELDS: &[(&str, &[&str])] = &[
     ("delete", &[]),
 ];
 const ACQUIRE: &[&str] = &[
-    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "owner", "meta",
+    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "retain", "owner",
+    "meta",
 ];
 
 /// What happens in a step, as in the files: tickets and members are numbers.
@@ -181,6 +184,7 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
                 json!(share.units),
                 json!(share.capacity),
                 json!(u8::from(share.takes())),
+                json!(lease.retain as u8),
                 json!(&*share.owner),
                 json!(&**meta),
             ];
@@ -192,7 +196,10 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
         }
         Op::Touch { lease, units } => (
             "touch",
-            leased(lease).into_iter().chain([json!(units)]).collect(),
+            leased(lease)
+                .into_iter()
+                .chain([json!(units), json!(lease.retain as u8)])
+                .collect(),
         ),
         Op::Release {
             ticket,
@@ -244,6 +251,14 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
         counter: number("counter"),
         hold: time("hold_ms"),
         place: time("place_ms"),
+        retain: match names.contains(&"retain").then(|| number("retain")) {
+            None | Some(0) => Retain::No,
+            Some(1) => Retain::InUse,
+            other => {
+                assert_eq!(other, Some(2), "{name}: {fields}");
+                Retain::Kept
+            }
+        },
     };
     match name {
         "acquire" | "try" => Op::Acquire {
@@ -340,6 +355,7 @@ pub(super) fn of_reply(op: &Op, reply: &Reply) -> Json {
             holder,
         } => with_holder(format!("QUEUED {position} {}", again.as_millis()), holder),
         Reply::Busy { holder } => with_holder("BUSY".into(), holder),
+        Reply::Kept { holder } => with_holder("KEPT".into(), &Some(holder.clone())),
         Reply::Refused => json!("REFUSED"),
         Reply::TooMany => json!("TOO_MANY"),
         Reply::Mismatch { capacity, takes } => {
@@ -375,9 +391,10 @@ fn of_info(info: &NameRecord) -> Json {
             ticket.token.to_string(),
             &*ticket.meta,
             ticket.left.as_micros().to_string(),
-            match (ticket.parked, ticket.passed_over) {
-                (true, _) => Some(2),
-                (_, true) => Some(3),
+            match (ticket.parked, ticket.passed_over, ticket.kept) {
+                (true, _, _) => Some(2),
+                (_, true, _) => Some(3),
+                (_, _, true) => Some(4),
                 // Whether a holder has claimed its grant shows only here, and only on Redis.
                 _ => waits.then_some(0),
             },
@@ -421,6 +438,7 @@ pub(super) fn of_message(name: &Name, message: &Message) -> String {
         }
         Message::Near { ticket } => format!("near {ticket} {name}"),
         Message::Lost { ticket } => format!("lost {ticket} {name}"),
+        Message::Recall { ticket } => format!("recall {ticket} {name}"),
         Message::Refresh { ticket, expire } => {
             format!("refresh {ticket} {} {name}", expire.as_millis())
         }

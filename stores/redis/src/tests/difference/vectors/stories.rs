@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, Mode, Name, Op, Share, Signal};
+use auto_mutex_core::store::{Lease, Mode, Name, Op, Retain, Share, Signal};
 use auto_mutex_difference::START;
 use serde_json::json;
 
@@ -120,6 +120,24 @@ impl Story {
     fn touch_for(&mut self, member: u64, number: u64, units: u32) -> &mut Self {
         let lease = self.lease(number);
         self.op(member, Op::Touch { lease, units })
+    }
+
+    /// An acquire by a client that may keep the lock between its calls.
+    fn lock_to_keep(&mut self, member: u64, number: u64) -> &mut Self {
+        let mut op = self.share(number, Share::MUTEX, Mode::Queue);
+        if let Op::Acquire { lease, .. } = &mut op {
+            lease.retain = Retain::InUse;
+        }
+        self.op(member, op)
+    }
+
+    fn retain(&mut self, member: u64, number: u64, retain: Retain) -> &mut Self {
+        let mut lease = self.lease(number);
+        lease.retain = retain;
+        if retain == Retain::Kept {
+            lease.hold = Duration::from_secs(2);
+        }
+        self.op(member, Op::Touch { lease, units: 0 })
     }
 
     fn release(&mut self, member: u64, number: u64) -> &mut Self {
@@ -278,6 +296,32 @@ pub(super) fn all() -> Vec<Sequence> {
             s.after_ms(1_000).touch(BOB, 2);
         },
     );
+    tell("a client keeps a lock between its calls", &|s| {
+        s.lock_to_keep(ANN, 1);
+        s.remark("The call has ended. The lease gets short, and the token greater.");
+        s.after_ms(40).retain(ANN, 1, Retain::Kept).inspect();
+        s.remark("A call has entered without a request; it lasts for longer than 20 ms.");
+        s.after_ms(40).retain(ANN, 1, Retain::InUse).inspect();
+        s.remark("Bob's attempt and Eve's wait recall the lock.");
+        s.attempt(BOB, 2).lock_to_keep(EVE, 3);
+        s.remark("A call is inside, so Ann only says that she will release the lock.");
+        s.retain(ANN, 1, Retain::No).touch(EVE, 3).release(ANN, 1);
+        s.remark("Eve had to wait, so nobody recalls her lock.");
+        s.touch(EVE, 3).lock(BOB, 4).touch(BOB, 4);
+    });
+    tell("an attempt finds a lock that is kept", &|s| {
+        s.lock_to_keep(ANN, 1).touch(ANN, 1);
+        s.remark("With this touch, Ann no longer wants to keep the lock. So Bob's attempt recalls nothing.");
+        s.attempt(BOB, 2).retain(ANN, 1, Retain::Kept);
+        s.remark("Ann gets the message, and releases the lock. Bob's second attempt succeeds.");
+        s.attempt(BOB, 2).release(ANN, 1).attempt(BOB, 2);
+    });
+    tell("a client that keeps a lock dies", &|s| {
+        s.lock_to_keep(ANN, 1).retain(ANN, 1, Retain::Kept);
+        s.listen(ANN, false).lock(BOB, 2);
+        s.remark("The short lease ends.");
+        s.after_ms(1_100).touch(BOB, 2).after_ms(900).touch(BOB, 2);
+    });
     tell("a hold moves to another member", &|s| {
         s.lock(ANN, 1).lock(EVE, 2);
         for number in [3, 4] {
