@@ -4,10 +4,7 @@
 //! `#[used]` keeps those that nothing refers to: the compiler marks them for the linker (`SHF_GNU_RETAIN` of ELF, no dead
 //! stripping of Mach-O), in every build profile. The section's name contains our version, because another version in the
 //! same program may declare something else; a test compares the two.
-#![allow(
-    unsafe_code,
-    reason = "only the linker knows where the section begins and ends"
-)]
+#![allow(unsafe_code)] // Only the linker knows where the section begins and ends.
 
 use super::Declared;
 
