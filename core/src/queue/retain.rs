@@ -9,7 +9,7 @@ use super::grant::{Grant, SHORTEST, Via};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::send_log::SendLog;
-use super::ticket::{Held, Ticket, TicketState};
+use super::ticket::{Held, Pending, Ticket, TicketState};
 use super::waiter::Want;
 use crate::base::clock::Instant;
 use crate::base::error::{StoreError, StoreErrorKind};
@@ -222,8 +222,9 @@ impl Transition<'_> {
         }
     }
 
-    /// Keeps the lock, whose hold has just been released, if nobody asks for it.
-    pub(super) fn keep(&mut self, index: usize) -> bool {
+    /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
+    /// store knows that no call is inside: then other clients get the lock.
+    pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
         let is_free = self.is_unwanted() && self.state.waiters.is_empty();
         let (now, short, kept) = (self.now, self.queue.short_lease(), &self.queue.core.kept);
         let ticket = &mut self.state.tickets[index];
@@ -263,10 +264,38 @@ impl Transition<'_> {
         });
         // A spare ticket would count as a waiter.
         self.withdraw_waiting();
-        if few || now.after(short) < held.leased {
+        let untold = tell != Instant::NEVER && pending.is_some();
+        if few || untold || now.after(short) < held.leased {
             self.send(index);
         }
+        if let Some(mut pending) = pending.take() {
+            let ticket = &mut self.state.tickets[index];
+            pending.counter = u64::from(ticket.log.count());
+            ticket.pending.push(pending);
+            if !untold {
+                self.confirm_kept(index, u64::MAX);
+            }
+        }
         true
+    }
+
+    /// Answers the releases that the store knows of since its answer to request `counter`.
+    fn confirm_kept(&mut self, index: usize, counter: u64) {
+        let ticket = &mut self.state.tickets[index];
+        if let TicketState::Kept(kept) = &ticket.state {
+            let free = u64::from(kept.hold.want().share.capacity);
+            let is_done = |asked: &Pending| asked.counter <= counter;
+            ticket.answer(is_done, || Ok(Some(free)), self.wakes);
+        }
+    }
+
+    /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to another.
+    pub(super) fn end_retention(&mut self, index: usize) {
+        let held = self.state.tickets[index].held_mut();
+        if let Some(retention) = held.and_then(|held| held.retention.as_mut()) {
+            retention.recalled = true;
+            self.send(index);
+        }
     }
 
     /// Whether no call of this process polls for the lock, and the store and the client work as usual.
@@ -306,6 +335,8 @@ impl Transition<'_> {
             signal: None,
             behind: None,
         };
+        // No unit is free, because this call has all of them.
+        ticket.answer(|_| true, || Ok(Some(0)), self.wakes);
         let tell = now.after(TELL.min(now.until(kept.valid) / 4));
         ticket.again = kept.retention.renew.min(tell);
         let hold = Hold::again(kept.hold, want, grant, now);
@@ -356,6 +387,7 @@ impl Transition<'_> {
                 ticket.log.executed(lease.counter);
                 kept.base = token;
                 kept.retention.extend(kept.hold.grant.token);
+                self.confirm_kept(index, lease.counter);
             }
             Err(error) if error.kind() != StoreErrorKind::Foreign => {
                 ticket.again = ticket.again.min(self.now.after(RETRY));

@@ -47,6 +47,11 @@ fn a_mutex_under_faults() {
 }
 
 #[test]
+fn a_kept_mutex_under_faults() {
+    survives("a_kept_mutex_under_faults", "kept", Ground::single);
+}
+
+#[test]
 fn a_semaphore_under_faults() {
     survives("a_semaphore_under_faults", "semaphore:3", Ground::single);
 }
