@@ -15,7 +15,7 @@ impl Lock {
         Self::of("readers-writer lock", "rw"),
         Self::of("several names", "multi:3"),
         Self::of("condition variable", "handoff:2"),
-        Self::of("kept mutex", "kept"),
+        Self::of("kept mutex", "kept:2"),
     ];
 
     const fn of(name: &'static str, contest: &'static str) -> Self {
@@ -24,7 +24,7 @@ impl Lock {
 
     /// Whether the contest is for a mutex that is kept between calls.
     pub(crate) fn is_kept(self) -> bool {
-        self.contest == "kept"
+        self.contest.starts_with("kept")
     }
 
     /// Whether the contest is for a belt.

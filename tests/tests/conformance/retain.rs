@@ -274,10 +274,9 @@ pub(crate) async fn two_clients_take_turns(store: &dyn TestStore) {
         waiters(&clients[0].mutex("m"), 1).await;
         let token = guard.fencing_token();
         drop(guard);
-        // This call comes later than the waiter, and must not get what the waiter waits for.
+        // This call comes later, but may enter until the client hears of the waiter.
         let late = mutexes[(round + 1) % 2].try_lock().await.unwrap();
-        assert!(late.is_none() || !store.keeps(), "round {round}");
-        drop(late);
+        let token = late.map_or(token, |guard| guard.fencing_token());
         guard = soon("its turn", waiting).await.unwrap().unwrap();
         assert!(guard.fencing_token() > token, "round {round}");
     }

@@ -62,14 +62,18 @@ fn an_owner_that_returns_sends_no_request() {
     let (client, other) = (rig.client(), rig.client());
     let runtime = runtime();
     let mutex = |name: &str| client.mutex(name).retain(RETAIN);
-    let (by_hand, blocking, awaited) = (mutex("async"), mutex("sync"), mutex("awaited"));
+    // A name that another client has just asked for is not kept.
+    let (by_hand, blocking, awaited) = (mutex("by hand"), mutex("blocking"), mutex("awaited"));
     let mut count = 0;
     let mut ways: [(&str, Box<dyn FnMut() + '_>); 5] = [
         (
-            "async",
+            "by hand",
             Box::new(|| drop(runtime.block_on(by_hand.lock()).unwrap())),
         ),
-        ("sync", Box::new(|| drop(blocking.blocking_lock().unwrap()))),
+        (
+            "blocking",
+            Box::new(|| drop(blocking.blocking_lock().unwrap())),
+        ),
         (
             "awaited",
             Box::new(|| {
@@ -112,6 +116,7 @@ fn an_owner_that_returns_sends_no_request() {
 /// A process that keeps `name`.
 async fn keeper(rig: &Rig, observer: &Client, name: &str) -> (Worker, u64) {
     let mut setup = rig.worker_setup(LEASE);
+    setup.url = rig.redis.url_at(rig.proxy.port());
     setup.options.push("retain=600".to_owned());
     let mut worker = setup.start();
     let token = worker.lock(name);
@@ -168,10 +173,14 @@ fn a_keeper_suspended_beyond_its_short_lease_does_not_enter() {
             let client = rig.client();
             let (mut keeper, token) = keeper(&rig, &client, "m").await;
             keeper.stop();
+            // The recall doesn't reach it, also when it goes on.
+            rig.proxy.freeze();
             let guard = costs_little(client.mutex("m"), token).await;
-            // The first thing that the process does when it goes on.
             keeper.say("try m");
             keeper.cont();
+            keeper.expect("failed m ");
+            rig.proxy.thaw();
+            keeper.say("try m");
             keeper.expect("busy m");
             let token = guard.fencing_token();
             assert!(guard.unlock().await.unwrap());

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Contestant;
 
-/// How long all tasks use the same name, in milliseconds.
-const PERIOD: u64 = 700;
+/// How long the same names are used, in milliseconds: longer than a lease of the contest.
+const PERIOD: u64 = 2000;
 
-/// What a task does with the present name.
+/// What a task does with its present name.
 #[derive(Debug, Default)]
 pub(super) struct Visits {
     period: u64,
@@ -23,14 +23,14 @@ fn now() -> u64 {
 }
 
 impl Contestant {
-    /// Goes to the present name. One task in four stays there, and takes the lock again and again. Any other task visits the
-    /// name once, at some time in the period.
-    pub(super) async fn go_to_the_name(&mut self) {
+    /// Goes to one of the present names. One task in four stays there, and takes the lock again and again. Any other task
+    /// visits the name once, at some time in the period.
+    pub(super) async fn go_to_a_name(&mut self, names: u64) {
         loop {
             let period = now() / PERIOD;
             if period != self.visits.period {
                 let base = self.visits.base.get_or_insert_with(|| self.name.clone());
-                self.name = format!("{base}{period}");
+                self.name = format!("{base}{period}-{}", self.seed.below(names));
                 self.visits.period = period;
                 self.visits.stays = self.seed.below(4) == 0;
                 if !self.visits.stays {

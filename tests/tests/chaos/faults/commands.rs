@@ -39,10 +39,6 @@ impl Fault for ClientPause {
         }
     }
 
-    fn harms_keepers(&self) -> bool {
-        true
-    }
-
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
             stay: Stay::BeyondLease,
