@@ -155,6 +155,41 @@ fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
 }
 
+/// The statements that move all parameters into a future, which an `async fn` does itself, so that the future drops them
+/// when it ends, whether its body uses them or not. Patterns are replaced by names, and matched in the future.
+pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
+    let mut owned = TokenStream::new();
+    for (i, input) in sig.inputs.iter_mut().enumerate() {
+        match input {
+            FnArg::Receiver(receiver) => {
+                if !matches!(receiver.kind, ReceiverKind::Reference(..)) {
+                    let this = &receiver.self_token;
+                    owned.extend(quote_spanned!(ours(this.span)=> let _ = &#this;));
+                }
+            }
+            FnArg::Typed(param) => {
+                let is_reference = matches!(bare_type(&param.ty), Type::Reference(_));
+                if let Pat::Ident(binding) = &*param.pat
+                    && is_reference
+                    && binding.by_ref.is_none()
+                    && binding.mutability.is_none()
+                    && binding.subpat.is_none()
+                {
+                    continue;
+                }
+                let conditions = param.attrs.iter().filter(|it| it.path().is_ident("cfg"));
+                let pattern = param.pat.to_token_stream();
+                let span = ours(start(&pattern));
+                let conditions = quote!(#(#conditions)*);
+                name(param, i);
+                let ident = &param.pat;
+                owned.extend(quote_spanned!(span=> #conditions let #pattern = #ident;));
+            }
+        }
+    }
+    owned
+}
+
 /// Whether a handler uses a parameter that would be gone if the body owned the parameters. Shared references are
 /// copied. A closure with more inputs than the error gets all parameters.
 pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {

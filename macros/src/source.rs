@@ -1,6 +1,8 @@
 //! The user's tokens as text, and their location in the source, which is unknown outside the compiler, in tests and
 //! fuzzers.
 
+use std::sync::LazyLock;
+
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
@@ -77,4 +79,13 @@ pub(crate) fn location(span: Span) -> (String, u32) {
     }
     let span = span.unwrap();
     (span.file(), u32::try_from(span.line()).unwrap_or(u32::MAX))
+}
+
+/// Whether rustdoc expands the attribute. It shows an `async fn` as it is written.
+pub(crate) fn is_for_rustdoc() -> bool {
+    static IS: LazyLock<bool> = LazyLock::new(|| {
+        let program = std::env::current_exe().unwrap_or_default();
+        program.file_stem().is_some_and(|name| name == "rustdoc")
+    });
+    *IS
 }

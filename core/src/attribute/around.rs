@@ -7,13 +7,29 @@ use std::task::{Context, Poll, ready};
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
-use crate::caller::{self, Around, Loss};
+use crate::caller::{self, Around, Body, Loss};
 use crate::locks::handle::Guard;
 use crate::queue::Holds;
 
-/// Until the result is dropped, calls of the same lock on this thread re-enter, inside the body's span.
-pub fn enter<G: Guard>(guard: &G) -> impl Sized + use<G> {
-    caller::enter_body(guard.holds())
+/// The lock of a sync call. Until it is dropped, calls of the same lock on this thread re-enter, inside the body's span.
+pub struct Entered<G> {
+    // Ends before the lock is released.
+    _body: Body,
+    guard: G,
+}
+
+impl<G> Entered<G> {
+    pub fn guard(&self) -> &G {
+        &self.guard
+    }
+}
+
+pub fn enter<L: Lock>(request: Request<L>) -> Result<Entered<L>, LockError> {
+    let guard = L::blocking_acquire(request)?;
+    Ok(Entered {
+        _body: caller::enter_body(guard.holds()),
+        guard,
+    })
 }
 
 /// The lock of a call, under which a body runs. The expansion declares it before the body, so that Rust drops the body,
@@ -28,6 +44,7 @@ pub struct Locking<A, G> {
 }
 
 enum Stage<A, G> {
+    Unasked,
     Acquiring(A),
     Held(G),
     Failed,
@@ -35,10 +52,31 @@ enum Stage<A, G> {
 
 /// Sends no request; the first poll does.
 pub fn locking<L: Lock>(request: Request<L>) -> Locking<L::Acquire, L> {
-    Locking {
-        around: Around::default(),
-        stage: Stage::Acquiring(L::acquire(request)),
-        waited: false,
+    Locking::of(Some(L::acquire(request)))
+}
+
+impl<A, G> Locking<A, G> {
+    pub(super) fn of(acquire: Option<A>) -> Self {
+        Self {
+            around: Around::default(),
+            stage: acquire.map_or(Stage::Unasked, Stage::Acquiring),
+            waited: false,
+        }
+    }
+
+    pub(super) fn is_asked(&self) -> bool {
+        !matches!(self.stage, Stage::Unasked)
+    }
+
+    pub(super) fn ask(&mut self, acquire: A) {
+        self.stage = Stage::Acquiring(acquire);
+    }
+
+    /// The body has been dropped.
+    #[inline]
+    pub(super) fn release(&mut self) {
+        self.around = Around::default();
+        self.stage = Stage::Failed;
     }
 }
 
@@ -67,7 +105,7 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
         let acquire = match &mut self.stage {
             Stage::Acquiring(acquire) => acquire,
             Stage::Held(_) => return Poll::Ready(Ok(false)),
-            Stage::Failed => return Poll::Pending,
+            Stage::Unasked | Stage::Failed => return Poll::Pending,
         };
         let fresh = !std::mem::replace(&mut self.waited, true);
         match ready!(Pin::new(acquire).poll(cx)) {
@@ -84,13 +122,45 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
     }
 }
 
+impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
+    /// Takes the lock, then polls `body` under it.
+    #[inline]
+    pub(super) fn poll<F: Future>(
+        &mut self,
+        body: Pin<&mut F>,
+        finishes: bool,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<F::Output, LockError>> {
+        // A lock granted during this poll can't have been lost. The check reads the clock, a good part of the time of a
+        // call.
+        let fresh = ready!(self.poll_held(cx))?;
+        let Some((holds, around)) = self.parts() else {
+            return Poll::Pending;
+        };
+        let loss = match (finishes, fresh) {
+            (true, _) => Loss::Nothing,
+            (false, true) => Loss::EndsLater,
+            (false, false) => Loss::Ends,
+        };
+        around.poll(holds, body, loss, cx)
+    }
+}
+
 impl<A, G: Guard> Locking<A, G> {
+    /// The body is cancelled, and about to be dropped.
+    #[inline]
+    pub(super) fn cancel(&mut self) {
+        if let Some((holds, around)) = self.parts() {
+            around.cancel(holds);
+        }
+    }
+
     /// Returns `None` unless the lock is held.
     #[inline]
     fn parts(&mut self) -> Option<(&Holds, &mut Around)> {
         match &self.stage {
             Stage::Held(guard) => Some((guard.holds(), &mut self.around)),
-            Stage::Acquiring(_) | Stage::Failed => None,
+            Stage::Unasked | Stage::Acquiring(_) | Stage::Failed => None,
         }
     }
 }
@@ -135,18 +205,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // A lock granted during this poll can't have been lost. The check reads the clock, a good part of the time of a
-        // call.
-        let fresh = ready!(this.lock.poll_held(cx))?;
-        let Some((holds, around)) = this.lock.parts() else {
-            return Poll::Pending;
-        };
-        let loss = match (this.finishes, fresh) {
-            (true, _) => Loss::Nothing,
-            (false, true) => Loss::EndsLater,
-            (false, false) => Loss::Ends,
-        };
-        let output = ready!(around.poll(holds, this.body.as_mut(), loss, cx))?;
+        let output = ready!(this.lock.poll(this.body.as_mut(), this.finishes, cx))?;
         this.has_ended = true;
         Poll::Ready(Ok(output))
     }
@@ -155,10 +214,8 @@ where
 impl<A, G: Guard, F> Drop for Under<'_, A, G, F> {
     #[inline]
     fn drop(&mut self) {
-        if !self.has_ended
-            && let Some((holds, around)) = self.lock.parts()
-        {
-            around.cancel(holds);
+        if !self.has_ended {
+            self.lock.cancel();
         }
     }
 }

@@ -8,10 +8,12 @@ mod borrowed;
 mod carry;
 mod kind;
 mod lock;
+mod protect;
 mod request;
 mod value;
 
 pub use std::boxed::Box;
+pub use std::future::Future;
 pub use std::option::Option::{None, Some};
 pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
@@ -24,13 +26,14 @@ pub use crate::locks::semaphore::Permit as Semaphore;
 pub use answer::{
     Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Returns, Skip, answer, on_error, own, panic,
 };
-pub use around::{Locking, Under, enter, finish, held, locking, under, under_finishing};
+pub use around::{Entered, Locking, Under, enter, finish, held, locking, under, under_finishing};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{
     Done, IsFuture, Otherwise, ReturnType, Value, make, never, require_done, require_value,
 };
 pub use lock::{Call, Lock};
+pub use protect::{Ask, Protect, Protection, ask, asking, failed, finishing, protection};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 

@@ -94,6 +94,21 @@ impl<L> Request<L> {
         }
     }
 
+    #[inline]
+    pub(super) fn of_kind<K>(self) -> Request<K> {
+        Request {
+            site: self.site,
+            self_type: self.self_type,
+            client: self.client,
+            keys: self.keys,
+            several: self.several,
+            key_failed: self.key_failed,
+            permits: self.permits,
+            given: self.given,
+            lock: PhantomData,
+        }
+    }
+
     fn given(&mut self) -> &mut Given {
         self.given.get_or_insert_with(|| {
             Box::new(Given {

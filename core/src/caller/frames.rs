@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use tracing::span::EnteredSpan;
+
 use super::Caller;
 use super::body::enter_span;
 use crate::queue::{Holds, OpenClient};
@@ -68,8 +70,10 @@ pub(super) fn enter_scope(client: Arc<OpenClient>) -> Entered {
 }
 
 /// The span ends first, so that the subscriber sees its end before the lock is released.
+pub(crate) type Body = (Option<EnteredSpan>, Entered);
+
 #[inline]
-pub(crate) fn enter_body(holds: &Holds) -> impl Sized + use<> {
+pub(crate) fn enter_body(holds: &Holds) -> Body {
     (enter_span(holds), enter(holds))
 }
 

@@ -13,7 +13,7 @@ use crate::base::task::{Home, TaskId};
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::meta;
 
-pub(crate) use frames::{enter, enter_body};
+pub(crate) use frames::{Body, enter, enter_body};
 pub(crate) use run::{Around, Loss, Scoped, blocking_scope, run, scope};
 
 #[derive(Default)]

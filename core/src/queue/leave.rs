@@ -211,7 +211,7 @@ impl Transition<'_> {
             self.state.tickets.remove(index);
         } else {
             let leaving = Leaving {
-                held: matches!(self.state.tickets[index].state, TicketState::Kept(_)),
+                held: self.state.tickets[index].is_kept(),
                 ..self.unused(self.now)
             };
             self.leave(index, leaving);
@@ -244,7 +244,8 @@ impl Transition<'_> {
 
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
-            return;
+            // No call is inside, so nobody needs to know that the lock is lost.
+            return self.withdraw(index);
         };
         // Records the end by the local clock, if it has come, as the cause.
         held.hold.is_lost();

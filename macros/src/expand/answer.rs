@@ -82,8 +82,30 @@ impl Answers<'_> {
         }
     }
 
+    /// The answer as a function of the error, if no handler uses more.
+    pub(crate) fn function(&self) -> Result<TokenStream> {
+        if self.options.handlers().next().is_none() {
+            return self.carrier("FromLockError", "from_lock_error");
+        }
+        let (span, arms) = (Span::mixed_site(), self.arms()?);
+        let private = private(self.options.runtime.as_ref());
+        Ok(quote_spanned! {span=>
+            |__error| match #private::failed(__error) {
+                #private::Ok(__value) => __value,
+                #arms
+            }
+        })
+    }
+
     /// `<R as FromLockError>::from_lock_error(__error)`
     fn carried(&self, by: &str, make: &str) -> Result<TokenStream> {
+        let carrier = self.carrier(by, make)?;
+        let span = ours(self.returns.span);
+        Ok(quote_spanned!(span=> #carrier(__error)))
+    }
+
+    /// `<R as FromLockError>::from_lock_error`
+    fn carrier(&self, by: &str, make: &str) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
             return Err(Error::new(
                 self.returns.span,
@@ -94,7 +116,7 @@ impl Answers<'_> {
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
         let (by, make) = (Ident::new(by, span), Ident::new(make, span));
-        Ok(quote_spanned!(span=> <#ty as #private::#by<_>>::#make(__error)))
+        Ok(quote_spanned!(span=> <#ty as #private::#by<_>>::#make))
     }
 
     fn handle(&self, option: &str, handler: &Handler) -> Result<TokenStream> {

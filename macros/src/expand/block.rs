@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ext::IdentExt;
 
-use super::function::protect;
+use super::function::{is_inert, protect};
 use super::handlers;
 use crate::args::Options;
 use crate::errors::Errors;
@@ -44,6 +44,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     let answering = handlers::answering(functions, &mut defaults, &block.header, &mut errors);
 
     let owner = block.header.owner();
+    let has_attributes = !block.attrs.iter().all(is_inert);
     let mut expanded = TokenStream::new();
     let mut untouched = TokenStream::new();
     for member in members {
@@ -61,8 +62,13 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
                     protects = true;
                     let options = candidate.options(&defaults);
                     handlers::refuse_cycle(&candidate, &options, &block.header, &mut errors);
-                    let protected =
-                        protect(candidate.function, &options, owner.as_deref(), &mut errors);
+                    let protected = protect(
+                        candidate.function,
+                        &options,
+                        owner.as_deref(),
+                        has_attributes,
+                        &mut errors,
+                    );
                     expanded.extend(quote!(#passed #protected));
                 } else {
                     expanded.extend(plain);

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
-use syn::Safety;
+use syn::{Attribute, ReturnType, Safety, Type};
 
 use super::answer::Answers;
 use super::body::Expansion;
@@ -12,6 +12,7 @@ use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
 use crate::item::{Function, is_mark, second_mark};
 use crate::params::{Arguments, Params, forwarded, is_shared, shares};
+use crate::source;
 use crate::tokens::{braced, find_word, private};
 
 /// Expands a function that carries the attribute itself.
@@ -20,14 +21,16 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
         errors.on(second, second_mark(options.kind, second));
     }
     handlers::refuse_itself(&function, options, errors);
-    protect(function, options, None, errors)
+    protect(function, options, None, false, errors)
 }
 
-/// Expands a function, alone or of a block, with all its options. `owner` is the type in the block's header.
+/// Expands a function, alone or of a block, with all its options. `owner` is the type in the block's header. An `async fn`
+/// with attributes of others stays one, as does one of a block that `has_attributes`, because they may look for it.
 pub(crate) fn protect(
     mut function: Function,
     options: &Options,
     owner: Option<&str>,
+    has_attributes: bool,
     errors: &mut Errors,
 ) -> TokenStream {
     function.check(options.kind, errors);
@@ -79,7 +82,13 @@ pub(crate) fn protect(
     };
     let expanded = match &flavor {
         Flavor::Sync => expansion.sync(&function, &body),
-        Flavor::Async => expansion.in_future(&function, &body, TokenStream::new()),
+        Flavor::Async => {
+            let rewrites = !has_attributes
+                && function.attrs.iter().all(is_inert)
+                && !matches!(&function.sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)))
+                && !source::is_for_rustdoc();
+            expansion.asynchronous(&mut function, &body, rewrites)
+        }
         Flavor::Block(block) => expansion.block(&function, block),
         Flavor::Made { boxed } => expansion.made(&function, &body, *boxed),
     };
@@ -136,4 +145,30 @@ fn check_later(returns: &Returns, errors: &mut Errors) {
             ),
         );
     }
+}
+
+/// Whether the compiler itself handles the attribute, and means the same by it for an `async fn` and for a function that
+/// returns a future.
+pub(super) fn is_inert(attribute: &Attribute) -> bool {
+    const INERT: [&str; 10] = [
+        "allow",
+        "cfg",
+        "cold",
+        "deny",
+        "deprecated",
+        "doc",
+        "expect",
+        "forbid",
+        "inline",
+        "warn",
+    ];
+    let first = attribute.path().segments.first();
+    first.is_some_and(|first| {
+        let is_tool = attribute.path().segments.len() == 2;
+        is_tool && (first.ident == "clippy" || first.ident == "rustfmt")
+            || attribute
+                .path()
+                .get_ident()
+                .is_some_and(|ident| INERT.iter().any(|name| ident == name))
+    })
 }

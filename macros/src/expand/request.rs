@@ -9,44 +9,54 @@ use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, TABLE, is_plac
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
 
+/// The request of a call.
+pub(super) struct Request {
+    /// Declares the site. It begins every expansion.
+    pub(super) site: TokenStream,
+    /// `Mutex`
+    pub(super) lock: TokenStream,
+    /// `Request::<Mutex>::new(&__SITE)`
+    pub(super) new: TokenStream,
+    /// The statements that set options of `__request`. Their values may use `?`.
+    pub(super) settings: TokenStream,
+}
+
 /// Input:  `expire = 100, key = month` on a method of a block `impl Ledger`
 /// Output:
 ///
 /// ```text
-/// let mut __request = {
-///     site! { "…7:tLedger11:close_month…" }
-///     Request::<Mutex>::new(&__SITE)
-/// };
-/// Request::part(&mut __request, &(month));
+/// site! { "…7:tLedger11:close_month…" }
+/// Request::<Mutex>::new(&__SITE)
+/// Request::part(&mut __request, "", &(month), "");
 /// ```
-///
-/// `edge` comes before the statements that set options, because their values may use `?`.
-pub(crate) fn request(
-    function: &Function,
-    options: &Options,
-    owner: Option<&str>,
-    edge: TokenStream,
-) -> TokenStream {
+pub(super) fn request(function: &Function, options: &Options, owner: Option<&str>) -> Request {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
-    let site = site(function, options, owner);
-    let new = match (&options.name, owner) {
-        (None, None) if function.knows_self() => quote_spanned!(span=> of::<Self>),
-        _ => quote_spanned!(span=> new),
-    };
     let lock = if options.takes_several() {
         Ident::new("Multi", span)
     } else {
         options.kind.ident()
     };
-    let settings = settings(options);
-    quote_spanned! {span=>
-        let mut __request = {
-            #site
-            #private::Request::<#private::#lock>::#new(&__SITE)
-        };
-        #edge
-        #settings
+    let lock = quote_spanned!(span=> #private::#lock);
+    Request {
+        site: site(function, options, owner),
+        new: match (&options.name, owner) {
+            (None, None) if function.knows_self() => {
+                quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(&__SITE))
+            }
+            _ => quote_spanned!(span=> #private::Request::<#lock>::new(&__SITE)),
+        },
+        settings: settings(options),
+        lock,
+    }
+}
+
+impl Request {
+    /// `let mut __request = …;`, and the statements that set its options.
+    pub(super) fn statements(&self) -> TokenStream {
+        let Self { new, settings, .. } = self;
+        let by = (!settings.is_empty()).then(|| quote!(mut));
+        quote_spanned!(Span::mixed_site()=> let #by __request = #new; #settings)
     }
 }
 

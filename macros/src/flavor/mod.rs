@@ -4,7 +4,7 @@ mod block;
 mod future;
 mod returns;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::ReturnType;
 
 pub(crate) use block::AsyncBlock;
@@ -58,9 +58,16 @@ impl Flavor {
             Self::Block(block) => &block.body.tokens,
             _ => &body.tokens,
         };
-        let mut words = tokens.clone().into_iter().map(|token| token.to_string());
-        ["let", "mut", "__request"]
-            .into_iter()
-            .all(|word| words.next().as_deref() == Some(word))
+        // `#private::site! { … }` begins each expansion.
+        let mut words: Vec<String> = Vec::new();
+        for token in tokens.clone() {
+            match token {
+                TokenTree::Ident(word) => words.push(word.to_string()),
+                TokenTree::Punct(punct) if punct.as_char() == ':' => {}
+                TokenTree::Punct(punct) if punct.as_char() == '!' => break,
+                _ => return false,
+            }
+        }
+        words.ends_with(&["__private".to_owned(), "site".to_owned()])
     }
 }

@@ -220,6 +220,22 @@ fn what_is_kept_is_valid_for_no_longer_than_its_short_lease() {
 }
 
 #[test]
+fn a_greater_token_that_comes_after_the_end_of_the_lease_is_not_ours() {
+    // A late copy of the acquire may have taken the lock again, after another client had it.
+    for kept in [true, false] {
+        let mut rig = Rig::kept();
+        rig.pass(500 * MILLI);
+        let touch = rig.next();
+        let hold = (!kept).then(|| rig.enters(&want()));
+        rig.now = rig.now.after(1_490 * MILLI);
+        crate::base::clock::by_hand::set(rig.now);
+        rig.answer(touch, token(2_000_000));
+        assert!(is_release(&rig.next()), "kept: {kept}");
+        assert!(hold.is_none_or(|hold| hold.is_lost()));
+    }
+}
+
+#[test]
 fn a_short_lease_is_renewed_as_long_as_the_lock_is_kept() {
     let mut rig = Rig::new();
     let want = Want {

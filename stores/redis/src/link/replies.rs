@@ -1,7 +1,7 @@
 //! Replies and pushes on a [`Link`], and requests that must be sent again.
 
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
+use auto_mutex_core::{StoreError, store};
 
 use super::Link;
 use crate::connect::facts;
@@ -58,25 +58,34 @@ impl Link<'_> {
 
     /// Answers all requests of one command.
     fn land_all(&mut self, value: Value<'_>) -> Result<(), StoreError> {
-        let mut result = Ok(());
         let more = self.awaited.iter().skip(1).map_while(|next| match next {
             Awaited::Request(next) if next.begins != Begins::Command => Some(next.begins),
             _ => None,
         });
-        let names = 1 + more.filter(|begins| *begins == Begins::Name).count();
-        for value in reply::of_names(value, names) {
-            result = result.and(outlives(&value));
-            let Some(first) = self.next_request() else {
-                break;
-            };
-            let joins = matches!(self.awaited.front(), Some(Awaited::Request(next)) if next.begins == Begins::Nothing);
-            match joins.then(|| self.next_request()).flatten() {
-                None => self.answer(first, &value),
-                Some(second) => {
-                    let [to_first, to_second] = reply::of_both(value, &second.request.op);
-                    self.answer(first, &to_first);
-                    self.answer(second, &to_second);
+        match 1 + more.filter(|begins| *begins == Begins::Name).count() {
+            1 => self.land_name(value),
+            names => store::together(|| {
+                let mut result = Ok(());
+                for value in reply::of_names(value, names) {
+                    result = result.and(self.land_name(value));
                 }
+                result
+            }),
+        }
+    }
+
+    fn land_name(&mut self, value: Value<'_>) -> Result<(), StoreError> {
+        let result = outlives(&value);
+        let Some(first) = self.next_request() else {
+            return result;
+        };
+        let joins = matches!(self.awaited.front(), Some(Awaited::Request(next)) if next.begins == Begins::Nothing);
+        match joins.then(|| self.next_request()).flatten() {
+            None => self.answer(first, &value),
+            Some(second) => {
+                let [to_first, to_second] = reply::of_both(value, &second.request.op);
+                self.answer(first, &to_first);
+                self.answer(second, &to_second);
             }
         }
         result
