@@ -207,12 +207,11 @@ impl Transition<'_> {
                 }
                 ticket.log.executed(lease.counter);
                 held.forced = false;
-                if held.is_kept() {
-                    return;
-                }
-                if held.hold.is_valid() {
+                let capacity = u64::from(held.hold.want().share.capacity);
+                let free = held.is_kept().then_some(capacity);
+                if free.is_some() || held.hold.is_valid() {
                     let is_done = |asked: &Pending| asked.counter <= lease.counter;
-                    ticket.answer(is_done, || Ok(None), self.wakes);
+                    ticket.answer(is_done, || Ok(free), self.wakes);
                 } else {
                     // The hold has already recorded the true cause of the loss.
                     self.lose(index, LossCause::NotRenewed, Duration::ZERO);

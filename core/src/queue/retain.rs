@@ -8,7 +8,7 @@ use super::grant::{Grant, SHORTEST, Via};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::send_log::SendLog;
-use super::ticket::{Held, Ticket, TicketState};
+use super::ticket::{Held, Pending, Ticket, TicketState};
 use super::waiter::Want;
 use crate::base::clock::Instant;
 use crate::store::limits::{CLAIM_MS, TOKENS_OF_A_GRANT};
@@ -142,8 +142,9 @@ impl Transition<'_> {
         contention.until = contention.until.max(self.now.after(CONTENDED));
     }
 
-    /// Keeps the lock, whose hold has just been released, if nobody asks for it.
-    pub(super) fn keep(&mut self, index: usize) -> bool {
+    /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
+    /// store knows that no call is inside: then other clients get the lock.
+    pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
         let (now, queue) = (self.now, self.queue);
         let is_unwanted = self.is_unwanted() && self.state.waiters.is_empty();
         let ticket = &mut self.state.tickets[index];
@@ -164,9 +165,10 @@ impl Transition<'_> {
         retention.counted.get_or_insert_with(|| names.clone());
         retention.until = Some(until);
         held.bounds.clear();
-        let token = hold.grant.token;
+        let (token, free) = (hold.grant.token, u64::from(hold.want().share.capacity));
         let few = last_token(held.base) - token < token - retention.from && !retention.asked;
-        let tells = few || now.after(SHORT.min(queue.lease())) < held.leased;
+        let untold = retention.told != Retain::Kept && pending.is_some();
+        let tells = few || untold || now.after(SHORT.min(queue.lease())) < held.leased;
         let tell = match retention.told {
             Retain::Kept => Instant::NEVER,
             _ => now.after(TELL),
@@ -176,6 +178,14 @@ impl Transition<'_> {
         self.withdraw_waiting();
         if tells {
             self.send(index);
+        }
+        if let Some(mut pending) = pending.take() {
+            let ticket = &mut self.state.tickets[index];
+            pending.counter = u64::from(ticket.log.count());
+            ticket.pending.push(pending);
+            if !untold {
+                ticket.answer(|_| true, || Ok(Some(free)), self.wakes);
+            }
         }
         true
     }
@@ -218,10 +228,22 @@ impl Transition<'_> {
             ticket.again = retention
                 .renew
                 .min(now.after(TELL.min(now.until(valid) / 4)));
-            return Some(held.hold.clone());
+            let hold = held.hold.clone();
+            // No unit is free, because this call has all of them.
+            ticket.answer(|_| true, || Ok(Some(0)), self.wakes);
+            return Some(hold);
         }
         self.withdraw(index);
         None
+    }
+
+    /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to another.
+    pub(super) fn end_retention(&mut self, index: usize) {
+        let held = self.state.tickets[index].held_mut();
+        if let Some(retention) = held.and_then(|held| held.retention.as_mut()) {
+            retention.recalled = true;
+            self.send(index);
+        }
     }
 
     pub(super) fn due_kept(&mut self, index: usize) {
