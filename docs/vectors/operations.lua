@@ -2,60 +2,77 @@ local function clock()
 local time = redis.call('TIME')
 return time[1] * 1000000 + time[2]
 end
-local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
-local redis, struct, sub = redis, struct, string.sub
+local redis, struct, sub, KEYS, ARGV = redis, struct, string.sub, KEYS, ARGV
 local call, unpack_struct = redis.call, struct.unpack
-local state = call('GET', KEY)
-local form = state and sub(state, 1, 4)
-local now
+local now, all, single
+local at = 1
+if KEYS[2] then
+all, now = {}, clock()
+end
+for key = 1, #KEYS do
+local KEY, codes, text, reply = KEYS[key], ARGV[at], ARGV[at + 1], nil
+local state = redis.pcall('GET', KEY)
 local free, freed
 if not state then
 free = 0
-elseif form == '1 i ' then
-if #state == 12 then free = unpack_struct('<d', state, 5) end
-elseif form == '1 s ' and #state >= 137 then
+elseif #state == 12 then
+local form, tok = unpack_struct('<c4d', state)
+if form == '1 i ' then free = tok end
+elseif #state >= 137 then
 if codes == 'ra' then
-if sub(state, 29, 92) == text then
-text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
+local form, _, tok = unpack_struct('<c4dd', state)
+if form == '1 s ' and sub(state, 29, 92) == text then
+text, free, freed = ARGV[at + 2], tok, (unpack_struct('<d', state, 125))
 end
 elseif codes == 'r' then
-if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
-return (unpack_struct('<d', state, 125))
+local form, _, tok = unpack_struct('<c4dc8', state)
+if form == '1 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. tok, 'KEEPTTL').err then
+reply = unpack_struct('<d', state, 125)
 end
-elseif codes == 't' and sub(state, 29, 92) == sub(text, 1, 64) then
-local heard, tok, token = unpack_struct('<ddd', state, 5)
+elseif codes == 't' then
+local form, heard, tok, token = unpack_struct('<c4ddd', state)
+if form == '1 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
 local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
 local counter, hold, _, units = unpack_struct('<dddd', text, 65)
-now = clock()
+now = now or clock()
 if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
 and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
 .. sub(state, 117), 'PX', '1200000').err then
-return token
+reply = token
+end
 end
 end
 end
 if free and (freed or codes == 'a' or codes == 'b') then
 local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
-now = clock()
+now = now or clock()
 if free < now and units <= capacity and hold <= 300000 then
-local single = '1 s ' .. struct.pack('<ddd', now, now, now) .. text
+single = single or '1 s ' .. struct.pack('<ddd', now, now, now)
 local written
 if free > 0 and now - free <= now % 256000000 then
-written = redis.pcall('SET', KEY, single, 'KEEPTTL')
+written = redis.pcall('SET', KEY, single .. text, 'KEEPTTL')
 else
-written = redis.pcall('SET', KEY, single, 'PX', '1200000')
+written = redis.pcall('SET', KEY, single .. text, 'PX', '1200000')
 end
-if not written.err then return freed and freed ~= capacity and {freed, now} or now end
+if not written.err then reply = freed and freed ~= capacity and {freed, now} or now end
 end
 end
+if not reply then
 now = now or clock()
 local pack, byte, max, min = struct.pack, string.byte, math.max, math.min
+local function failure(cause)
+local text = tostring(type(cause) == 'table' and cause.err or cause)
+if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
+return redis.error_reply((string.gsub(text, '^%-', '')))
+end
+local function rest()
 local function publish(member, text)
 return call('PUBLISH', 'auto_mutex:member:' .. member, text)
 end
 local function are_here()
 return true
 end
+local form = state and sub(state, 1, 4)
 local replies, first = {}, 1
 local function cut()
 local function write(text)
@@ -77,7 +94,7 @@ end
 return string.format('QUEUED %d %d', position, max(1, again)) .. holder(from)
 end
 while first <= #codes do
-local text, reply = ARGV[first + 1], nil
+local text, reply = ARGV[at + first], nil
 local code, ticket = byte(codes, first), sub(text, 1, 32)
 form = state and sub(state, 1, 4)
 repeat
@@ -318,6 +335,9 @@ end
 local function meta_of(r)
 return sub(r[8], 109 + 1 + #r[13])
 end
+local function holder(r)
+return ' ' .. int(r[5]) .. ' ' .. meta_of(r)
+end
 local function waiter_at(i)
 return s[21] == 1 and others().waiter(i) or fetch(queue, i)
 end
@@ -417,6 +437,11 @@ if mode == r[12] then return end
 r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
 r[12], r[15] = mode, true
 end
+local function ask_back(r, member)
+if s[9] > 1 or r[12] < 2 or sub(r[8], 33, 64) == member then return false end
+tell(r, 'recall', ' ' .. sub(KEY, 13, -2))
+return r[12] > 3
+end
 local function lease_until(r, ends)
 r[4], r[15] = ends, true
 s[6], s[7] = min(s[6], ends), max(s[7], ends)
@@ -465,7 +490,7 @@ end
 moved = s[8] == 0
 if now < s[4] or now >= s[6] or s[9] >= 24 or s[10] >= 24 then plain = false end
 for i = first, #codes do
-local code, text = byte(codes, i), ARGV[i + 1]
+local code, text = byte(codes, i), ARGV[at + i]
 if code == 114 then
 renews, plain = true, plain and #text == 64
 elseif code == 116 then
@@ -961,9 +986,9 @@ end
 end
 local changes = false
 for i = first, #codes do
-local code, text = byte(codes, i), ARGV[i + 1]
+local code, text = byte(codes, i), ARGV[at + i]
 local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-local r, own, heard, word, capacity, unclaimed
+local r, own, heard, word, capacity, unclaimed, known
 if code == 117 then
 opens = unpack_struct('<d', text, 1)
 closed = now < opens
@@ -990,7 +1015,7 @@ elseif r then
 own, heard = r, true
 elseif s[9] + s[10] > 0 and s[2] ~= capacity then
 if s[9] == 0 then place_at(1) end
-local known = s[9] > 0 and eldest_holder() or waiter_at(1)
+known = s[9] > 0 and eldest_holder() or waiter_at(1)
 word = string.format('MISMATCH %d %d', s[2], known[12] % 2)
 else
 s[3], s[11], s[2] = max(now, s[3] + 1), 1, capacity
@@ -1030,6 +1055,7 @@ if tomb == 1 then seldom().bury(ticket) end
 else
 r, own, heard, word = seldom().operate(code, text, ticket)
 end
+if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<d', text, 65) < own[14] then heard = false end
 if heard then
 local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
 own[3] = now
@@ -1119,6 +1145,8 @@ if word == 'RELEASED' then
 word = max(0, capacity - s[5]) + s[15]
 elseif code == 120 then
 word = seldom().delete()
+elseif known and known[5] > 0 and ask_back(known, member) then
+word = 'KEPT' .. holder(known)
 elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
 elseif not word and r[5] > 0 then
@@ -1146,11 +1174,8 @@ word = string.format('QUEUED %d %d', position, max(1, again))
 end
 if s[9] > 0 then
 local first = eldest_holder()
-if s[9] == 1 and first[12] > 1 and sub(first[8], 33, 64) ~= member then
-tell(first, 'recall', ' ' .. sub(KEY, 13, -2))
-if code == 98 and first[12] > 3 then word = 'KEPT' end
-end
-word = word .. ' ' .. int(first[5]) .. ' ' .. meta_of(first)
+if ask_back(first, member) and code == 98 then word = 'KEPT' end
+word = word .. holder(first)
 end
 if code == 98 then
 take_waiter(r)
@@ -1207,7 +1232,12 @@ call('SET', KEY, text, 'PX', ms)
 return answer
 end
 local ok, reply = pcall(run)
-if ok then return reply end
-local text = tostring(type(reply) == 'table' and reply.err or reply)
-if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
-return redis.error_reply((string.gsub(text, '^%-', '')))
+return ok and reply or failure(reply)
+end
+reply = type(state) == 'table' and failure(state) or rest()
+end
+if not all then return reply end
+all[key] = reply
+at = at + 1 + #codes
+end
+return all

@@ -15,9 +15,12 @@ pub struct Hold {
     pub token: u64,
     /// The number of units that are held.
     pub units: u32,
-    /// Whether the lock was released, and is only kept for its `at_least`.
+    /// Whether the lock was released, and only its `at_least` is not over.
     pub parked: bool,
-    /// When the hold began, by the store's clock.
+    /// Whether no call is inside: the process [keeps](auto_mutex_core::Config::retain) the lock, to save its next call a
+    /// request, and gives it back as soon as another process asks for it.
+    pub kept: bool,
+    /// When the hold began, by the store's clock; of a lock that is kept, when its process last said so.
     pub since: SystemTime,
     /// How long the lock has been held, by the store's clock.
     pub held: Duration,
@@ -59,6 +62,7 @@ impl Hold {
             token: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
             units: ticket.units,
             parked: ticket.parked,
+            kept: ticket.kept,
             since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,

@@ -96,7 +96,7 @@ impl Lock {
         }
     }
 
-    /// Whether the lock has holders, waiters or signals.
+    /// Whether the lock has holders, waiters or signals. A process that keeps the lock is a holder.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0
@@ -108,9 +108,16 @@ impl Lock {
         self.waiters.iter().map(|waiter| waiter.waited).max()
     }
 
-    /// How long the oldest holder has held the lock.
+    /// How long the oldest holder has held the lock. A lock that is only [kept](Self::is_kept) is not held.
     #[must_use]
     pub fn held(&self) -> Option<Duration> {
-        self.holders.iter().map(|holder| holder.held).max()
+        let holders = self.holders.iter().filter(|holder| !holder.kept);
+        holders.map(|holder| holder.held).max()
+    }
+
+    /// Whether a process keeps the lock between calls: see [`Hold::kept`].
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        self.holders.iter().any(|holder| holder.kept)
     }
 }

@@ -68,7 +68,7 @@ impl Waits {
                 let ticket = lock.record.holders[*place].ticket;
                 let waits = !is_semaphore && records.waits_of(ticket).next().is_some();
                 (
-                    lock.holders[*place].parked,
+                    lock.holders[*place].parked || lock.holders[*place].kept,
                     !in_cycles.contains(&ticket),
                     !waits,
                 )

@@ -31,6 +31,8 @@ pub(crate) struct Counted {
     pub(crate) calls: Vec<(Kind, f64)>,
     /// Blocks per cycle on Redis.
     pub(crate) cycle: f64,
+    /// The same if the lock stays with the client.
+    pub(crate) kept: f64,
     /// Blocks that redis-rs alone needs for the requests of a cycle.
     pub(crate) redis_own: f64,
     /// Bytes per waiter, its task included.
@@ -70,7 +72,8 @@ pub fn count(heap: impl Fn() -> Heap) -> ExitCode {
 fn counted(url: &str, heap: &impl Fn() -> Heap) -> Result<Counted, Failure> {
     Ok(Counted {
         calls: calls(heap)?,
-        cycle: cycle(url, heap)?,
+        cycle: cycle(Contender::AutoMutex, url, heap)?,
+        kept: cycle(Contender::AutoMutexKept, url, heap)?,
         redis_own: redis_own::blocks(url, heap)?,
         waiter: waiter(url, heap)?,
     })
@@ -98,8 +101,8 @@ fn calls(heap: &impl Fn() -> Heap) -> Result<Vec<(Kind, f64)>, Failure> {
     Ok(calls)
 }
 
-fn cycle(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
-    let client = connect(url)?;
+fn cycle(who: Contender, url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure> {
+    let client = ours::connect(who, url, LEASE)?;
     let mutex = client.mutex("bench:heap");
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let cycles = async |times: u64| {

@@ -18,6 +18,10 @@ pub(crate) enum Contender {
     AutoMutexLocalAwaited,
     /// Handles; the release is awaited.
     AutoMutexAwaited,
+    /// As `AutoMutex`, with `Config::retain`: a lock that nobody asks for stays with its client.
+    AutoMutexKept,
+    /// As `AutoMutexKept`; the release is awaited.
+    AutoMutexKeptAwaited,
     /// An annotated function.
     AutoMutexAttribute,
     AutoMutexSemaphore,
@@ -37,10 +41,12 @@ pub(crate) enum Contender {
 
 impl Contender {
     /// All contenders, in the order of the tables.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::AutoMutex,
         Self::AutoMutexThreads,
         Self::AutoMutexAwaited,
+        Self::AutoMutexKept,
+        Self::AutoMutexKeptAwaited,
         Self::AutoMutexAttribute,
         Self::AutoMutexLocal,
         Self::AutoMutexLocalAwaited,
@@ -69,6 +75,8 @@ impl Contender {
             Self::AutoMutexLocal => "auto-mutex, local handoff",
             Self::AutoMutexLocalAwaited => "auto-mutex, local handoff, unlock awaited",
             Self::AutoMutexAwaited => "auto-mutex, unlock awaited",
+            Self::AutoMutexKept => "auto-mutex, retain",
+            Self::AutoMutexKeptAwaited => "auto-mutex, retain, unlock awaited",
             Self::AutoMutexAttribute => "#[auto_mutex]",
             Self::AutoMutexSemaphore => "auto-mutex Semaphore",
             Self::AutoMutexRwLock => "auto-mutex RwLock",

@@ -7,11 +7,15 @@ use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
 use super::{Contender, LEASE, Library, Lock};
 use crate::Failure;
 
-/// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process.
+/// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process, and
+/// only those with `Kept` keep locks.
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {
         Contender::AutoMutexLocal | Contender::AutoMutexLocalAwaited => config,
+        Contender::AutoMutexKept | Contender::AutoMutexKeptAwaited => {
+            config.local_handoff(0, "0s").retain("1s")
+        }
         _ => config.local_handoff(0, "0s"),
     })
 }
@@ -36,7 +40,9 @@ impl Ours {
             client: connect(contender, url, lease)?,
             awaits: matches!(
                 contender,
-                Contender::AutoMutexAwaited | Contender::AutoMutexLocalAwaited
+                Contender::AutoMutexAwaited
+                    | Contender::AutoMutexLocalAwaited
+                    | Contender::AutoMutexKeptAwaited
             ),
         })
     }

@@ -35,6 +35,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::Rslock,
         Contender::AutoMutexAttribute,
         Contender::AutoMutexAwaited,
+        Contender::AutoMutexKept,
         Contender::Distkit,
         Contender::PgAdvisoryLock,
         Contender::Raw,

@@ -42,6 +42,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             // With awaited releases: the report compares the time of a handoff with the time of a release.
             &[
                 Contender::AutoMutexAwaited,
+                Contender::AutoMutexKeptAwaited,
                 Contender::Rslock,
                 Contender::Distkit,
                 Contender::PgAdvisoryLock,

@@ -36,6 +36,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::AutoMutex,
         Contender::Rslock,
         Contender::AutoMutexAwaited,
+        Contender::AutoMutexKept,
         Contender::Distkit,
         Contender::PgAdvisoryLock,
         Contender::Raw,

@@ -69,8 +69,9 @@ fn run(bench: &mut Bench, table: &str, processes: usize, body_us: u64) -> Result
         Contender::Distkit,
         Contender::PgAdvisoryLock,
     ];
-    if processes == 1 {
-        contenders.push(Contender::AutoMutexLocalAwaited);
+    match processes {
+        1 => contenders.push(Contender::AutoMutexLocalAwaited),
+        _ => contenders.push(Contender::AutoMutexKept),
     }
     if processes == 1 || options.page {
         contenders.extend([

@@ -109,13 +109,11 @@ fn complain(lock: &Lock, token: u64) {
 /// Writes the holder and the consequences to standard error.
 fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     let mut out = io::stderr().lock();
-    writeln!(
-        out,
-        "{} is held by {} for {}",
-        name(&lock.name),
-        process_and_host(&hold.who),
-        short(hold.held)
-    )?;
+    let (name, who) = (name(&lock.name), process_and_host(&hold.who));
+    match hold.kept {
+        true => writeln!(out, "{name} is kept by {who}, and no call is inside")?,
+        false => writeln!(out, "{name} is held by {who} for {}", short(hold.held))?,
+    }
     writeln!(out, "  {}", location(&hold.who))?;
     writeln!(
         out,
@@ -134,10 +132,13 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
             "  {shared} processes share this hold, as one owner: it ends for all of them"
         )?;
     }
-    writeln!(
-        out,
-        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
-    )?;
+    let follows = match hold.kept {
+        true => "its next call asks the store again. A call that has just begun loses its guard.",
+        false => {
+            "its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
+        }
+    };
+    writeln!(out, "What follows: {follows}")?;
     match lock.waiters.first() {
         Some(next) => writeln!(
             out,

@@ -5,7 +5,7 @@ use auto_mutex::operator::Lock;
 use crate::args::{Format, Global, Ls};
 use crate::exit::{Exit, Outcome};
 use crate::output::json::{self, Listed};
-use crate::output::words::{date, holders, name, short, used};
+use crate::output::words::{date, held, holders, name, short, used};
 use crate::output::{list, table};
 use crate::store::{each_lock, look};
 
@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
 
 fn row(lock: &Lock) -> [String; 8] {
     let none = || "-".to_owned();
-    let first = lock.holders.first();
+    let first = lock.holders.iter().find(|hold| !hold.kept);
     [
         name(&lock.name).into_owned(),
         lock.kind
@@ -58,7 +58,7 @@ fn row(lock: &Lock) -> [String; 8] {
         used(lock.kind, lock.used, lock.capacity),
         holders(lock),
         first.map_or_else(none, |first| date(first.since)),
-        lock.held().map_or_else(none, short),
+        held(lock),
         lock.waiters.len().to_string(),
         lock.oldest_wait().map_or_else(none, short),
     ]

@@ -47,7 +47,12 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     if let Some(kicked) = kicked(lock) {
         writeln!(out, "\n{kicked}")?;
     }
-    if let Some(first) = lock.holders.first() {
+    if lock.is_kept() {
+        writeln!(
+            out,
+            "\nkept: no call is inside, and the process gives the lock back as soon as another one asks for it"
+        )?;
+    } else if let Some(first) = lock.holders.first() {
         writeln!(
             out,
             "\nto break a hold:  auto-mutex kick {} --token {}",
@@ -71,17 +76,20 @@ const HOLDERS: [&str; 9] = [
 ];
 
 fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
-    let state = if hold.parked {
-        " (kept for at_least)"
-    } else {
-        ""
+    let state = match hold.parked {
+        true => " (until at_least is over)",
+        false => "",
+    };
+    let (since, held) = match hold.kept {
+        true => ("-".to_owned(), "kept".to_owned()),
+        false => (date(hold.since), short(hold.held)),
     };
     [
         hold.token.to_string(),
         process_and_host(&hold.who),
         units(lock, hold.units) + state,
-        date(hold.since),
-        short(hold.held),
+        since,
+        held,
         short(hold.lease_left),
         owner(&hold.who),
         location(&hold.who),

@@ -84,7 +84,10 @@ fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Fai
             .unwrap_or_default();
         let held = hop.holder.map_or_else(
             || "held by nobody".to_owned(),
-            |hold| format!("held {}", short(hold.held)),
+            |hold| match hold.kept {
+                true => "kept".to_owned(),
+                false => format!("held {}", short(hold.held)),
+            },
         );
         let by = if hop.possible { " by some task" } else { "" };
         let (name, count) = (name(&hop.lock.name), hop.lock.waiters.len());

@@ -96,8 +96,13 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
         let again = after.holders.iter().find(|other| other.id == hold.id);
         let ends = again.is_none_or(|again| again.token != hold.token);
         let is_released = again.is_some_and(|again| again.parked && !hold.parked);
+        let is_kept = again.is_some_and(|again| again.kept);
         if is_released {
             events.push(of_hold("released", after, hold));
+        } else if is_kept && !hold.kept {
+            events.push(of_hold("kept", after, hold));
+        } else if hold.kept && again.is_some() {
+            // The token grows each time that the process says that it keeps the lock.
         } else if ends && !hold.parked {
             // If the lease can't have ended yet, the hold was released, or the store has forgotten the lock.
             let is_kicked = |kicked: &Kicked| hold.has_token(kicked.token);
@@ -113,10 +118,14 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
     for wait in waited.iter().filter(|wait| !is_known(&wait.id)) {
         events.push(of_wait("left", after, wait));
     }
-    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.id, hold.token)).collect();
+    let known: HashMap<_, _> = held.iter().map(|hold| (&hold.id, hold)).collect();
     for hold in &after.holders {
-        if known.get(&hold.id) != Some(&hold.token) && !hold.parked {
-            events.push(of_hold("granted", after, hold));
+        let earlier = known.get(&hold.id);
+        let goes_on = earlier.is_some_and(|it| it.token == hold.token && !it.kept);
+        match hold.kept {
+            true if earlier.is_none() => events.push(of_hold("kept", after, hold)),
+            false if !goes_on && !hold.parked => events.push(of_hold("granted", after, hold)),
+            _ => {}
         }
     }
     for wait in &after.waiters {
@@ -130,15 +139,16 @@ pub(crate) fn events(before: Option<&Lock>, after: &Lock) -> Vec<Event> {
 fn of_hold(event: &'static str, lock: &Lock, hold: &Hold) -> Event {
     let is_new = event == "granted";
     let held = lock.asked.duration_since(hold.since).unwrap_or_default();
-    let what = match is_new {
-        true => format!("token {}", hold.token),
-        false => format!("held {}", short(held)),
+    let has_length = !is_new && !hold.kept;
+    let what = match has_length {
+        false => format!("token {}", hold.token),
+        true => format!("held {}", short(held)),
     };
     Event {
         ticket: Some(hold.id.clone()),
         token: Some(hold.token.to_string()),
         units: Some(hold.units),
-        held_ms: (!is_new).then(|| millis(held)),
+        held_ms: has_length.then(|| millis(held)),
         ..Event::new(event, lock, is_new.then_some(hold.since), &hold.who, &what)
     }
 }
@@ -173,5 +183,41 @@ impl Event {
             words: format!("{}  {what}  {}", process(who), location(who)),
             ..Self::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use auto_mutex::Client;
+    use auto_mutex::operator::Operator;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_kept_for_longer_is_no_event() {
+        let store = "memory://a-lock-that-is-kept";
+        let client = Client::connect(store).unwrap();
+        let _guard = client.mutex("m").blocking_lock().unwrap();
+        let held = one(Operator::connect(store).unwrap().inspect(&["m"]).unwrap()).unwrap();
+        // Its process says so again and again, each time with a greater token.
+        let kept = |ago: u64| {
+            let mut lock = held.clone();
+            let hold = &mut lock.holders[0];
+            (hold.kept, hold.token) = (true, hold.token + ago);
+            lock
+        };
+        let words = |before: Option<&Lock>, after: &Lock| {
+            let events = events(before, after);
+            events.iter().map(|event| event.event).collect::<Vec<_>>()
+        };
+        assert_eq!(words(None, &held), ["granted"]);
+        assert_eq!(words(Some(&held), &kept(1)), ["kept"]);
+        assert_eq!(words(Some(&kept(1)), &kept(2)), [""; 0]);
+        assert_eq!(words(None, &kept(1)), ["kept"]);
+        // A call that is inside when the lock is recalled gets no new token.
+        assert_eq!(words(Some(&kept(0)), &held), ["granted"]);
+        let mut free = held.clone();
+        free.holders.clear();
+        assert_eq!(words(Some(&kept(1)), &free), ["released"]);
     }
 }

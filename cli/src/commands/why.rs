@@ -63,17 +63,20 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
     };
     match first.holder {
         Some(hold) => {
-            let kept = match hold.parked {
-                true => " (released, and kept for its at_least)",
+            let (who, site, held) = (process(&hold.who), location(&hold.who), short(hold.held));
+            let name = name(&first.lock.name);
+            let state = match hold.parked {
+                true => " (released, but its at_least is not over)",
                 false => "",
             };
             let waits = match chain.cycle || chain.possible {
                 true => "",
                 false => ", and waits for nobody",
             };
-            let (who, site, held) = (process(&hold.who), location(&hold.who), short(hold.held));
-            let name = name(&first.lock.name);
-            writeln!(out, "{who} holds {name} for {held}{kept}{waits}: {site}")?;
+            match hold.kept {
+                true => writeln!(out, "{who} keeps {name}, and no call is inside: {site}")?,
+                false => writeln!(out, "{who} holds {name} for {held}{state}{waits}: {site}")?,
+            }
         }
         None => writeln!(out, "Nobody holds {}.", name(&first.lock.name))?,
     }

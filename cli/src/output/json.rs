@@ -74,6 +74,8 @@ pub(crate) struct Listed {
     pub(crate) waiters: usize,
     pub(crate) oldest_wait_ms: Option<u64>,
     pub(crate) held_ms: Option<u64>,
+    /// Its holder keeps it between calls, which doesn't count for `held_ms`.
+    pub(crate) kept: bool,
 }
 
 impl Listed {
@@ -87,6 +89,7 @@ impl Listed {
             waiters: lock.waiters.len(),
             oldest_wait_ms: lock.oldest_wait().map(millis),
             held_ms: lock.held().map(millis),
+            kept: lock.is_kept(),
         }
     }
 }
@@ -183,6 +186,7 @@ pub(crate) struct Holder {
     pub(crate) since: String,
     pub(crate) held_ms: u64,
     pub(crate) lease_left_ms: u64,
+    pub(crate) kept: bool,
     #[serde(flatten)]
     pub(crate) process: Process,
 }
@@ -196,6 +200,7 @@ impl Holder {
             since: date(hold.since),
             held_ms: millis(hold.held),
             lease_left_ms: millis(hold.lease_left),
+            kept: hold.kept,
             process: Process::of(&hold.who),
         }
     }

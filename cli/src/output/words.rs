@@ -156,6 +156,15 @@ pub(crate) fn holders(lock: &Lock) -> String {
     }
 }
 
+/// How long the lock has been held: `2m13s`, or `kept` if its process keeps it between calls.
+pub(crate) fn held(lock: &Lock) -> String {
+    match lock.held() {
+        Some(held) => short(held),
+        None if lock.is_kept() => "kept".to_owned(),
+        None => "-".to_owned(),
+    }
+}
+
 /// `billing::Ledger::close at src/ledger.rs:17`
 pub(crate) fn location(who: &Who) -> String {
     who.as_ref()

@@ -9,7 +9,7 @@ use super::snapshot::Snapshot;
 use crate::output::json;
 
 /// Sums and maxima over the locks of one kind: names and help texts.
-const BY_KIND: [(&str, &str); 5] = [
+const BY_KIND: [(&str, &str); 6] = [
     ("locks", "Locks that are held or waited for."),
     ("holders", "Holders of these locks."),
     ("waiters", "Waiters for these locks."),
@@ -20,6 +20,10 @@ const BY_KIND: [(&str, &str); 5] = [
     (
         "longest_hold_seconds",
         "For how long the oldest holder has held.",
+    ),
+    (
+        "kept",
+        "Locks that a process keeps between calls, which are not held.",
     ),
 ];
 
@@ -41,7 +45,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
     };
     for (index, (name, help)) in BY_KIND.into_iter().enumerate() {
         let of =
-            |(kind, values): (&&str, &[f64; 5])| (format!("{{kind=\"{kind}\"}}"), values[index]);
+            |(kind, values): (&&str, &[f64; 6])| (format!("{{kind=\"{kind}\"}}"), values[index]);
         put(name, help, &kinds.iter().map(of).collect::<Vec<_>>());
     }
     let up = f64::from(u8::from(is_up));
@@ -69,13 +73,19 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
 }
 
 /// The values for each kind of lock.
-fn sums<'a>(locks: impl Iterator<Item = &'a Lock>) -> BTreeMap<&'static str, [f64; 5]> {
+fn sums<'a>(locks: impl Iterator<Item = &'a Lock>) -> BTreeMap<&'static str, [f64; 6]> {
     let mut kinds = BTreeMap::new();
     for lock in locks {
         let kind = lock.kind.map_or("other", json::kind);
-        let [count, holders, waiters, oldest, longest] = kinds.entry(kind).or_insert([0.0; 5]);
+        let [count, holders, waiters, oldest, longest, kept] =
+            kinds.entry(kind).or_insert([0.0; 6]);
+        let is_kept = lock.is_kept();
+        *kept += f64::from(u8::from(is_kept));
+        if is_kept && lock.waiters.is_empty() {
+            continue;
+        }
         *count += 1.0;
-        *holders += lock.holders.len() as f64;
+        *holders += lock.holders.iter().filter(|hold| !hold.kept).count() as f64;
         *waiters += lock.waiters.len() as f64;
         *oldest = oldest.max(lock.oldest_wait().unwrap_or_default().as_secs_f64());
         *longest = longest.max(lock.held().unwrap_or_default().as_secs_f64());

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Borders, Cell, Clear, Paragraph, Row, Sparkline, Table, TableState};
 
 use super::app::App;
-use crate::output::words::{clean, holders, location, process, quoted, short, used};
+use crate::output::words::{clean, held, holders, location, process, quoted, short, used};
 use crate::output::{json, words};
 
 /// The height of the pane that shows the queue of the selected lock.
@@ -139,7 +139,7 @@ fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>
         ),
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
         Cell::from(shortened(&holders(lock), holder)),
-        Cell::from(lock.held().map_or_else(none, short)),
+        Cell::from(held(lock)),
         Cell::from(lock.waiters.len().to_string()).style(waits),
         Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),
     ]
@@ -176,13 +176,16 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
     let mut lines = Vec::new();
     for hold in &lock.holders {
         let token = format!("token {}", hold.token);
+        let (verb, held, style) = match hold.kept {
+            true => ("keeps", String::new(), Style::new()),
+            false => ("holds", short(hold.held), colored(app, Color::Green)),
+        };
         let text = format!(
-            "holds {:>7}  {:22} {token}  {}",
-            short(hold.held),
+            "{verb} {held:>7}  {:22} {token}  {}",
             process(&hold.who),
             location(&hold.who)
         );
-        lines.push(Line::styled(text, colored(app, Color::Green)));
+        lines.push(Line::styled(text, style));
     }
     for wait in &lock.waiters {
         let text = format!(

@@ -116,6 +116,19 @@ fn eighty_columns_are_enough() {
 }
 
 #[test]
+fn a_lock_that_is_kept_between_calls_is_not_held() {
+    let mut app = App::new("127.0.0.1:6379".to_owned(), false);
+    let mut all = locks("top-kept");
+    all.truncate(1);
+    all[0].holders[0].kept = true;
+    app.take(Ok(all));
+    let (lines, _) = seen(&mut app, 80);
+    assert!(lines[2].contains(" kept   0 "), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("keeps ")));
+    assert!(!lines.iter().any(|line| line.starts_with("holds ")));
+}
+
+#[test]
 fn without_color_there_is_none() {
     assert!(!seen(&mut app("top-color", false), 80).1);
 }

@@ -4,6 +4,7 @@
 mod acl;
 mod chains;
 mod doctor;
+mod kept;
 mod kick;
 mod list;
 mod manual;

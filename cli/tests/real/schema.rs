@@ -91,13 +91,13 @@ fn the_fields_are_those_that_were_promised() {
     };
     let listed = document(&shop.url, &["ls"], 0);
     assert_eq!(keys(&listed), sorted("schema_version, locks"));
-    let lock = "name, kind, capacity, used, holders, waiters, oldest_wait_ms, held_ms";
+    let lock = "name, kind, capacity, used, holders, waiters, oldest_wait_ms, held_ms, kept";
     assert_eq!(keys(&listed["locks"][0]), sorted(lock));
     let shown = document(&shop.url, &["show", "orders:7"], 0);
     let lock =
         "schema_version, name, kind, capacity, used, token, signals, kicked, holders, waiters";
     assert_eq!(keys(&shown), sorted(lock));
-    let holder = "ticket, token, units, since, held_ms, lease_left_ms, host, pod, pid, site, file, line, owner, holds";
+    let holder = "ticket, token, units, since, held_ms, lease_left_ms, kept, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["holders"][0]), sorted(holder));
     let waiter = "place, ticket, state, units, since, waited_ms, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["waiters"][0]), sorted(waiter));

@@ -16,14 +16,14 @@ use super::rig::{Shop, command, output, text};
 const TOKEN: &str = "a-token-of-sixteen-and-more";
 
 /// A running `auto-mutex serve`, and the address that it listens on.
-struct Page {
+pub(super) struct Page {
     child: Child,
     address: String,
     log: Arc<Mutex<String>>,
 }
 
 impl Page {
-    fn start(url: &str, args: &[&str]) -> Self {
+    pub(super) fn start(url: &str, args: &[&str]) -> Self {
         let args: Vec<_> = ["serve", "--listen", "127.0.0.1:0", "--every", "100ms"]
             .iter()
             .chain(args)
@@ -51,7 +51,7 @@ impl Page {
     }
 
     /// Sends a request, and returns the status, the head in lower case, and the body of the answer.
-    fn ask(&self, request: &str) -> (u16, String, String) {
+    pub(super) fn ask(&self, request: &str) -> (u16, String, String) {
         self.ask_as(request, &self.address)
     }
 

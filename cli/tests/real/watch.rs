@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::rig::{are_waiting, client, command, document};
 
 /// A running `auto-mutex watch` of the lock `w`, and the lines of its output.
-struct Watching {
+pub(super) struct Watching {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
 }
 
 impl Watching {
-    fn start(url: &str) -> Self {
+    pub(super) fn start(url: &str) -> Self {
         let args = ["watch", "w", "--every", "20ms", "-o", "jsonl"];
         let mut child = command(url, &args).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -23,7 +23,7 @@ impl Watching {
     }
 
     /// The next event.
-    fn next(&mut self) -> Value {
+    pub(super) fn next(&mut self) -> Value {
         let line = self.lines.next().expect("an event").expect("a line");
         serde_json::from_str(&line).expect("a document")
     }

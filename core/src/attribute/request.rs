@@ -63,12 +63,13 @@ impl Given {
 
 #[inline]
 fn options_of(site: &'static Site, self_type: &'static str) -> Options {
-    let [expire, block, at_least, interval] = site.data.lengths;
+    let [expire, block, at_least, interval, retain] = site.data.lengths;
     Options {
         expire,
         block,
         interval,
         at_least,
+        retain,
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }
@@ -137,6 +138,11 @@ impl<L> Request<L> {
     pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
         let options = &mut self.given().options;
         options.at_least = options.length("at_least", at_least);
+    }
+
+    pub fn retain<D: IsDuration>(&mut self, retain: D) {
+        let options = &mut self.given().options;
+        options.retain = options.length("retain", retain);
     }
 
     pub fn retries(&mut self, retries: u32) {

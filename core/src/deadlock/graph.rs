@@ -40,7 +40,7 @@ pub(crate) struct WaitingHold {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
-    /// Without parked holders, which end by themselves, and without waiters that the store passed over.
+    /// Without parked holders, which end by themselves, and those that no call is inside of; and without waiters that the store passed over.
     pub(super) locks: HashMap<Name, NameRecord>,
     pub(super) holds: HashMap<Ticket, WaitingHold>,
     /// Waiting tickets whose members have answered that they still wait.
@@ -65,7 +65,7 @@ pub(crate) struct Cycle {
 impl Graph {
     pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
         let mut lock = record.clone();
-        lock.holders.retain(|holder| !holder.parked);
+        lock.holders.retain(|holder| !holder.parked && !holder.kept);
         lock.waiters.retain(|waiter| !waiter.passed_over);
         self.locks.insert(name.clone(), lock);
     }

@@ -107,8 +107,10 @@ impl Acquire {
 
     /// Resolves when the store has queued the waiter, or when the waiter no longer needs a place.
     pub(crate) async fn registered(&self) {
-        if let Stage::Waiting(_, waiter, _) = &self.stage {
-            waiter.registered.wait().await;
+        if let Stage::Waiting(_, waiter, _) = &self.stage
+            && let Some(registered) = &waiter.registered
+        {
+            registered.wait().await;
         }
     }
 
@@ -160,9 +162,9 @@ impl Acquire {
                     if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
                         warn_of_timeout(&queue.core, &waiter.want.meta, &error);
                     }
-                    return Poll::Ready(Err(error));
+                    return Poll::Ready(Err(*error));
                 }
-                obtained => return Poll::Ready(obtained),
+                Ok(hold) => return Poll::Ready(Ok(hold)),
             }
         }
     }

@@ -52,7 +52,6 @@ impl Transition<'_> {
             TicketState::Held(held) if !tries && lease.counter > held.granted => {
                 self.answer_held(index, lease, result);
             }
-            TicketState::Kept(_) if !tries => self.answer_kept(index, lease, result),
             // Either the answer is old, or the ticket was withdrawn and its release is in flight.
             _ => {}
         }
@@ -192,9 +191,12 @@ impl Transition<'_> {
         };
         match result {
             // With another token, the store had passed the lock on, and has granted it to this ticket again.
-            // Touches for retention give new tokens; such a ticket is never passed over.
+            // Touches for retention give new tokens. While the lease is valid, no other ticket can have had one.
             Ok(Reply::Granted { token, .. })
-                if token == held.base || held.retention.is_some() && token > held.base =>
+                if token == held.base
+                    || held.retention.is_some()
+                        && token > held.base
+                        && self.now < held.hold.valid() =>
             {
                 if let Some(retention) = &mut held.retention {
                     held.base = token;
@@ -205,9 +207,11 @@ impl Transition<'_> {
                 }
                 ticket.log.executed(lease.counter);
                 held.forced = false;
-                if held.hold.is_valid() {
+                let capacity = u64::from(held.hold.want().share.capacity);
+                let free = held.is_kept().then_some(capacity);
+                if free.is_some() || held.hold.is_valid() {
                     let is_done = |asked: &Pending| asked.counter <= lease.counter;
-                    ticket.answer(is_done, || Ok(None), self.wakes);
+                    ticket.answer(is_done, || Ok(free), self.wakes);
                 } else {
                     // The hold has already recorded the true cause of the loss.
                     self.lose(index, LossCause::NotRenewed, Duration::ZERO);
@@ -218,6 +222,9 @@ impl Transition<'_> {
             Err(error) => {
                 // The hold stays valid until its deadline, and a reconnect touches every ticket anyway.
                 ticket.again = ticket.again.min(self.now.after(RETRY));
+                if held.is_kept() {
+                    return;
+                }
                 let labels = held.hold.labels();
                 self.count(Metric::RenewalFailures, labels);
                 let name = self.queue.name.clone();
@@ -257,15 +264,12 @@ impl Transition<'_> {
                 let soon = self.now.after(Duration::from_millis(NEAR_MS));
                 ticket.again = ticket.again.min(soon);
             }
-            (TicketState::Held(_) | TicketState::Kept(_), Message::Recall { .. }) => {
-                self.recalled(index);
-            }
+            (TicketState::Held(_), Message::Recall { .. }) => self.recalled(index),
             // The message may be outdated. Let the answer to a renewal decide.
             (TicketState::Held(held), Message::Lost { .. }) => {
                 held.forced = true;
                 self.send(index);
             }
-            (TicketState::Kept(_), Message::Lost { .. }) => self.send(index),
             (TicketState::Held(held), Message::Refresh { expire, .. }) => {
                 held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);

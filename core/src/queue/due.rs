@@ -4,7 +4,7 @@ use std::sync::Weak;
 use std::time::Duration;
 
 use super::lock_queue::Transition;
-use super::ticket::{Pending, Ticket, TicketState, Waiting};
+use super::ticket::{Pending, Ticket, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause, StoreError};
@@ -24,10 +24,8 @@ impl Transition<'_> {
     /// The next time to run the queue. Later timers wait for the next renewal, because most are obsolete by then.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
-        if state.is_idle()
-            && let Some(remembered) = state.contention.remembered()
-        {
-            return remembered;
+        if state.is_idle() && self.now < state.contention.remembered() {
+            return state.contention.remembered();
         }
         let mut due = self.queue.next_renewal_after(self.now);
         let mut at = |when: Instant| due = due.min(when);
@@ -86,7 +84,7 @@ impl Transition<'_> {
 
     fn due_ticket(&mut self, index: usize) {
         let (ticket, now) = (&self.state.tickets[index], self.now);
-        if let TicketState::Kept(_) = ticket.state {
+        if ticket.is_kept() {
             self.due_kept(index);
         } else if ticket.held().is_some_and(|held| held.hold.is_lost()) {
             // The hold has already recorded the true cause of the loss.

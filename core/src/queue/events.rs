@@ -31,8 +31,7 @@ impl LockQueue {
                 step.spare();
             }
             step.due();
-            let remembered = step.state.contention.remembered();
-            !step.state.is_idle() || remembered.is_some_and(|until| step.now < until)
+            !step.state.is_idle() || step.now < step.state.contention.remembered()
         })
         .unwrap_or(true)
     }

@@ -81,18 +81,17 @@ impl Hold {
     }
 
     /// The next hold of the same name, in the memory of the last one if nothing refers to that any more.
-    pub(super) fn again(mut last: Arc<Self>, want: &Want, grant: Grant, now: Instant) -> Arc<Self> {
+    pub(super) fn again(hold: &mut Arc<Self>, want: &Want, grant: Grant, now: Instant) {
         let waiter = Waiter::new(want.clone(), now);
-        let Some(hold) = Arc::get_mut(&mut last) else {
-            let hold = Self::new(last.queue.clone(), Arc::new(waiter), grant, now);
-            return Arc::new(hold);
+        let Some(last) = Arc::get_mut(hold) else {
+            *hold = Arc::new(Self::new(hold.queue.clone(), Arc::new(waiter), grant, now));
+            return;
         };
-        match Arc::get_mut(&mut hold.waiter) {
+        match Arc::get_mut(&mut last.waiter) {
             Some(last) => *last = waiter,
-            None => hold.waiter = Arc::new(waiter),
+            None => last.waiter = Arc::new(waiter),
         }
-        *hold = Self::new(hold.queue.clone(), hold.waiter.clone(), grant, now);
-        last
+        *last = Self::new(last.queue.clone(), last.waiter.clone(), grant, now);
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -229,6 +228,11 @@ impl Hold {
     /// Extends the lease. A lost hold stays lost.
     pub(crate) fn renewed(&self, valid: Instant) {
         self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
+    }
+
+    /// Shortens the validity, before the store is asked for a shorter lease.
+    pub(super) fn cut(&self, valid: Instant) {
+        self.valid.fetch_min(valid.as_nanos(), Ordering::AcqRel);
     }
 
     pub(crate) fn park(&self, now: Instant) -> Duration {

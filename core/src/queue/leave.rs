@@ -70,6 +70,8 @@ impl Hold {
     pub(crate) fn export(self: &Arc<Self>) -> bool {
         let over = self.queue.step(|step| {
             let index = step.find_hold(self)?;
+            // The store may not know that the call is inside, and have a short lease.
+            step.end_retention(index);
             let ended = self.end(step.now, step.wakes);
             if ended {
                 step.state.tickets.remove(index).fail_renewals(step.wakes);
@@ -155,7 +157,7 @@ impl Transition<'_> {
         hold: &Arc<Hold>,
         valid: bool,
         returns: bool,
-        pending: Option<Pending>,
+        mut pending: Option<Pending>,
     ) -> bool {
         let Some(index) = self.find_hold(hold) else {
             return false;
@@ -176,11 +178,7 @@ impl Transition<'_> {
         let Some(index) = self.find_hold(hold) else {
             return false;
         };
-        if valid && park_until == self.now && self.keep(index) {
-            if let Some(pending) = pending {
-                let free = u64::from(hold.want().share.capacity);
-                let _ = pending.promise.complete(Ok(Some(free)), self.wakes);
-            }
+        if valid && park_until == self.now && self.keep(index, &mut pending) {
             return true;
         }
         // Since then the store may have granted the ticket another signal, which was not used.
@@ -212,7 +210,11 @@ impl Transition<'_> {
         if self.state.tickets[index].is_resting() {
             self.state.tickets.remove(index);
         } else {
-            self.leave(index, self.unused(self.now));
+            let leaving = Leaving {
+                held: self.state.tickets[index].is_kept(),
+                ..self.unused(self.now)
+            };
+            self.leave(index, leaving);
         }
     }
 
@@ -242,7 +244,8 @@ impl Transition<'_> {
 
     pub(super) fn lose_unknown(&mut self, index: usize) {
         let Some(held) = self.state.tickets[index].held() else {
-            return;
+            // No call is inside, so nobody needs to know that the lock is lost.
+            return self.withdraw(index);
         };
         // Records the end by the local clock, if it has come, as the cause.
         held.hold.is_lost();

@@ -180,8 +180,7 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         let op = ticket.request(self.now, lease);
         ticket.again = match &ticket.state {
-            TicketState::Held(_) => renewal,
-            TicketState::Kept(kept) => kept.again(),
+            TicketState::Held(held) => held.kept_again().unwrap_or(renewal),
             _ => Instant::NEVER,
         };
         self.submit(op);

@@ -37,6 +37,5 @@ pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
-pub(crate) use retain::KeptNames;
 pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};

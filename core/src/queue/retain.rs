@@ -2,23 +2,22 @@
 //! without a request to the store. `docs/protocol.md` has the rules.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::grant::{Grant, SHORTEST, Via};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::send_log::SendLog;
-use super::ticket::{Held, Ticket, TicketState};
+use super::ticket::{Held, Pending, Ticket, TicketState};
 use super::waiter::Want;
 use crate::base::clock::Instant;
-use crate::base::error::{StoreError, StoreErrorKind};
-use crate::queue::answer::RETRY;
 use crate::store::limits::{CLAIM_MS, TOKENS_OF_A_GRANT};
-use crate::store::{Lease, Op, Reply, Retain};
+use crate::store::{Lease, Op, Retain};
 
 /// The most names that a client keeps.
 const MOST: usize = 1024;
+/// The longest lease of a kept lock: a dead keeper costs a waiter no more.
+const SHORT: Duration = Duration::from_millis(CLAIM_MS);
 /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
 const TELL: Duration = Duration::from_millis(20);
 /// For how long a name is not kept after another client held it or asked for it.
@@ -31,6 +30,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 /// What a held ticket needs to be kept after the call.
 #[derive(Debug)]
 pub(super) struct Retention {
+    /// Until when the ticket is kept, if no call is inside.
+    until: Option<Instant>,
     /// What the store knows.
     told: Retain,
     /// Another client waits.
@@ -41,63 +42,15 @@ pub(super) struct Retention {
     from: u64,
     /// Whether a request for more tokens has no answer yet.
     asked: bool,
-    counted: Option<Counted>,
-}
-
-/// A ticket that the client keeps although no call is inside.
-#[derive(Debug)]
-pub(super) struct Kept {
-    /// The last hold, whose memory the next one uses.
-    hold: Arc<Hold>,
-    granted: u64,
-    leased: Instant,
-    base: u64,
-    valid: Instant,
-    until: Instant,
-    /// The length of its lease.
-    short: Duration,
-    retention: Box<Retention>,
-}
-
-/// When other clients asked for a name.
-#[derive(Debug, Default)]
-pub(super) struct Contention {
-    until: Instant,
-    /// Rarely needed, and names are many.
-    recalls: Option<Box<Recalls>>,
-}
-
-#[derive(Debug)]
-struct Recalls {
-    last: Instant,
-    pause: Duration,
-    paused: Instant,
-}
-
-/// How many names the client keeps.
-#[derive(Debug, Default)]
-pub(crate) struct KeptNames(AtomicUsize);
-
-#[derive(Debug)]
-struct Counted(Arc<KeptNames>);
-
-impl Counted {
-    fn new(kept: &Arc<KeptNames>) -> Option<Self> {
-        let counted = Self(kept.clone());
-        (kept.0.fetch_add(1, Ordering::Relaxed) < MOST).then_some(counted)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
+    /// Counts the name as one that the client keeps.
+    counted: Option<Arc<()>>,
 }
 
 impl Retention {
     /// For a grant with the fencing token `from`.
     pub(super) fn new(from: u64, renew: Instant) -> Box<Self> {
         Box::new(Self {
+            until: None,
             told: Retain::InUse,
             recalled: false,
             renew,
@@ -107,19 +60,43 @@ impl Retention {
         })
     }
 
-    /// What a renewal tells the store while a call is inside.
-    pub(super) fn in_use(&mut self) -> Retain {
-        self.told = match self.recalled {
-            true => Retain::No,
-            false => Retain::InUse,
-        };
-        self.told
-    }
-
     /// The store has answered with a new token for the ticket, whose last fencing token is `last`.
     pub(super) fn extend(&mut self, last: u64) {
         self.from = last;
         self.asked = false;
+    }
+}
+
+/// When other clients asked for a name.
+#[derive(Debug, Default)]
+pub(super) struct Contention {
+    /// Until when the name is not kept.
+    until: Instant,
+    last_recall: Instant,
+    pause: Duration,
+}
+
+impl Contention {
+    fn recalled(&mut self, now: Instant) {
+        let twice = self.last_recall > Instant::START && now < self.last_recall.after(TWICE_WITHIN);
+        let was_quiet = self.until.after(self.pause) <= now;
+        self.last_recall = now;
+        self.until = self.until.max(now.after(CONTENDED));
+        if twice {
+            self.pause = match was_quiet {
+                true => PAUSE,
+                false => (self.pause * 2).clamp(PAUSE, LONGEST_PAUSE),
+            };
+            self.until = now.after(self.pause);
+        }
+    }
+
+    /// Until when the name must be remembered although it is idle.
+    pub(super) fn remembered(&self) -> Instant {
+        match self.last_recall {
+            Instant::START => Instant::START,
+            last => last.after(TWICE_WITHIN).max(self.until.after(self.pause)),
+        }
     }
 }
 
@@ -128,68 +105,13 @@ fn last_token(base: u64) -> u64 {
     (base + 1).saturating_mul(TOKENS_OF_A_GRANT) - 1
 }
 
-impl Held {
-    /// The token after `last`, if it belongs to the ticket.
-    pub(super) fn token_after(&self, last: u64) -> Option<u64> {
-        (last < last_token(self.base)).then_some(last + 1)
-    }
-}
-
-impl Contention {
-    fn note(&mut self, now: Instant) {
-        self.until = now.after(CONTENDED);
-    }
-
-    fn recalled(&mut self, now: Instant) {
-        self.note(now);
-        let Some(recalls) = &mut self.recalls else {
-            let (last, pause, paused) = (now, PAUSE, Instant::START);
-            self.recalls = Some(Box::new(Recalls {
-                last,
-                pause,
-                paused,
-            }));
-            return;
-        };
-        if now < recalls.last.after(TWICE_WITHIN) && recalls.paused <= now {
-            if recalls.forgotten() <= now {
-                recalls.pause = PAUSE;
-            }
-            recalls.paused = now.after(recalls.pause);
-            recalls.pause = LONGEST_PAUSE.min(recalls.pause * 2);
-        }
-        recalls.last = now;
-    }
-
-    /// Until when the name is not kept.
-    pub(super) fn pause(&self) -> Instant {
-        let recalls = self.recalls.as_ref();
-        recalls.map_or(self.until, |recalls| recalls.paused.max(self.until))
-    }
-
-    /// Until when the name must be remembered although it is idle.
-    pub(super) fn remembered(&self) -> Option<Instant> {
-        let recalls = self.recalls.as_ref()?;
-        Some(recalls.forgotten().max(recalls.last.after(TWICE_WITHIN)))
-    }
-}
-
-impl Recalls {
-    /// When the pauses start again with the shortest: after a quiet time as long as the next one.
-    fn forgotten(&self) -> Instant {
-        match self.paused {
-            Instant::START => Instant::START,
-            paused => paused.after(self.pause),
-        }
-    }
+/// Whether the lock of `want` can be kept.
+fn may_keep(want: &Want) -> bool {
+    let share = &want.share;
+    !want.terms.retain.is_zero() && want.owner.is_none() && share.excludes_all() && !want.relies
 }
 
 impl LockQueue {
-    /// The lease of a kept lock: a dead keeper costs a waiter no more.
-    fn short_lease(&self) -> Duration {
-        self.lease().min(Duration::from_millis(CLAIM_MS))
-    }
-
     /// Releases the lock if it is kept.
     pub(super) fn release_kept(self: &Arc<Self>) {
         self.step(|step| step.release_kept());
@@ -197,16 +119,15 @@ impl LockQueue {
 }
 
 impl State {
-    pub(super) fn kept(&self) -> Option<usize> {
-        let is_kept = |ticket: &Ticket| matches!(ticket.state, TicketState::Kept(_));
-        self.tickets.iter().position(is_kept)
+    fn kept(&self) -> Option<usize> {
+        self.tickets.iter().position(Ticket::is_kept)
     }
 }
 
 impl Transition<'_> {
     /// Whether a request for `want` asks the store for a lock that can be kept.
     pub(super) fn may_retain(&self, want: &Want) -> bool {
-        may_keep(want) && self.queue.core.may_keep() && self.state.contention.pause() <= self.now
+        may_keep(want) && self.queue.core.may_keep() && self.state.contention.until <= self.now
     }
 
     pub(super) fn release_kept(&mut self) {
@@ -217,54 +138,54 @@ impl Transition<'_> {
 
     /// Another client holds the lock, or waits for it.
     pub(super) fn note_contention(&mut self) {
-        if self.queue.core.settings().retains() {
-            self.state.contention.note(self.now);
-        }
+        let contention = &mut self.state.contention;
+        contention.until = contention.until.max(self.now.after(CONTENDED));
     }
 
-    /// Keeps the lock, whose hold has just been released, if nobody asks for it.
-    pub(super) fn keep(&mut self, index: usize) -> bool {
-        let is_free = self.is_unwanted() && self.state.waiters.is_empty();
-        let (now, short, kept) = (self.now, self.queue.short_lease(), &self.queue.core.kept);
+    /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
+    /// store knows that no call is inside: then other clients get the lock.
+    pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
+        let (now, queue) = (self.now, self.queue);
+        let is_unwanted = self.is_unwanted() && self.state.waiters.is_empty();
         let ticket = &mut self.state.tickets[index];
-        let Some(retention) = ticket.held_mut().and_then(|held| held.may_be_kept(now)) else {
+        let Some(held) = ticket
+            .held_mut()
+            .filter(|held| is_unwanted && held.may_be_kept(now))
+        else {
             return false;
         };
-        if !is_free {
+        let (hold, until) = (&held.hold, now.after(held.hold.want().terms.retain));
+        let Some(retention) = &mut held.retention else {
+            return false;
+        };
+        let names = &queue.core.kept;
+        if retention.counted.is_none() && Arc::strong_count(names) > MOST {
             return false;
         }
-        retention.counted = retention.counted.take().or_else(|| Counted::new(kept));
-        if retention.counted.is_none() {
-            return false;
-        }
-        let Some(held) = ticket.take_held() else {
-            return false;
-        };
-        let Some(retention) = held.retention else {
-            return false;
-        };
-        let (hold, base) = (held.hold, held.base);
-        let (token, until) = (hold.grant.token, now.after(hold.want().terms.retain));
-        let few = last_token(base) - token < token - retention.from && !retention.asked;
+        retention.counted.get_or_insert_with(|| names.clone());
+        retention.until = Some(until);
+        held.bounds.clear();
+        let (token, free) = (hold.grant.token, u64::from(hold.want().share.capacity));
+        let few = last_token(held.base) - token < token - retention.from && !retention.asked;
+        let untold = retention.told != Retain::Kept && pending.is_some();
+        let tells = few || untold || now.after(SHORT.min(queue.lease())) < held.leased;
         let tell = match retention.told {
             Retain::Kept => Instant::NEVER,
             _ => now.after(TELL),
         };
         ticket.again = retention.renew.min(tell).min(until);
-        ticket.state = TicketState::Kept(Kept {
-            valid: hold.valid(),
-            hold,
-            granted: held.granted,
-            leased: held.leased,
-            base,
-            until,
-            short,
-            retention,
-        });
         // A spare ticket would count as a waiter.
         self.withdraw_waiting();
-        if few || now.after(short) < held.leased {
+        if tells {
             self.send(index);
+        }
+        if let Some(mut pending) = pending.take() {
+            let ticket = &mut self.state.tickets[index];
+            pending.counter = u64::from(ticket.log.count());
+            ticket.pending.push(pending);
+            if !untold {
+                ticket.answer(|_| true, || Ok(Some(free)), self.wakes);
+            }
         }
         true
     }
@@ -283,191 +204,159 @@ impl Transition<'_> {
     #[inline]
     pub(super) fn enter_kept(&mut self, want: &Want) -> Option<Arc<Hold>> {
         let index = self.state.kept()?;
-        match self.take_kept(index, want) {
-            None => {
-                self.withdraw(index);
-                None
-            }
-            hold => hold,
+        let (now, is_unwanted) = (self.now, self.is_unwanted());
+        let ticket = &mut self.state.tickets[index];
+        if let TicketState::Held(held) = &mut ticket.state
+            && is_unwanted
+            && held.serves(want, now)
+            && let Some(retention) = &mut held.retention
+        {
+            let valid = held.hold.valid();
+            let grant = Grant {
+                ticket: ticket.log.id,
+                token: held.hold.grant.token + 1,
+                valid,
+                whole: false,
+                attempts: want.attempts,
+                via: Via::Kept,
+                signal: None,
+                behind: None,
+            };
+            Hold::again(&mut held.hold, want, grant, now);
+            (held.since, held.handed) = (now, 0);
+            retention.until = None;
+            ticket.again = retention
+                .renew
+                .min(now.after(TELL.min(now.until(valid) / 4)));
+            let hold = held.hold.clone();
+            // No unit is free, because this call has all of them.
+            ticket.answer(|_| true, || Ok(Some(0)), self.wakes);
+            return Some(hold);
         }
+        self.withdraw(index);
+        None
     }
 
-    fn take_kept(&mut self, index: usize, want: &Want) -> Option<Arc<Hold>> {
-        let (now, may_enter) = (self.now, may_keep(want) && self.is_unwanted());
-        let ticket = &mut self.state.tickets[index];
-        let kept = ticket.take_kept(|kept| may_enter && kept.serves(want, now))?;
-        let grant = Grant {
-            ticket: ticket.log.id,
-            token: kept.hold.grant.token + 1,
-            valid: kept.valid,
-            whole: false,
-            attempts: want.attempts,
-            via: Via::Kept,
-            signal: None,
-            behind: None,
-        };
-        let tell = now.after(TELL.min(now.until(kept.valid) / 4));
-        ticket.again = kept.retention.renew.min(tell);
-        let hold = Hold::again(kept.hold, want, grant, now);
-        ticket.state = TicketState::Held(Held {
-            hold: hold.clone(),
-            granted: kept.granted,
-            since: now,
-            leased: kept.leased,
-            base: kept.base,
-            handed: 0,
-            owned: false,
-            forced: false,
-            bounds: Vec::new(),
-            retention: Some(kept.retention),
-        });
-        Some(hold)
+    /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to another.
+    pub(super) fn end_retention(&mut self, index: usize) {
+        let held = self.state.tickets[index].held_mut();
+        if let Some(retention) = held.and_then(|held| held.retention.as_mut()) {
+            retention.recalled = true;
+            self.send(index);
+        }
     }
 
     pub(super) fn due_kept(&mut self, index: usize) {
         let (now, is_unwanted) = (self.now, self.is_unwanted());
         let ticket = &self.state.tickets[index];
-        let TicketState::Kept(kept) = &ticket.state else {
-            return;
-        };
-        if kept.until <= now || kept.valid <= now.after(SHORTEST) || !is_unwanted {
+        if !is_unwanted || !ticket.kept().is_some_and(|held| held.stays(now)) {
             self.withdraw(index);
         } else if ticket.again <= now {
             self.send(index);
         }
     }
 
-    pub(super) fn answer_kept(
-        &mut self,
-        index: usize,
-        lease: Lease,
-        result: Result<Reply, StoreError>,
-    ) {
-        let ticket = &mut self.state.tickets[index];
-        let TicketState::Kept(kept) = &mut ticket.state else {
-            return;
-        };
-        kept.retention.asked = false;
-        match result {
-            Ok(Reply::Granted { token, .. }) if token >= kept.base => {
-                if let Some(sent) = ticket.log.at(lease.counter) {
-                    kept.valid = kept.valid.max(sent.validity(lease.hold));
-                }
-                ticket.log.executed(lease.counter);
-                kept.base = token;
-                kept.retention.extend(kept.hold.grant.token);
-            }
-            Err(error) if error.kind() != StoreErrorKind::Foreign => {
-                ticket.again = ticket.again.min(self.now.after(RETRY));
-            }
-            // No call is inside, so nobody needs to know that the lock is lost.
-            _ => self.withdraw(index),
-        }
-    }
-
     /// Another client waits for the lock.
     pub(super) fn recalled(&mut self, index: usize) {
         self.state.contention.recalled(self.now);
-        match &mut self.state.tickets[index].state {
-            TicketState::Kept(_) => self.withdraw(index),
-            TicketState::Held(Held {
-                retention: Some(retention),
-                ..
-            }) if !retention.recalled => {
-                retention.recalled = true;
-                self.send(index);
-            }
-            _ => {}
+        let ticket = &mut self.state.tickets[index];
+        if ticket.is_kept() {
+            self.withdraw(index);
+        } else if let Some(retention) = ticket.held_mut().and_then(|held| held.retention.as_mut())
+            && !retention.recalled
+        {
+            retention.recalled = true;
+            self.send(index);
         }
     }
 
     /// Before a question about the name: the store must know whether a call is inside.
     pub(super) fn tell_use(&mut self) {
         for index in 0..self.state.tickets.len() {
-            match &self.state.tickets[index].state {
-                TicketState::Kept(kept) if kept.retention.told != Retain::Kept => {
-                    self.send(index);
-                }
-                TicketState::Held(Held {
-                    retention: Some(retention),
-                    ..
-                }) if retention.told == Retain::Kept => self.send(index),
-                _ => {}
+            if let TicketState::Held(held) = &self.state.tickets[index].state
+                && let Some(retention) = &held.retention
+                && (retention.told == Retain::Kept) != held.is_kept()
+            {
+                self.send(index);
             }
         }
     }
 }
 
-impl Kept {
-    /// Renews the short lease, or cuts a longer lease to it.
-    pub(super) fn request(&mut self, log: &mut SendLog, now: Instant, place: Duration) -> Op {
-        let (short, leased) = (self.short, now.after(self.short));
-        let lease = log.lease(now, short, place);
-        if leased < self.leased {
-            // The store ends the longer lease when it reads this request. Answers to earlier ones extend nothing.
-            self.valid = self.valid.min(now.validity(short));
-            log.executed(lease.counter);
-        }
-        self.leased = leased;
-        self.retention.told = Retain::Kept;
-        self.retention.asked = true;
-        self.retention.renew = now.next_multiple(short / 4);
-        let retain = Retain::Kept;
-        Op::Touch {
-            lease: Lease { retain, ..lease },
-            units: 0,
-        }
+impl Held {
+    pub(super) fn is_kept(&self) -> bool {
+        let retention = self.retention.as_ref();
+        retention.is_some_and(|retention| retention.until.is_some())
     }
 
-    pub(super) fn again(&self) -> Instant {
-        self.retention.renew.min(self.until)
+    /// The token after `last`, if it belongs to the ticket.
+    pub(super) fn token_after(&self, last: u64) -> Option<u64> {
+        (last < last_token(self.base)).then_some(last + 1)
+    }
+
+    fn may_be_kept(&self, now: Instant) -> bool {
+        let (hold, retention) = (&self.hold, self.retention.as_ref());
+        hold.given_back().is_none()
+            && hold.grant.signal.is_none()
+            && now.after(SHORTEST) < hold.valid()
+            && !hold.want().terms.retain.is_zero()
+            && retention.is_some_and(|retention| !retention.recalled)
     }
 
     /// Whether a call for `want` may enter.
     fn serves(&self, want: &Want, now: Instant) -> bool {
         let last = self.hold.want();
-        last.share == want.share
+        may_keep(want)
+            && last.share == want.share
             && last.meta == want.meta
-            && now.after(SHORTEST) < self.valid
-            && self.hold.grant.token < last_token(self.base)
+            && now.after(SHORTEST) < self.hold.valid()
+            && self.token_after(self.hold.grant.token).is_some()
     }
-}
 
-impl Held {
-    /// `None` if the hold rules out that the lock is kept.
-    fn may_be_kept(&mut self, now: Instant) -> Option<&mut Box<Retention>> {
-        let hold = &self.hold;
-        let whole = hold.given_back().is_none() && hold.grant.signal.is_none();
-        let lasts = now.after(SHORTEST) < hold.valid() && !hold.want().terms.retain.is_zero();
-        let retention = self.retention.as_mut()?;
-        (whole && lasts && !retention.recalled).then_some(retention)
+    /// Whether a kept lock stays with the client.
+    fn stays(&self, now: Instant) -> bool {
+        let until = self
+            .retention
+            .as_ref()
+            .and_then(|retention| retention.until);
+        until.is_some_and(|until| now < until) && now.after(SHORTEST) < self.hold.valid()
     }
-}
 
-impl Ticket {
-    fn take_held(&mut self) -> Option<Held> {
-        match std::mem::take(&mut self.state) {
-            TicketState::Held(held) => Some(held),
-            other => {
-                self.state = other;
-                None
+    /// The next touch of a kept ticket.
+    pub(super) fn kept_again(&self) -> Option<Instant> {
+        let retention = self.retention.as_ref()?;
+        Some(retention.renew.min(retention.until?))
+    }
+
+    /// Renews the lease: the full one while a call is inside, else the short one.
+    pub(super) fn touch(&mut self, log: &mut SendLog, now: Instant, place: Duration) -> Op {
+        let (units, kept) = (self.hold.given_back().unwrap_or(0), self.is_kept());
+        let short = SHORT.min(place);
+        let hold = match kept {
+            true => short,
+            false => self.next_lease(now, place),
+        };
+        let lease = log.lease(now, hold, place);
+        let Some(retention) = &mut self.retention else {
+            return Op::Touch { lease, units };
+        };
+        if kept {
+            if now.after(short) < self.leased {
+                // The store ends the longer lease when it reads this request. Answers to earlier ones extend nothing.
+                self.hold.cut(now.validity(short));
+                log.executed(lease.counter);
             }
+            self.leased = now.after(short);
+            retention.asked = true;
+            retention.renew = now.next_multiple(short / 4);
         }
+        retention.told = match (kept, retention.recalled) {
+            (true, _) => Retain::Kept,
+            (_, true) => Retain::No,
+            _ => Retain::InUse,
+        };
+        let retain = retention.told;
+        let lease = Lease { retain, ..lease };
+        Op::Touch { lease, units }
     }
-
-    fn take_kept(&mut self, which: impl FnOnce(&Kept) -> bool) -> Option<Kept> {
-        match std::mem::take(&mut self.state) {
-            TicketState::Kept(kept) if which(&kept) => Some(kept),
-            other => {
-                self.state = other;
-                None
-            }
-        }
-    }
-}
-
-/// Whether the lock of `want` can be kept.
-fn may_keep(want: &Want) -> bool {
-    let share = &want.share;
-    !want.terms.retain.is_zero() && want.owner.is_none() && share.excludes_all() && !want.relies
 }

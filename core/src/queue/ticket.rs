@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::hold::Hold;
-use super::retain::{Kept, Retention};
+use super::retain::Retention;
 use super::send_log::SendLog;
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
@@ -44,15 +44,7 @@ pub(super) enum TicketState {
     /// Takes the name only if it is free, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
     Attempting(Attempting),
     Held(Held),
-    /// The client keeps the lock, and no call is inside.
-    Kept(Kept),
     Leaving(Leaving),
-}
-
-impl Default for TicketState {
-    fn default() -> Self {
-        Self::Leaving(Leaving::default())
-    }
 }
 
 #[derive(Debug)]
@@ -199,18 +191,30 @@ impl Ticket {
         }
     }
 
+    /// `None` if the client only keeps the lock.
     pub(super) fn held(&self) -> Option<&Held> {
         match &self.state {
-            TicketState::Held(held) => Some(held),
+            TicketState::Held(held) => Some(held).filter(|held| !held.is_kept()),
             _ => None,
         }
     }
 
     pub(super) fn held_mut(&mut self) -> Option<&mut Held> {
         match &mut self.state {
-            TicketState::Held(held) => Some(held),
+            TicketState::Held(held) => Some(held).filter(|held| !held.is_kept()),
             _ => None,
         }
+    }
+
+    pub(super) fn kept(&self) -> Option<&Held> {
+        match &self.state {
+            TicketState::Held(held) => Some(held).filter(|held| held.is_kept()),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_kept(&self) -> bool {
+        self.kept().is_some()
     }
 
     /// The store may already have granted this ticket, and then other tickets with greater tokens. A waiter that came
@@ -232,7 +236,7 @@ impl Ticket {
         match self.state {
             TicketState::Waiting(_) => 0,
             TicketState::Attempting(_) => 1,
-            TicketState::Held(_) | TicketState::Kept(_) => 2,
+            TicketState::Held(_) => 2,
             TicketState::Leaving(_) => 3,
         }
     }
@@ -272,18 +276,7 @@ impl Ticket {
                     },
                 }
             }
-            TicketState::Held(held) => {
-                let hold = held.next_lease(now, place);
-                let retention = held.retention.as_mut();
-                Op::Touch {
-                    lease: Lease {
-                        retain: retention.map_or(Retain::No, |it| it.in_use()),
-                        ..self.log.lease(now, hold, place)
-                    },
-                    units: held.hold.given_back().unwrap_or(0),
-                }
-            }
-            TicketState::Kept(kept) => kept.request(&mut self.log, now, place),
+            TicketState::Held(held) => held.touch(&mut self.log, now, place),
             TicketState::Leaving(leaving) => {
                 leaving.sent = now;
                 Op::Release {
@@ -333,7 +326,7 @@ impl Ticket {
 }
 
 impl Held {
-    fn next_lease(&mut self, now: Instant, lease: Duration) -> Duration {
+    pub(super) fn next_lease(&mut self, now: Instant, lease: Duration) -> Duration {
         let hold = lease
             .min(self.hold.expires_in(now))
             .max(now.until(self.leased))

@@ -95,9 +95,10 @@ pub(crate) struct Waiter {
     pub(crate) want: Want,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
-    pub(super) promise: Promise<Result<Arc<Hold>, LockError>>,
+    /// Errors are rare, and a waiter without one is smaller if they are boxed.
+    pub(super) promise: Promise<Result<Arc<Hold>, Box<LockError>>>,
     /// Only for a waiter that relies on its place: done when the store has queued it, or when it needs no place.
-    pub(super) registered: Promise<()>,
+    pub(super) registered: Option<Box<Promise<()>>>,
     pub(super) warned: Warned,
 }
 
@@ -109,10 +110,10 @@ impl Waiter {
         };
         Self {
             deadline: block.map_or(Instant::NEVER, |block| now.after(block)),
+            registered: want.relies.then(|| Box::new(Promise::new())),
             want,
             started: now,
             promise: Promise::new(),
-            registered: Promise::new(),
             warned: Warned::default(),
         }
     }
@@ -155,12 +156,12 @@ impl Waiter {
 
     pub(super) fn fail(&self, error: LockError, wakes: &mut DeferredWakes) {
         self.note_registered(wakes);
-        let _ = self.promise.complete(Err(error), wakes);
+        let _ = self.promise.complete(Err(Box::new(error)), wakes);
     }
 
     pub(super) fn note_registered(&self, wakes: &mut DeferredWakes) {
-        if self.want.relies {
-            let _ = self.registered.complete((), wakes);
+        if let Some(registered) = &self.registered {
+            let _ = registered.complete((), wakes);
         }
     }
 }

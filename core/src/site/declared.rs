@@ -20,7 +20,7 @@ impl Declared {
         let (file, line, kind, owner, function) = (text(), text(), text(), text(), text());
         let (options, namespace) = (text(), fields.next());
         let (order, reentrant) = (fields.next(), fields.next());
-        let lengths = [(); 4].map(|()| duration(fields.next()?));
+        let lengths = [(); 5].map(|()| duration(fields.next()?));
         let mut key = Vec::new();
         while let Some(part) = fields.next() {
             key.push(part);
@@ -80,7 +80,7 @@ mod tests {
     fn a_text_becomes_a_site() {
         let declared = Declared(
             "my_package::billing",
-            "10:my-package12:src/a b:c.rs1:76:Writer7:tLedger5:close10:expire = 1-:0:4:true3:1.5-:-:3:0.72:{a2:b}",
+            "10:my-package12:src/a b:c.rs1:76:Writer7:tLedger5:close10:expire = 1-:0:4:true3:1.5-:-:3:0.7-:2:{a2:b}",
         );
         let data = declared.read().data;
         assert_eq!(data.package, Some("my-package"));
@@ -101,7 +101,7 @@ mod tests {
             (None, Some(""), Some(true))
         );
         let (first, last) = (Duration::new(1, 5), Duration::new(0, 7));
-        assert_eq!(data.lengths, [Some(first), None, None, Some(last)]);
+        assert_eq!(data.lengths, [Some(first), None, None, Some(last), None]);
         assert_eq!(data.key, ["{a", "b}"]);
     }
 }

@@ -47,8 +47,8 @@ pub(crate) struct SiteData {
     pub(crate) options: &'static str,
     pub(crate) order: Option<&'static str>,
     pub(crate) reentrant: Option<bool>,
-    /// `expire`, `block`, `at_least` and `interval`, if they are literals.
-    pub(crate) lengths: [Option<Duration>; 4],
+    /// `expire`, `block`, `at_least`, `interval` and `retain`, if they are literals.
+    pub(crate) lengths: [Option<Duration>; 5],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -191,7 +191,7 @@ mod tests {
             options: "",
             order: None,
             reentrant: None,
-            lengths: [None; 4],
+            lengths: [None; 5],
         }
     }
 

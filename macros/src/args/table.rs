@@ -40,6 +40,19 @@ table! {
         meaning: "how long to hold at least",
         elsewhere: "lockatleastfor minhold minholdtime holdatleast minduration",
     }
+    retain: Length {
+        read: |word, input| Length::parse(&word.text, Least::Zero, input.parse()?),
+        example: "retain = 1",
+        meaning: "how long to keep the lock after the body if nobody asks for it",
+        elsewhere: "retention retainfor keepfor keeplock linger lingerfor greedy sticky cache cachefor",
+        refused: &[(&[Semaphore, Read], "only the lock of a single holder can be kept: `#[auto_mutex]` and `#[auto_write]` take `retain`")],
+        clashes: &[
+            ("keys", "several locks at once are not kept: leave out `retain`"),
+            ("was", "with `was`, the call takes two locks, and these are not kept: leave out `retain`"),
+            ("owner", "a lock with an `owner` is not kept: leave out `retain`"),
+        ],
+        is_default: |kind, _| matches!(kind, Mutex | Write),
+    }
     retries: Count {
         read: |word, input| Count::parse(&word.text, 0..=u32::MAX, input.parse()?),
         example: "retries = 3",

@@ -43,6 +43,7 @@ pub(super) fn site(
         &options.block,
         &options.at_least,
         &options.interval,
+        &options.retain,
     ] {
         text.add(
             match length {

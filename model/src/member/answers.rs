@@ -1,15 +1,8 @@
 //! How a member handles a reply or a message.
 
 use super::{Member, Mine, Phase};
-use crate::network::{Answer, Connection, Message, Reply, Token, Verb};
+use crate::network::{Answer, Connection, Granted, Message, Reply, Ticket, Token, Verb};
 use crate::rules::{Rules, Safeguard};
-
-/// The content of a grant.
-struct Granted {
-    token: Token,
-    counter: u8,
-    left: u8,
-}
 
 impl Member {
     /// Handles a reply.
@@ -20,21 +13,25 @@ impl Member {
                 self.leaving.retain(|leaving| leaving.0 != ticket);
                 return;
             }
-            Verb::Acquire { counter } | Verb::Touch { counter } => counter,
+            Verb::Acquire(wish) | Verb::Touch(wish) => wish.counter,
         };
-        let Some(mine) = self.mine.as_ref().filter(|mine| mine.ticket == ticket) else {
+        let Some(mine) = self.mine.as_mut().filter(|mine| mine.ticket == ticket) else {
             return;
         };
-        let age = mine.age(counter);
+        let sent = mine.sent(counter);
+        let age = sent.map(|sent| sent.age);
         let age = if rules.keeps(Safeguard::SendingTime) {
             age
         } else {
             Some(0)
         };
-        let left = age.map_or(0, |age| rules.validity(rules.lease, age));
+        let hold = rules.hold(sent.is_some_and(|sent| sent.short));
+        let left = age.map_or(0, |age| rules.validity(hold, age));
         match mine.phase {
             Phase::Waits { .. } => {
-                self.answered_waiting(me, counter, left, answer.reply, connection);
+                let acquired = matches!(answer.request.verb, Verb::Acquire(_));
+                mine.keep &= acquired && answer.reply != Reply::Queued;
+                self.answered_waiting(me, counter, left, answer.reply, connection, rules);
             }
             // Replies and messages may overtake each other. A reply to a request from before the grant says nothing
             // about the grant.
@@ -53,14 +50,11 @@ impl Member {
         left: u8,
         reply: Reply,
         connection: &mut Connection,
+        rules: &Rules,
     ) {
         let Some(mine) = &mut self.mine else { return };
         match reply {
-            Reply::Granted(token) if left > 0 => self.granted(&Granted {
-                token,
-                counter,
-                left,
-            }),
+            Reply::Granted(token) if left > 0 => self.granted(token, counter, left),
             // The reply took as long as the lease, so the grant is no longer valid.
             Reply::Granted(_) => {
                 mine.executed(counter);
@@ -76,7 +70,7 @@ impl Member {
                 if mine.late {
                     self.leave(connection);
                 }
-                self.enter(me, connection);
+                self.enter(me, connection, rules);
             }
         }
     }
@@ -95,8 +89,18 @@ impl Member {
         let Phase::Holds { token, left, .. } = phase else {
             return;
         };
+        // A touch may get a new token. While the hold is valid, no other grant can have come between.
+        let renamed = rules.retain > 0 && (*left > 0 || !rules.keeps(Safeguard::NewToken));
+        let is_same = |said: Token| {
+            said == *token
+                || renamed && said.fence > token.fence
+                || !rules.keeps(Safeguard::SameToken)
+        };
         match reply {
-            Reply::Granted(same) if same == *token || !rules.keeps(Safeguard::SameToken) => {
+            Reply::Granted(said) if is_same(said) => {
+                if rules.retain > 0 {
+                    *token = said;
+                }
                 *left = (*left).max(valid);
                 let lost = *left == 0;
                 if let Some(mine) = &mut self.mine {
@@ -114,16 +118,39 @@ impl Member {
 
     /// Handles a message of the store.
     pub fn told(&mut self, message: Message, connection: &mut Connection, rules: &Rules) {
-        let Message {
+        match message {
+            Message::Recall(ticket) => self.recalled(ticket, connection, rules),
+            Message::Grant(grant) => self.told_of_grant(grant, connection, rules),
+        }
+    }
+
+    fn recalled(&mut self, ticket: Ticket, connection: &mut Connection, rules: &Rules) {
+        let mine = self.mine.as_mut().filter(|mine| mine.ticket == ticket);
+        let Some(mine) = mine.filter(|_| rules.keeps(Safeguard::Recall)) else {
+            return;
+        };
+        mine.keep = false;
+        match mine.phase {
+            Phase::Holds { inside: false, .. } => self.leave(connection),
+            Phase::Holds { .. } if connection.under_way(ticket) < usize::from(rules.pipeline) => {
+                self.ask(connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn told_of_grant(&mut self, grant: Granted, connection: &mut Connection, rules: &Rules) {
+        let Granted {
             ticket,
             counter,
             token,
-        } = message;
+            hold,
+        } = grant;
         let waits =
             |mine: &&Mine| mine.ticket == ticket && matches!(mine.phase, Phase::Waits { .. });
-        let Some(mine) = self.mine.as_ref().filter(waits) else {
+        let Some(mine) = self.mine.as_mut().filter(|mine| waits(&&**mine)) else {
             if !rules.keeps(Safeguard::WaitingTicket) && self.mine.is_none() {
-                self.believe_anyway(message, rules);
+                self.believe_anyway(grant, rules);
             }
             return;
         };
@@ -132,44 +159,36 @@ impl Member {
             return;
         }
         let fresh = rules.keeps(Safeguard::FreshGrant);
-        let age = if fresh { mine.age(counter) } else { Some(0) };
-        let left = age.map_or(0, |age| rules.claim_validity(age));
+        let age = mine.sent(counter).map(|sent| sent.age);
+        let age = if fresh { age } else { Some(0) };
+        let left = age.map_or(0, |age| rules.validity(hold, age));
+        mine.keep = false;
         if left > 0 {
-            self.granted(&Granted {
-                token,
-                counter,
-                left,
-            });
+            self.granted(token, counter, left);
         } else if connection.under_way(ticket) < usize::from(rules.pipeline) {
             self.ask(connection);
         }
     }
 
     /// Without the rule `WaitingTicket`, a member without a ticket accepts every grant that arrives.
-    fn believe_anyway(&mut self, message: Message, rules: &Rules) {
-        self.leaving.retain(|leaving| leaving.0 != message.ticket);
+    fn believe_anyway(&mut self, grant: Granted, rules: &Rules) {
+        self.leaving.retain(|leaving| leaving.0 != grant.ticket);
         self.mine = Some(Mine {
-            ticket: message.ticket,
-            sent: Vec::new(),
-            last: message.counter,
-            late: false,
-            phase: Phase::Waits { queued: true },
+            last: grant.counter,
+            ..Mine::new(grant.ticket, false)
         });
-        self.granted(&Granted {
-            token: message.token,
-            counter: message.counter,
-            left: rules.claim_validity(0),
-        });
+        self.granted(grant.token, grant.counter, rules.validity(grant.hold, 0));
     }
 
-    fn granted(&mut self, granted: &Granted) {
+    fn granted(&mut self, token: Token, counter: u8, left: u8) {
         let Some(mine) = &mut self.mine else { return };
-        mine.executed(granted.counter);
+        mine.executed(counter);
         mine.phase = Phase::Holds {
-            token: granted.token,
-            granted: granted.counter,
-            left: granted.left,
+            token,
+            granted: counter,
+            left,
+            inside: true,
         };
-        self.pen = Some(granted.token);
+        self.pen = Some(token);
     }
 }

@@ -10,7 +10,8 @@ mod ticket;
 
 pub use self::ticket::{Mine, Phase, Sent};
 
-use crate::network::{Ticket, Token};
+use crate::network::{Connection, Ticket, Token};
+use crate::rules::{Rules, Safeguard};
 
 /// One member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,10 +24,12 @@ pub struct Member {
     pub mine: Option<Mine>,
     /// Tickets with an unanswered release; `true` if the release leaves a tombstone.
     pub leaving: Vec<(Ticket, bool)>,
-    /// The token for writes to the register: that of the last grant that the member accepted.
+    /// The fencing token of the last call that entered.
     pub pen: Option<Token>,
     /// The member has died.
     pub dead: bool,
+    /// The ticket with which the member kept the lock when it died.
+    pub kept: Option<Ticket>,
     /// How many ticks the member's clock may still fall behind the store's clock.
     pub slips: u8,
     /// For how many more ticks of the store's clock the member considers the store closed, rightly or not.
@@ -44,6 +47,7 @@ impl Member {
             leaving: Vec::new(),
             pen: None,
             dead: false,
+            kept: None,
             slips,
             closed: 0,
         }
@@ -77,6 +81,32 @@ impl Member {
     pub fn holds(&self) -> bool {
         let mine = self.mine.as_ref();
         mine.is_some_and(|mine| matches!(mine.phase, Phase::Holds { .. }))
+    }
+
+    /// Whether the member keeps the lock, and no call is inside.
+    #[must_use]
+    pub fn keeps(&self) -> bool {
+        let mine = self.mine.as_ref();
+        mine.is_some_and(|mine| matches!(mine.phase, Phase::Holds { inside: false, .. }))
+    }
+
+    /// Whether the member may keep the lock when the call that is inside ends.
+    #[must_use]
+    pub fn may_keep(&self, connection: &Connection, rules: &Rules) -> bool {
+        let Some(mine) = self.mine.as_ref().filter(|mine| mine.keep) else {
+            return false;
+        };
+        let inside = matches!(mine.phase, Phase::Holds { inside: true, .. }) && self.believes();
+        let sends =
+            connection.connected && connection.under_way(mine.ticket) < usize::from(rules.pipeline);
+        inside && self.closed == 0 && sends
+    }
+
+    /// Whether the member keeps the lock, and the next call may enter it without a request to the store.
+    #[must_use]
+    pub fn may_enter_again(&self, rules: &Rules) -> bool {
+        let valid = self.believes() || !rules.keeps(Safeguard::ValidEntry);
+        self.calls > 0 && self.keeps() && valid && self.next_pen(rules).is_some()
     }
 
     /// Whether the member still has `ticket`. A ticket being released counts until the store answers.

@@ -9,6 +9,8 @@ pub struct Sent {
     pub counter: u8,
     /// How many ticks ago it was sent.
     pub age: u8,
+    /// Whether it asked for the short lease.
+    pub short: bool,
 }
 
 /// A ticket that waits or holds.
@@ -22,6 +24,10 @@ pub struct Mine {
     pub last: u8,
     /// Whether a connection broke before an acquire was answered, so that a copy may still arrive.
     pub late: bool,
+    /// Whether the member may keep the lock between calls.
+    pub keep: bool,
+    /// Whether the last lease that the member asked for is a full one.
+    pub long: bool,
     /// The state of the ticket.
     pub phase: Phase,
 }
@@ -36,32 +42,47 @@ pub enum Phase {
     },
     /// The ticket was granted.
     Holds {
-        /// The token of the grant.
+        /// The token of the grant, or of the last touch.
         token: Token,
-        /// Replies to requests up to this counter are older than the grant.
+        /// Replies to requests up to this counter are older than the grant, or than the end of the call.
         granted: u8,
         /// For how many more ticks the grant is valid.
         left: u8,
+        /// Whether a call is inside. If not, the member keeps the lock between calls.
+        inside: bool,
     },
 }
 
 impl Mine {
+    /// Returns a ticket that waits.
+    #[must_use]
+    pub fn new(ticket: Ticket, keep: bool) -> Self {
+        Self {
+            ticket,
+            sent: Vec::new(),
+            last: 0,
+            late: false,
+            keep,
+            long: false,
+            phase: Phase::Waits { queued: false },
+        }
+    }
+
     /// Returns the counter for a request that is sent now.
-    pub fn count(&mut self) -> u8 {
+    pub fn count(&mut self, short: bool) -> u8 {
         self.last += 1;
         self.sent.push(Sent {
             counter: self.last,
             age: 0,
+            short,
         });
         self.last
     }
 
-    /// Returns how many ticks ago the request `counter` was sent, if that is known.
+    /// Returns the request `counter`, if it is known when it was sent.
     #[must_use]
-    pub fn age(&self, counter: u8) -> Option<u8> {
-        let mut sent = self.sent.iter();
-        sent.find(|sent| sent.counter == counter)
-            .map(|sent| sent.age)
+    pub fn sent(&self, counter: u8) -> Option<&Sent> {
+        self.sent.iter().find(|sent| sent.counter == counter)
     }
 
     /// The store has executed request `counter`, so the member forgets when earlier requests were sent.

@@ -47,7 +47,7 @@ impl Connection {
         let requests = self.requests.iter();
         let replies = self.replies.iter().map(|answer| &answer.request);
         let mut all = requests.chain(replies);
-        all.any(|request| request.ticket == ticket && matches!(request.verb, Verb::Acquire { .. }))
+        all.any(|request| request.ticket == ticket && matches!(request.verb, Verb::Acquire(_)))
     }
 
     /// Breaks the connection. Requests that the store has not read may still arrive within `late` ticks.

@@ -8,4 +8,6 @@ mod connection;
 mod packets;
 
 pub use self::connection::Connection;
-pub use self::packets::{Answer, Fence, Message, Reply, Request, Ticket, Token, Verb};
+pub use self::packets::{
+    Answer, Fence, Granted, Message, Reply, Request, Retain, Ticket, Token, Verb, Wish,
+};

@@ -9,31 +9,69 @@ pub struct Ticket {
     pub number: u8,
 }
 
-/// The fencing token, which the register compares.
+/// The fencing time, which the store gives.
 pub type Fence = u8;
 
-/// The token of a grant.
+/// The token of a grant or of a call. A fencing token is a fencing time and a number, which the register compares in this
+/// order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
-    /// The fencing token.
+    /// The fencing time.
     pub fence: Fence,
-    /// The true position of the grant in the order of all grants. Only the checks use it.
+    /// The number of a call of those that enter without a request to the store; 0 in the store.
+    pub number: u8,
+    /// The true position of the grant or call in the order of all of them. Only the checks use it.
     pub order: u8,
+}
+
+impl Token {
+    /// Returns the position alone.
+    #[must_use]
+    pub fn position(self) -> Self {
+        let order = self.order;
+        Self {
+            order,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the fencing token, which everyone can see.
+    #[must_use]
+    pub fn seen(self) -> (Fence, u8) {
+        (self.fence, self.number)
+    }
+}
+
+/// What a member does with the lock after a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Retain {
+    /// It releases the lock.
+    #[default]
+    No,
+    /// A call is inside. Afterwards the member may keep the lock.
+    InUse,
+    /// The member keeps the lock, and no call is inside.
+    Kept,
+}
+
+/// What an acquire or a touch asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wish {
+    /// The counter of the request, among the requests of this ticket.
+    pub counter: u8,
+    /// What the member does with the lock after a call.
+    pub retain: Retain,
+    /// Whether the request asks for the short lease of a lock that may be kept.
+    pub short: bool,
 }
 
 /// The operation that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
     /// Asks for the lock, and joins the queue.
-    Acquire {
-        /// The counter of the request, among the requests of this ticket.
-        counter: u8,
-    },
+    Acquire(Wish),
     /// Keeps a place, claims a grant, renews a lease.
-    Touch {
-        /// The counter of the request, among the requests of this ticket.
-        counter: u8,
-    },
+    Touch(Wish),
     /// Releases the lock, or leaves the queue.
     Release {
         /// Whether the store keeps a tombstone, because a late copy of an acquire may arrive after this release.
@@ -74,13 +112,50 @@ pub struct Answer {
     pub reply: Reply,
 }
 
-/// A provisional grant, sent by message to a member.
+/// A message of the store to a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Message {
+pub enum Message {
+    /// Another member waits, so this member must not keep the lock.
+    Recall(Ticket),
+    /// A provisional grant.
+    Grant(Granted),
+}
+
+/// The content of a grant by message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Granted {
+    /// The token of the grant.
+    pub token: Token,
     /// The ticket that holds.
     pub ticket: Ticket,
     /// The highest counter of this ticket that the store has executed.
     pub counter: u8,
-    /// The token of the grant.
-    pub token: Token,
+    /// For how many ticks the grant lasts.
+    pub hold: u8,
+}
+
+impl Message {
+    /// Returns the ticket that the message is about.
+    #[must_use]
+    pub fn ticket(&self) -> Ticket {
+        match self {
+            Self::Recall(ticket) => *ticket,
+            Self::Grant(grant) => grant.ticket,
+        }
+    }
+
+    /// Returns the content, if it is a grant.
+    #[must_use]
+    pub fn grant(&self) -> Option<&Granted> {
+        match self {
+            Self::Recall(_) => None,
+            Self::Grant(grant) => Some(grant),
+        }
+    }
+
+    /// Returns the position of the grant in the order of all grants.
+    #[must_use]
+    pub fn order(&self) -> u8 {
+        self.grant().map_or(0, |grant| grant.token.order)
+    }
 }

@@ -17,6 +17,10 @@ pub const CAPACITY: &str = "at most N grants at the store";
 pub const EXCLUSION: &str = "at most N hold by their own clocks";
 /// Each token is greater than all earlier tokens.
 pub const TOKENS: &str = "fencing tokens grow";
+/// The fencing token of each call is greater than those of all earlier calls.
+pub const CALLS: &str = "fencing tokens of calls grow";
+/// A member that dies while it keeps the lock leaves no more than the short lease.
+pub const SHORT: &str = "a dead keeper costs a short lease";
 /// The register refuses a write under a grant that is older than the grant of the last write.
 pub const REGISTER: &str = "no stale write passes the fence";
 /// Waiters are granted in the order of the queue.
@@ -51,6 +55,13 @@ pub(crate) fn all(rules: &Rules) -> Vec<Property<Protocol>> {
     // A promoted replica may have missed a release. The released holder then stays in the store until its lease ends.
     if rules.faults.failovers == 0 {
         all.push(Property::always(RELEASED, safety::released));
+    }
+    if rules.retain > 0 {
+        all.push(Property::always(CALLS, safety::call_tokens));
+    }
+    let faults = &rules.faults;
+    if rules.retain > 0 && faults.breaks + faults.restarts + faults.failovers == 0 {
+        all.push(Property::always(SHORT, safety::short_leases));
     }
     if rules.register && rules.assumed && rules.capacity == 1 {
         all.push(Property::always(WRITES, safety::writes));

@@ -2,8 +2,8 @@
 
 use stateright::Property;
 
-use crate::member::Phase;
-use crate::network::{Reply, Verb};
+use crate::member::{Member, Phase};
+use crate::network::{Message, Reply, Verb};
 use crate::rules::{Clocks, Rules};
 use crate::world::{Protocol, World};
 
@@ -23,8 +23,26 @@ const CLOSED: &str = "(possible) somebody waits at a closed store";
 /// flight.
 const DOUBTED: &str = "(possible) what is believed may not be claimed";
 
+/// A call has entered a kept lock for which another member waits.
+const AGAIN: &str = "(possible) a call enters what is kept, and another waits";
+/// A member that keeps the lock has not read its recall yet.
+const RECALLED: &str = "(possible) what is kept is recalled";
+/// A member whose call is inside has not read its recall yet.
+const RECALLED_INSIDE: &str = "(possible) a recall comes while a call is inside";
+
 /// All these situations. Some run has to reach each of them.
-pub const POSSIBLE: [&str; 7] = [FULL, BY_MESSAGE, PASSED_OVER, PAUSED, TOMB, CLOSED, DOUBTED];
+pub const POSSIBLE: [&str; 10] = [
+    FULL,
+    BY_MESSAGE,
+    PASSED_OVER,
+    PAUSED,
+    TOMB,
+    CLOSED,
+    DOUBTED,
+    AGAIN,
+    RECALLED,
+    RECALLED_INSIDE,
+];
 
 pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
     all.push(Property::sometimes(FULL, full));
@@ -34,6 +52,11 @@ pub(super) fn add(rules: &Rules, all: &mut Vec<Property<Protocol>>) {
     }
     if rules.clocks == Clocks::Together && rules.members > rules.capacity {
         all.push(Property::sometimes(PAUSED, paused));
+    }
+    if rules.retain > 0 && rules.members > rules.capacity {
+        all.push(Property::sometimes(AGAIN, again));
+        all.push(Property::sometimes(RECALLED, recalled));
+        all.push(Property::sometimes(RECALLED_INSIDE, recalled_inside));
     }
     if rules.faults.breaks > 0 {
         all.push(Property::sometimes(TOMB, tomb));
@@ -72,6 +95,32 @@ fn paused(_: &Protocol, world: &World) -> bool {
     mine.any(|mine| over(&mine.phase)) && world.members.iter().any(|member| member.believes())
 }
 
+fn again(_: &Protocol, world: &World) -> bool {
+    let waits = world.members.iter().any(Member::waits) && world.store.records.len() > 1;
+    let again = |member: &Member| {
+        let number = member.pen.map_or(0, |pen| pen.number);
+        member.believes() && !member.keeps() && number > 0
+    };
+    waits && world.members.iter().any(again)
+}
+
+fn is_recalled(world: &World, which: impl Fn(&Member) -> bool) -> bool {
+    let mut all = world.members.iter().zip(&world.connections);
+    all.any(|(member, connection)| {
+        let mut messages = connection.messages.iter();
+        let recalled = messages.any(|message| matches!(message, Message::Recall(_)));
+        recalled && member.believes() && which(member)
+    })
+}
+
+fn recalled(_: &Protocol, world: &World) -> bool {
+    is_recalled(world, Member::keeps)
+}
+
+fn recalled_inside(_: &Protocol, world: &World) -> bool {
+    is_recalled(world, |member| !member.keeps())
+}
+
 fn tomb(_: &Protocol, world: &World) -> bool {
     world
         .connections
@@ -79,7 +128,7 @@ fn tomb(_: &Protocol, world: &World) -> bool {
         .flat_map(|connection| &connection.late)
         .any(|(late, _)| {
             let gone = world.store.gone.iter().any(|gone| gone.0 == late.ticket);
-            gone && matches!(late.verb, Verb::Acquire { .. })
+            gone && matches!(late.verb, Verb::Acquire(_))
         })
 }
 

@@ -6,7 +6,8 @@
 //! so any other event during the walk leads to a state where the check starts as well. Every waiter is thus served as
 //! soon as members and network have worked without faults for that many ticks.
 
-use crate::network::{Request, Ticket, Verb};
+use crate::member::Member;
+use crate::network::{Request, Ticket, Verb, Wish};
 use crate::rules::Rules;
 use crate::world::{Action, Protocol, World};
 
@@ -31,19 +32,18 @@ pub(super) fn served(model: &Protocol, world: &World) -> bool {
     })
 }
 
-/// Returns whether every waiter gets the lock within the limit of [`patience`].
+/// Returns whether every waiter gets the lock within the limit of [`patience`]. Members keep the lock if they may, and for
+/// ever unless they are recalled.
 fn is_served(world: &mut World, rules: &Rules, order: Order) -> bool {
     let patience = patience(world, rules);
     for _ in 0..=patience {
         if !settle(world, rules, order) {
             return false;
         }
-        if world
-            .members
-            .iter()
-            .all(|member| member.mine.is_none() && member.leaving.is_empty())
-        {
-            return true;
+        let done = |member: &Member| member.leaving.is_empty() && !member.waits();
+        if world.members.iter().all(done) {
+            // The time for which members keep the lock ends.
+            return end_what_is_kept(world, rules, order);
         }
         world.happen(&Action::Tick(0), rules);
         beat(world, rules);
@@ -72,6 +72,16 @@ fn patience(world: &World, rules: &Rules) -> u8 {
     noticed + closed + last + posthumous + (rules.members - 1) * rules.claim + 1
 }
 
+fn end_what_is_kept(world: &mut World, rules: &Rules, order: Order) -> bool {
+    for index in 0..rules.members {
+        let member = &world.members[usize::from(index)];
+        if member.holds() {
+            world.happen(&Action::Release(index), rules);
+        }
+    }
+    settle(world, rules, order) && world.members.iter().all(|member| member.mine.is_none())
+}
+
 /// Delivers everything that is in flight. Returns `false` if that takes more than 200 steps.
 fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
     for _ in 0..200 {
@@ -79,7 +89,8 @@ fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
         if order.reversed {
             indices.reverse();
         }
-        let next = indices.iter().find_map(|index| duty(world, *index, order));
+        let due = |index: &u8| duty(world, *index, order, rules);
+        let next = indices.iter().find_map(due);
         let Some(action) = next else {
             return true;
         };
@@ -89,7 +100,7 @@ fn settle(world: &mut World, rules: &Rules, order: Order) -> bool {
 }
 
 /// Returns the step that is due at a member now.
-fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
+fn duty(world: &World, index: u8, order: Order, rules: &Rules) -> Option<Action> {
     let (member, connection) = (
         &world.members[usize::from(index)],
         &world.connections[usize::from(index)],
@@ -114,17 +125,20 @@ fn duty(world: &World, index: u8, order: Order) -> Option<Action> {
     if !connection.replies.is_empty() {
         return Some(Action::Reply(index));
     }
+    if member.may_keep(connection, rules) {
+        return Some(Action::Keep(index));
+    }
     if member.believes() {
-        return Some(Action::Release(index));
+        return (!member.keeps()).then_some(Action::Release(index));
     }
     member.holds().then_some(Action::Lose(index))
 }
 
-/// Each waiting member asks again, once a tick.
+/// Each member that waits or keeps the lock touches its ticket, once a tick.
 fn beat(world: &mut World, rules: &Rules) {
     for index in 0..rules.members {
         let member = &world.members[usize::from(index)];
-        if member.waits() && world.connections[usize::from(index)].connected {
+        if (member.waits() || member.keeps()) && world.connections[usize::from(index)].connected {
             world.happen(&Action::Ask(index), rules);
         }
     }
@@ -151,7 +165,7 @@ fn look(world: &mut World, rules: &Rules) {
             member: 0,
             number: u8::MAX,
         },
-        verb: Verb::Touch { counter: 0 },
+        verb: Verb::Touch(Wish::default()),
     };
     world.look(nobody, rules);
 }

@@ -19,6 +19,12 @@ pub struct Rules {
     pub batch: u8,
     /// How long the store keeps a holder that does not renew its lease.
     pub lease: u8,
+    /// How long the store keeps the holder of a lock that its member keeps between calls; 0 if no lock is kept.
+    pub retain: u8,
+    /// How many members keep locks; each of the others locks once.
+    pub keepers: u8,
+    /// How many calls may enter with one token of the store.
+    pub numbers: u8,
     /// How long the store keeps a provisional holder that has not claimed its grant.
     pub claim: u8,
     /// How long the store keeps a waiter that does not touch its place.
@@ -71,6 +77,9 @@ impl Rules {
             calls: 1,
             batch: u8::MAX,
             lease: 3,
+            retain: 0,
+            keepers: members,
+            numbers: 2,
             claim: 2,
             place: 3,
             tomb: 2,
@@ -110,9 +119,22 @@ impl Rules {
         lease.saturating_sub(allowance).saturating_sub(age)
     }
 
-    /// Returns for how long a provisional grant by message is valid if the request that it names was sent `age` ticks ago.
+    /// Whether the time of the server may be no later than the last token. While the store knows its last token, this makes
+    /// no difference.
     #[must_use]
-    pub fn claim_validity(&self, age: u8) -> u8 {
-        self.validity(self.claim.min(self.lease), age)
+    pub fn clock_may_stall(&self) -> bool {
+        !self.keeps(Safeguard::LastToken) || !self.keeps(Safeguard::TouchToken)
+    }
+
+    /// Returns whether a member keeps locks between calls.
+    #[must_use]
+    pub fn is_keeper(&self, member: u8) -> bool {
+        self.retain > 0 && member < self.keepers
+    }
+
+    /// Returns the length of the lease that a request asks for.
+    #[must_use]
+    pub fn hold(&self, short: bool) -> u8 {
+        if short { self.retain } else { self.lease }
     }
 }

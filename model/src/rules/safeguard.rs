@@ -38,13 +38,33 @@ pub enum Safeguard {
     LeftAlone,
     /// A waiter that does not touch its ticket loses its place after some time.
     PlaceEnds,
+    /// A member whose lease becomes shorter shortens its own validity before it sends the touch.
+    CutFirst,
+    /// An answer to a touch from before the lease became shorter does not make the validity longer.
+    LateAnswer,
+    /// A request of a holder that is older than another one that the store has executed changes nothing.
+    OlderRequest,
+    /// A member that keeps the lock between calls asks for the short lease.
+    ShortLease,
+    /// A call enters a lock that its member keeps only while it is valid.
+    ValidEntry,
+    /// A member that is recalled gives the lock up.
+    Recall,
+    /// The touches of waiters repeat the recall.
+    RecallAgain,
+    /// A new token that a touch gets is the last token of the name.
+    TouchToken,
+    /// A member uses no token after the last one that a touch has got.
+    TokenRange,
+    /// A new token in the reply to a touch continues a hold only while it is valid.
+    NewToken,
     /// The register refuses a token lower than the greatest one it has seen.
     Fence,
 }
 
 impl Safeguard {
     /// All rules.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 28] = [
         Self::HolderCheck,
         Self::QueueCheck,
         Self::FreshGrant,
@@ -62,6 +82,16 @@ impl Safeguard {
         Self::Claim,
         Self::LeftAlone,
         Self::PlaceEnds,
+        Self::CutFirst,
+        Self::LateAnswer,
+        Self::OlderRequest,
+        Self::ShortLease,
+        Self::ValidEntry,
+        Self::Recall,
+        Self::RecallAgain,
+        Self::TouchToken,
+        Self::TokenRange,
+        Self::NewToken,
         Self::Fence,
     ];
 }

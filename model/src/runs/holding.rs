@@ -46,6 +46,33 @@ pub(super) fn short(members: u8) -> Rules {
     }
 }
 
+/// The shortest durations with which members keep locks between calls, and their leases become shorter for that.
+pub(super) fn kept(members: u8) -> Rules {
+    Rules {
+        retain: 1,
+        calls: 2,
+        ..short(members)
+    }
+}
+
+/// Like [`kept`] with two members, but only A keeps locks, and B locks once. Replies are prompt.
+pub(super) fn kept_by_one() -> Rules {
+    Rules {
+        keepers: 1,
+        prompt: true,
+        symmetric: false,
+        ..kept(2)
+    }
+}
+
+/// Like [`kept_by_one`], but the lease is long enough to be renewed every tick.
+pub(super) fn kept_on() -> Rules {
+    Rules {
+        retain: 2,
+        ..kept_by_one()
+    }
+}
+
 fn faults() -> Faults {
     Faults::default()
 }
@@ -54,6 +81,7 @@ fn faults() -> Faults {
 #[must_use]
 pub fn holding() -> Vec<Run> {
     let mut runs = small();
+    runs.extend(keeping());
     runs.extend(large());
     runs
 }
@@ -189,6 +217,116 @@ fn small() -> Vec<Run> {
                 prompt: true,
                 ..short(3)
             }),
+        ),
+    ]
+}
+
+fn keeping() -> Vec<Run> {
+    let service = |rules| Rules {
+        service: true,
+        ..rules
+    };
+    let one = |faults| Rules {
+        faults,
+        ..kept_by_one()
+    };
+    vec![
+        Run::small(
+            "kept: A keeps the lock, B locks once; prompt replies",
+            kept_by_one(),
+        ),
+        Run::small(
+            "kept: A keeps the lock, B locks once; messages are lost, prompt replies",
+            service(Rules {
+                faults: faults().losses(1),
+                ..kept_on()
+            }),
+        ),
+        Run::small(
+            "kept: 1 member dies",
+            Rules {
+                faults: faults().crashes(1),
+                ..kept(1)
+            },
+        ),
+        Run::small(
+            "kept: 1 member, a connection breaks, clocks that slip",
+            service(Rules {
+                slips: 1,
+                allowance: 1,
+                faults: faults().breaks(1),
+                lease: 3,
+                retain: 2,
+                ..kept(1)
+            }),
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once; anything takes any time",
+            Rules {
+                prompt: false,
+                ..kept_by_one()
+            },
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once; one dies, prompt replies",
+            service(one(faults().crashes(1))),
+        ),
+        Run::large("kept: 2 members keep the lock", kept(2)),
+        Run::large(
+            "kept: A keeps the lock, B locks once; a connection breaks, prompt replies",
+            one(faults().breaks(1)),
+        ),
+        Run::large(
+            "kept: A keeps the lock for long, B locks once; a connection breaks, prompt replies",
+            service(Rules {
+                faults: faults().breaks(1),
+                ..kept_on()
+            }),
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once, clocks that slip",
+            Rules {
+                slips: 1,
+                allowance: 1,
+                lease: 3,
+                retain: 2,
+                prompt: false,
+                ..kept_by_one()
+            },
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once, a register",
+            Rules {
+                register: true,
+                prompt: false,
+                ..kept_by_one()
+            },
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once; a restart without data, prompt replies",
+            one(faults().restarts(1)),
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once; a failover to an old replica, prompt replies",
+            one(faults().failovers(1)),
+        ),
+        Run::large(
+            "kept: A keeps the lock for long, B locks once; one takes the store for closed, prompt replies",
+            service(Rules {
+                faults: faults().doubts(1),
+                ..kept_on()
+            }),
+        ),
+        Run::large(
+            "kept: A keeps the lock, B locks once; the store's clock is stepped back, prompt replies",
+            one(faults().steps_back(1)),
+        ),
+        Run::large(
+            "kept: A keeps the lock, B and C lock once; prompt replies",
+            Rules {
+                members: 3,
+                ..kept_by_one()
+            },
         ),
     ]
 }

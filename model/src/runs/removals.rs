@@ -1,8 +1,8 @@
 //! Why each rule is needed: without it, some property no longer holds.
 
-use super::holding::{lawless, short};
+use super::holding::{kept, kept_by_one, kept_on, lawless, short};
 use crate::properties::{
-    CAPACITY, EXCLUSION, KEPT, ORDER, REGISTER, RELEASED, SERVICE, TOKENS, WRITES,
+    CALLS, CAPACITY, EXCLUSION, KEPT, ORDER, REGISTER, RELEASED, SERVICE, SHORT, TOKENS, WRITES,
 };
 use crate::rules::{Faults, Rules, Safeguard};
 
@@ -38,6 +38,98 @@ fn without(
 /// Returns runs that each leave out one rule.
 #[must_use]
 pub fn removals() -> Vec<Broken> {
+    let mut removals = plain();
+    removals.extend(keeping());
+    removals
+}
+
+/// The rules for locks that members keep between calls.
+fn keeping() -> Vec<Broken> {
+    let any_time = Rules {
+        prompt: false,
+        ..kept_by_one()
+    };
+    let few_tokens = Rules {
+        numbers: 1,
+        ..kept_by_one()
+    };
+    vec![
+        without(
+            Safeguard::CutFirst,
+            "kept: when the lease becomes short, the member's validity does not",
+            EXCLUSION,
+            kept_by_one(),
+        ),
+        without(
+            Safeguard::LateAnswer,
+            "kept: an answer to a touch from before the short lease counts",
+            EXCLUSION,
+            any_time,
+        ),
+        without(
+            Safeguard::OlderRequest,
+            "kept: a late request makes a lease short again",
+            EXCLUSION,
+            Rules {
+                faults: Faults::default().breaks(1),
+                ..kept_by_one()
+            },
+        ),
+        without(
+            Safeguard::ShortLease,
+            "kept: the lease stays as long as that of a call",
+            SHORT,
+            Rules {
+                faults: Faults::default().crashes(1),
+                ..kept(1)
+            },
+        ),
+        without(
+            Safeguard::ValidEntry,
+            "kept: a call enters without a look at the clock",
+            EXCLUSION,
+            kept_by_one(),
+        ),
+        without(
+            Safeguard::Recall,
+            "kept: a recall goes unheard",
+            SERVICE,
+            kept_on(),
+        ),
+        without(
+            Safeguard::RecallAgain,
+            "kept: a touch of a waiter recalls nobody",
+            SERVICE,
+            Rules {
+                faults: Faults::default().losses(1),
+                ..kept_on()
+            },
+        ),
+        without(
+            Safeguard::TouchToken,
+            "kept: a new token of a touch is not the last of the name",
+            CALLS,
+            few_tokens.clone(),
+        ),
+        without(
+            Safeguard::TokenRange,
+            "kept: calls go on counting when their tokens have run out",
+            CALLS,
+            few_tokens,
+        ),
+        without(
+            Safeguard::NewToken,
+            "kept: a new token counts after the validity has ended",
+            WRITES,
+            Rules {
+                register: true,
+                ..kept_by_one()
+            },
+        ),
+    ]
+}
+
+fn plain() -> Vec<Broken> {
     let breaks = |rules| Rules {
         faults: Faults::default().breaks(1),
         ..rules

@@ -1,7 +1,7 @@
 //! The last step of every operation: it grants to the waiters in order.
 
 use super::{Lease, NEAR, Record, Store};
-use crate::network::{Fence, Message, Ticket, Token};
+use crate::network::{Fence, Granted, Message, Ticket, Token};
 use crate::rules::{Rules, Safeguard};
 
 /// The environment of an operation: the clock, the listening members, and the operation's effects.
@@ -17,12 +17,12 @@ pub struct Channel<'a> {
     pub member: u8,
     /// Whether this member considers the store closed, so that its operation grants nothing.
     pub closed: bool,
-    /// Grants sent as messages.
+    /// Grants and recalls sent as messages.
     pub told: Vec<Message>,
     /// Tickets notified that they are among the first. (The model's members may ask at any time, so they ignore
     /// notifications.)
     pub notified: Vec<Ticket>,
-    /// The tokens of the new grants.
+    /// The new tokens of grants and touches.
     pub given: Vec<Token>,
     /// The position of the next grant in the order of all grants.
     pub order: u8,
@@ -94,34 +94,44 @@ impl Store {
                 record.notified = None;
                 return;
             }
-            channel.told.push(Message {
+            channel.told.push(Message::Grant(Granted {
+                token,
                 ticket: record.ticket,
                 counter: record.counter,
-                token,
-            });
+                hold: rules.claim.min(record.hold),
+            }));
         }
         record.notified = None;
         let provisional = !is_own;
         let left = if provisional && rules.keeps(Safeguard::Claim) {
-            rules.claim.min(rules.lease)
+            rules.claim.min(record.hold)
         } else {
-            rules.lease
+            record.hold
         };
         record.lease = Some(Lease {
             left,
             provisional: provisional && rules.keeps(Safeguard::Claim),
             token,
+            first: token.position(),
         });
         if !provisional {
             record.place = 0;
         }
         self.last = self.last.max(token.fence);
-        channel.given.push(token);
-        channel.order += 1;
+        channel.gave(token);
         channel.overtook |= first != Some(index);
     }
 
-    fn next_token(&self, channel: &Channel<'_>) -> Token {
+    /// The operation's ticket waits, so the member that keeps the lock must release it.
+    pub(super) fn recall(&self, channel: &mut Channel<'_>) {
+        let keeper = self.keeper().map(|record| record.ticket);
+        let other = keeper.filter(|ticket| ticket.member != channel.member);
+        if let Some(ticket) = other.filter(|it| channel.listening[usize::from(it.member)]) {
+            channel.told.push(Message::Recall(ticket));
+        }
+    }
+
+    pub(super) fn next_token(&self, channel: &Channel<'_>) -> Token {
         let rules = channel.rules;
         let after_last = if rules.keeps(Safeguard::LastToken) {
             self.last + 1
@@ -135,7 +145,15 @@ impl Store {
         };
         Token {
             fence: after_last.max(time),
+            number: 0,
             order: channel.order,
         }
+    }
+}
+
+impl Channel<'_> {
+    pub(super) fn gave(&mut self, token: Token) {
+        self.given.push(token);
+        self.order += 1;
     }
 }

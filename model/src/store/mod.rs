@@ -11,7 +11,7 @@ mod tick;
 pub use self::grant::Channel;
 pub use self::record::{Lease, Record};
 
-use crate::network::{Fence, Ticket, Token};
+use crate::network::{Fence, Retain, Ticket, Token};
 
 /// How many of the first waiters are notified that they are near the front of the queue.
 pub const NEAR: usize = 3;
@@ -39,14 +39,23 @@ impl Store {
         self.records.iter().filter(held).count()
     }
 
-    /// Returns whether `ticket` holds under `token`.
+    /// Returns whether `ticket` holds since a grant with `token`, or since a grant after which a touch got `token`.
     #[must_use]
     pub fn has(&self, ticket: Ticket, token: Token) -> bool {
         let mut records = self.records.iter();
         records.any(|record| {
             let lease = record.lease.filter(|lease| lease.left > 0);
-            record.ticket == ticket && lease.is_some_and(|lease| lease.token == token)
+            let range = lease.map(|lease| lease.first.order..=lease.token.order);
+            record.ticket == ticket && range.is_some_and(|range| range.contains(&token.order))
         })
+    }
+
+    /// Returns the only holder, if its member may keep the lock between calls.
+    #[must_use]
+    pub fn keeper(&self) -> Option<&Record> {
+        let mut held = self.records.iter().filter(|record| record.lease.is_some());
+        let keeper = held.next().filter(|record| record.retain != Retain::No);
+        keeper.filter(|_| held.next().is_none())
     }
 
     /// Returns the index of `ticket`.

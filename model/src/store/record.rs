@@ -1,6 +1,6 @@
 //! [`Record`]: the store's record of one ticket.
 
-use crate::network::{Ticket, Token};
+use crate::network::{Retain, Ticket, Token};
 
 /// A waiter or a holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,6 +9,10 @@ pub struct Record {
     pub ticket: Ticket,
     /// The highest counter among this ticket's executed requests.
     pub counter: u8,
+    /// The length of the lease that the last request asked for.
+    pub hold: u8,
+    /// What the member does with the lock after a call.
+    pub retain: Retain,
     /// For how many more ticks the ticket keeps its place; 0 for a holder that has claimed.
     pub place: u8,
     /// Whether the ticket was passed over, and gets no grant before its next request.
@@ -27,8 +31,10 @@ pub struct Lease {
     pub left: u8,
     /// Whether another ticket's operation granted it, and its own member has not claimed it yet.
     pub provisional: bool,
-    /// The token of the grant.
+    /// The token of the grant, or of a later touch.
     pub token: Token,
+    /// The position of the grant, when touches have got new tokens since. Only the checks use it.
+    pub first: Token,
 }
 
 impl Record {

@@ -33,10 +33,10 @@ impl Store {
             record.notified = record.notified.map(|_| 0);
             match &mut record.lease {
                 Some(lease) if lease.provisional => {
-                    lease.left = rules.claim.min(rules.lease);
+                    lease.left = rules.claim.min(record.hold);
                     record.place = rules.place;
                 }
-                Some(lease) => lease.left = rules.lease,
+                Some(lease) => lease.left = record.hold,
                 None => record.place = rules.place,
             }
         }

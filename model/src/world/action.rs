@@ -11,6 +11,10 @@ pub enum Action {
     Enter(u8),
     /// A member asks again, or renews its lease.
     Ask(u8),
+    /// A call ends, and its member keeps the lock.
+    Keep(u8),
+    /// A call enters a lock that its member keeps.
+    Again(u8),
     /// A member releases.
     Release(u8),
     /// A member gives up waiting.
@@ -67,8 +71,8 @@ struct Short<'a>(&'a Request);
 impl fmt::Display for Short<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.verb {
-            Verb::Acquire { .. } => f.write_str("acquire"),
-            Verb::Touch { .. } => f.write_str("touch"),
+            Verb::Acquire(_) => f.write_str("acquire"),
+            Verb::Touch(_) => f.write_str("touch"),
             Verb::Release { .. } => f.write_str("release"),
         }
     }
@@ -79,14 +83,23 @@ impl fmt::Display for Action {
         match self {
             Self::Enter(who) => write!(f, "{} asks", member(*who)),
             Self::Ask(who) => write!(f, "{} touches", member(*who)),
+            Self::Keep(who) => write!(f, "{}'s call ends, it keeps the lock", member(*who)),
+            Self::Again(who) => write!(f, "{}'s next call enters", member(*who)),
             Self::Release(who) => write!(f, "{} releases", member(*who)),
             Self::Cancel(who) => write!(f, "{} gives up", member(*who)),
             Self::Lose(who) => write!(f, "{} sees its hold end", member(*who)),
             Self::Write(who) => write!(f, "{} writes", member(*who)),
             Self::Execute(who) => write!(f, "store executes {}'s", member(*who)),
             Self::Reply(who) => write!(f, "{} hears the reply", member(*who)),
+            Self::Message(who, Message::Recall(_)) => write!(f, "{} is recalled", member(*who)),
             Self::Message(who, _) => write!(f, "{} hears of its grant", member(*who)),
+            Self::Copy(who, Message::Recall(_)) => {
+                write!(f, "{} is recalled (twice)", member(*who))
+            }
             Self::Copy(who, _) => write!(f, "{} hears of its grant (twice)", member(*who)),
+            Self::Lost(who, Message::Recall(_)) => {
+                write!(f, "the recall of {} is lost", member(*who))
+            }
             Self::Lost(who, _) => write!(f, "the message to {} is lost", member(*who)),
             Self::Late(who, request) => {
                 write!(

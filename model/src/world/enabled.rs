@@ -52,6 +52,12 @@ impl World {
                 if connection.connected && connection.under_way(mine.ticket) == 0 {
                     actions.push(Action::Ask(index));
                 }
+                if member.may_keep(connection, rules) {
+                    actions.push(Action::Keep(index));
+                }
+                if member.may_enter_again(rules) {
+                    actions.push(Action::Again(index));
+                }
                 if member.believes() {
                     actions.push(Action::Release(index));
                 } else if member.holds() {
@@ -76,7 +82,8 @@ impl World {
 
     /// Returns whether a write would change anything.
     fn can_write(&self, member: &Member, rules: &Rules) -> bool {
-        let taken = |pen: Token| pen.fence >= self.register.fence || !rules.keeps(Safeguard::Fence);
+        let taken =
+            |pen: Token| pen.seen() >= self.register.seen() || !rules.keeps(Safeguard::Fence);
         member
             .pen
             .is_some_and(|pen| pen != self.register && taken(pen))

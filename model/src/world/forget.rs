@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::member::{Member, Phase};
-use crate::network::{Answer, Message, Verb};
+use crate::network::{Answer, Message, Token, Verb};
 use crate::rules::{Rules, Safeguard};
 
 impl World {
@@ -11,7 +11,8 @@ impl World {
         let index = usize::from(me);
         let (member, connection) = (&mut self.members[index], &mut self.connections[index]);
         if !rules.register {
-            member.pen = None;
+            let pen = member.pen.filter(|_| rules.retain > 0 && member.holds());
+            member.pen = pen.map(|pen| Token { order: 0, ..pen });
         }
         member.leaving.sort_unstable();
         connection
@@ -24,7 +25,7 @@ impl World {
         }
         connection
             .messages
-            .sort_unstable_by_key(|message| message.token.order);
+            .sort_unstable_by_key(|message| (message.order(), message.ticket()));
         connection.messages.dedup();
         let older = connection
             .messages
@@ -33,7 +34,8 @@ impl World {
         connection.messages.drain(..older);
         connection.late.sort_unstable();
         connection.late.dedup();
-        // A record's counter is used only in grants by message, and a claimed holder gets no more of these.
+        // A record's counter is used only in grants by message, of which a claimed holder gets no more, and to tell older
+        // requests, which make a difference only with retention.
         for store in [Some(&mut self.store), self.replica.as_deref_mut()]
             .into_iter()
             .flatten()
@@ -43,7 +45,9 @@ impl World {
                 store.gone.retain(|gone| gone.1 > 0);
             }
             for record in &mut store.records {
-                if record.lease.is_some_and(|lease| !lease.provisional) {
+                let late = (connection.late.iter()).any(|late| late.0.ticket == record.ticket);
+                let older = rules.retain > 0 && (late || record.ticket.member != me);
+                if record.lease.is_some_and(|lease| !lease.provisional) && !older {
                     record.counter = 0;
                 }
             }
@@ -55,7 +59,7 @@ fn matters(member: &Member, answer: &Answer, rules: &Rules) -> bool {
     let ticket = answer.request.ticket;
     let counter = match answer.request.verb {
         Verb::Release { .. } => return member.leaving.iter().any(|leaving| leaving.0 == ticket),
-        Verb::Acquire { counter } | Verb::Touch { counter } => counter,
+        Verb::Acquire(wish) | Verb::Touch(wish) => wish.counter,
     };
     let mine = member.mine.as_ref().filter(|mine| mine.ticket == ticket);
     mine.is_some_and(|mine| match mine.phase {
@@ -67,6 +71,7 @@ fn matters(member: &Member, answer: &Answer, rules: &Rules) -> bool {
 fn is_awaited(member: &Member, message: &Message) -> bool {
     let mine = member.mine.as_ref();
     mine.is_some_and(|mine| {
-        mine.ticket == message.ticket && matches!(mine.phase, Phase::Waits { .. })
+        let waits = matches!(mine.phase, Phase::Waits { .. });
+        mine.ticket == message.ticket() && (waits || matches!(message, Message::Recall(_)))
     })
 }

@@ -17,7 +17,7 @@ pub struct Executed {
     pub closed: u8,
     /// The reply.
     pub reply: Reply,
-    /// Grants sent as messages.
+    /// Grants and recalls sent as messages.
     pub told: Vec<Message>,
     /// Tickets notified that they are among the first.
     pub notified: Vec<Ticket>,
@@ -33,7 +33,18 @@ impl World {
                     &mut self.connections[usize::from(me)],
                 );
                 member.calls -= 1;
-                member.enter(me, connection);
+                member.enter(me, connection, rules);
+            }
+            Action::Keep(me) => {
+                let connection = &mut self.connections[usize::from(me)];
+                self.members[usize::from(me)].keep(connection, rules);
+            }
+            Action::Again(me) => {
+                let member = &mut self.members[usize::from(me)];
+                member.calls -= 1;
+                self.past.last.order += 1;
+                member.enter_again(self.past.last.order, rules);
+                self.note_entry(me);
             }
             Action::Ask(me) => {
                 self.members[usize::from(me)].ask(&mut self.connections[usize::from(me)]);
@@ -149,7 +160,7 @@ impl World {
             self.note_grant(token, rules);
         }
         for &message in &told {
-            let to = usize::from(message.ticket.member);
+            let to = usize::from(message.ticket().member);
             if !self.members[to].dead {
                 self.connections[to].messages.push(message);
             }
@@ -178,7 +189,12 @@ impl World {
             &mut self.connections[usize::from(me)],
         );
         let answer = connection.replies.remove(0);
+        let waited = member.waits();
         member.answered(me, answer, connection, rules);
+        if rules.retain > 0 && waited && member.holds() {
+            self.note_entry(me);
+        }
+        let member = &self.members[usize::from(me)];
         self.past.lost_for_nothing |= kept && !member.believes();
     }
 
@@ -192,9 +208,18 @@ impl World {
         self.past.token_fell |= token.fence <= self.past.last.fence;
         self.past.last.fence = self.past.last.fence.max(token.fence);
         self.past.last.order = token.order;
-        if !rules.keeps(Safeguard::LastToken) {
+        if rules.clock_may_stall() {
             self.later = false;
         }
+    }
+
+    /// A call has entered.
+    fn note_entry(&mut self, me: u8) {
+        let Some(pen) = self.members[usize::from(me)].pen else {
+            return;
+        };
+        self.past.call_token_fell |= pen.seen() <= self.past.entered.seen();
+        self.past.entered = Token { order: 0, ..pen };
     }
 
     fn take_message(&mut self, me: u8, message: Message) {
@@ -205,15 +230,22 @@ impl World {
     }
 
     fn tell(&mut self, me: u8, message: Message, rules: &Rules) {
-        let connection = &mut self.connections[usize::from(me)];
-        self.members[usize::from(me)].told(message, connection, rules);
+        let (member, connection) = (
+            &mut self.members[usize::from(me)],
+            &mut self.connections[usize::from(me)],
+        );
+        let waited = member.waits();
+        member.told(message, connection, rules);
+        if rules.retain > 0 && waited && member.holds() {
+            self.note_entry(me);
+        }
     }
 
     fn write(&mut self, me: u8, rules: &Rules) {
         let Some(pen) = self.members[usize::from(me)].pen else {
             return;
         };
-        if pen.fence < self.register.fence && rules.keeps(Safeguard::Fence) {
+        if pen.seen() < self.register.seen() && rules.keeps(Safeguard::Fence) {
             return;
         }
         self.past.stale_write |= pen.order < self.register.order;

@@ -55,6 +55,10 @@ pub struct Past {
     pub last: Token,
     /// A token was not greater than all earlier tokens.
     pub token_fell: bool,
+    /// The fencing token of the last call that entered, in runs in which locks are kept.
+    pub entered: Token,
+    /// The fencing token of a call was not greater than those of all earlier calls.
+    pub call_token_fell: bool,
     /// A waiter was granted before an earlier waiter of the queue.
     pub overtaken: bool,
     /// The register accepted a write under a grant that is older than the grant of the last write.
@@ -67,7 +71,10 @@ impl World {
     /// Returns a world in which no member has asked for the lock yet.
     #[must_use]
     pub fn new(rules: &Rules) -> Self {
-        let members = (0..rules.members).map(|_| Member::new(rules.calls, rules.slips));
+        let members = (0..rules.members).map(|me| {
+            let once = rules.retain > 0 && !rules.is_keeper(me);
+            Member::new(if once { 1 } else { rules.calls }, rules.slips)
+        });
         Self {
             store: Store::default(),
             replica: (rules.faults.failovers > 0).then(Box::default),

@@ -45,7 +45,8 @@ impl World {
         });
         // While the store knows its last token, the next token is greater than all others, so the last token's value
         // does not matter.
-        let known = self.store.last == self.past.last.fence && self.replica.is_none();
+        let greatest = fences.0.iter().all(|fence| *fence <= self.store.last);
+        let known = self.store.last == self.past.last.fence && self.replica.is_none() && greatest;
         if !known {
             fences.note(self.past.last.fence);
             fences.note(self.store.last);
@@ -79,12 +80,14 @@ impl World {
         member.leaving.sort_unstable();
     }
 
-    /// Renumbers the counters of the waiting or holding ticket, and drops sent requests whose counters nothing refers
-    /// to.
+    /// Renumbers the counters of the waiting or holding ticket (or of the one that a dead member kept), and drops sent
+    /// requests whose counters nothing refers to.
     fn number_counters(&mut self, me: u8) {
         let mine = self.members[usize::from(me)].mine.clone();
         let mut counters = Ranks(vec![0]);
-        let number = mine.as_ref().map(|mine| mine.ticket.number);
+        let kept = self.members[usize::from(me)].kept;
+        let ticket = mine.as_ref().map(|mine| mine.ticket).or(kept);
+        let number = ticket.map(|ticket| ticket.number);
         self.each_ticket(me, |ticket, counter| {
             if let Some(counter) = counter {
                 if Some(ticket.number) == number {
@@ -94,8 +97,7 @@ impl World {
                 }
             }
         });
-        let Some(mine) = mine else { return };
-        let mut sent = mine.sent;
+        let mut sent = mine.map(|mine| mine.sent).unwrap_or_default();
         sent.retain(|sent| counters.0.contains(&sent.counter));
         self.each_ticket(me, |ticket, counter| {
             if let Some(counter) = counter.filter(|_| Some(ticket.number) == number) {

@@ -57,12 +57,12 @@ impl World {
         let phase = member
             .mine
             .as_ref()
-            .map(|mine| (&mine.sent, mine.late, mine.phase));
+            .map(|mine| (&mine.sent, mine.late, mine.keep, mine.long, mine.phase));
         (
             member.calls,
             phase,
             member.leaving.len(),
-            member.dead,
+            (member.dead, member.kept.is_some()),
             member.slips,
             member.closed,
         )

@@ -1,7 +1,7 @@
 //! The steps that advance clocks.
 
 use super::World;
-use crate::rules::{Rules, Safeguard};
+use crate::rules::Rules;
 
 impl World {
     pub(super) fn tick(&mut self, slow: u8, rules: &Rules) {
@@ -24,7 +24,7 @@ impl World {
         if let Some(replica) = &mut self.replica {
             replica.tick(rules);
         }
-        if !rules.keeps(Safeguard::LastToken) {
+        if rules.clock_may_stall() {
             self.later = true;
         }
         for connection in &mut self.connections {

@@ -2,13 +2,14 @@
 
 use super::World;
 use crate::member::{Mine, Phase};
-use crate::network::{Ticket, Token, Verb};
+use crate::network::{Message, Ticket, Token, Verb};
 use crate::store::Store;
 
 fn tokens_of_store(store: &mut Store, visit: &mut impl FnMut(&mut Token)) {
     for record in &mut store.records {
         if let Some(lease) = &mut record.lease {
             visit(&mut lease.token);
+            visit(&mut lease.first);
         }
     }
 }
@@ -39,10 +40,13 @@ impl World {
                 }
             }
             for message in &mut connection.messages {
-                visit(&mut message.token);
+                if let Message::Grant(grant) = message {
+                    visit(&mut grant.token);
+                }
             }
         }
         visit(&mut self.register);
+        visit(&mut self.past.entered);
     }
 
     /// Visits every occurrence of a ticket of `me`, with its counter if there is one.
@@ -75,13 +79,16 @@ impl World {
         let late = connection.late.iter_mut().map(|late| &mut late.0);
         for request in requests.chain(replies).chain(late) {
             let counter = match &mut request.verb {
-                Verb::Acquire { counter } | Verb::Touch { counter } => Some(counter),
+                Verb::Acquire(wish) | Verb::Touch(wish) => Some(&mut wish.counter),
                 Verb::Release { .. } => None,
             };
             visit(&mut request.ticket, counter);
         }
         for message in &mut connection.messages {
-            visit(&mut message.ticket, Some(&mut message.counter));
+            match message {
+                Message::Recall(ticket) => visit(ticket, None),
+                Message::Grant(grant) => visit(&mut grant.ticket, Some(&mut grant.counter)),
+            }
         }
         let member = &mut self.members[usize::from(me)];
         for leaving in &mut member.leaving {
@@ -89,6 +96,9 @@ impl World {
         }
         if let Some(mine) = &mut member.mine {
             visit(&mut mine.ticket, None);
+        }
+        if let Some(kept) = &mut member.kept {
+            visit(kept, None);
         }
     }
 }

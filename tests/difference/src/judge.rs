@@ -39,6 +39,8 @@ pub(super) struct Judge {
     owners: HashMap<Ticket, HashSet<SharedStr>>,
     /// The longest hold that each ticket has asked for.
     longest: HashMap<Ticket, u64>,
+    /// The greatest counter of each ticket's requests.
+    counters: HashMap<Ticket, u64>,
 }
 
 impl Judge {
@@ -93,6 +95,8 @@ impl Judge {
         };
         let longest = self.longest.entry(ticket).or_default();
         *longest = (*longest).max(hold.as_micros() as u64);
+        let newest = self.counters.entry(ticket).or_default();
+        *newest = op.lease().map_or(0, |lease| lease.counter).max(*newest);
         if let Op::Acquire { share, .. } = op {
             let owners = self.owners.entry(ticket).or_default();
             owners.insert(share.owner.clone());
@@ -176,7 +180,15 @@ impl Judge {
                 let Lease { ticket, hold, .. } = lease;
                 let unclaimed = self.is_unclaimed(ticket) && now < opens;
                 assert!(!unclaimed, "{op:?} claimed while nothing is granted");
-                self.promise(now, ticket, hold.as_micros() as u64, *token, false);
+                let hold = hold.as_micros() as u64;
+                let newest = self.counters.get(&ticket).copied();
+                // A late request of a holder changes nothing, unless the record is a new one.
+                let hold = match self.promises.get(&ticket) {
+                    _ if newest == Some(lease.counter) => hold,
+                    Some(before) if before.provisional => hold,
+                    before => before.map_or(0, |before| hold.min(before.ends - now)),
+                };
+                self.promise(now, ticket, hold, *token, false);
             }
             Op::Raise { ticket, .. } => {
                 if let Some(promise) = self.promises.get_mut(&ticket) {

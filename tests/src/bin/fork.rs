@@ -4,6 +4,7 @@
 //! | `WHAT` | when it forks |
 //! |---|---|
 //! | `holding` | while it holds a lock by hand; then while other threads make clients and take locks |
+//! | `keeping` | while the client keeps a lock between its calls |
 //! | `setup` | after `setup`, and in the child again; inside `setup`; inside an annotated function |
 //! | `signals` | after `release_on_termination`, and in the child again |
 
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     };
     match &*what {
         "holding" => holding(&url),
+        "keeping" => keeping(&url),
         "setup" => set_up(&url),
         "signals" => signals(&url),
         _ => ExitCode::from(2),
@@ -60,6 +62,38 @@ fn holding(url: &str) -> ExitCode {
             ExitCode::SUCCESS
         }
     }
+}
+
+fn keeping(url: &str) -> ExitCode {
+    let connect = || Client::connect(url).expect("a client");
+    let client = connect();
+    let mutex = client.mutex("kept").retain("600s");
+    let enter = || mutex.blocking_lock().expect("the lock").fencing_token();
+    let first = enter();
+    let kept = || mutex.blocking_info().expect("an answer").kept;
+    say(&format!("parent keeps {}", kept()));
+    let attempt = mutex.clone().block(std::time::Duration::ZERO);
+    in_child(|| {
+        say(&format!("child call {}", outcome(&attempt.blocking_lock())));
+        say(&format!(
+            "child handle {}",
+            outcome(&mutex.blocking_try_lock())
+        ));
+        drop((mutex.clone(), client.clone()));
+    });
+    say(&format!("parent keeps {}", kept()));
+    let second = enter();
+    in_child(|| {
+        // The parent's threads release the lock for this client.
+        let guard = connect().mutex("kept").blocking_lock().expect("the lock");
+        say(&format!("child token {}", guard.fencing_token() > second));
+        let _ = guard.blocking_unlock();
+    });
+    say(&format!(
+        "parent token {}",
+        first < second && second < enter()
+    ));
+    ExitCode::SUCCESS
 }
 
 /// Forks children one after another. Many of them probably find something that the parent had locked. A child that

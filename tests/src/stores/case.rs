@@ -31,6 +31,11 @@ pub trait TestStore: Send + Sync {
         self.server().map(forget).is_some()
     }
 
+    /// Whether clients may keep locks between calls: see [`Config::retain`].
+    fn keeps(&self) -> bool {
+        true
+    }
+
     /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the
     /// end of a lease.
     fn config(&self) -> Config {

@@ -58,6 +58,10 @@ impl TestStore for OnQuorum {
         true
     }
 
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// No restart guard is needed: the servers are new, and do not replace earlier ones.
     fn config(&self) -> Config {
         config(self.url()).restart_guard(false)

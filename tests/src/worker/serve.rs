@@ -28,7 +28,7 @@ enum End {
 }
 
 /// Applies an option of the command line: `deadlock=SECONDS` (a deadlock fails after this time), `store_timeout=SECONDS`,
-/// `longest_lease=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`, `unguarded`.
+/// `longest_lease=SECONDS`, `retain=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`, `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     match word.split_once('=') {
         Some(("store_timeout", seconds)) => config.store_timeout(self::seconds(seconds)),
@@ -36,6 +36,7 @@ pub fn configure(config: Config, word: &str) -> Config {
             .deadlock(Deadlock::Fail)
             .deadlock_after(self::seconds(seconds)),
         Some(("longest_lease", seconds)) => config.longest_lease(self::seconds(seconds)),
+        Some(("retain", seconds)) => config.retain(self::seconds(seconds)),
         None if word == "guarded" => config.restart_guard(true),
         None if word == "unguarded" => config.trust_failover(true),
         Some(("replicas", both)) => {

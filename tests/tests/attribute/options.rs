@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex::{Client, LockError, auto_mutex, auto_read, auto_write};
 
 use crate::support::{client, named_client, scoped_on};
 
@@ -43,6 +43,58 @@ fn expire_bounds_the_hold_and_the_body_sees_it() {
     });
     let left = scoped_on(&client, expression()).unwrap();
     assert!(within(left, LONG * 2) && left > LONG, "{left:?}");
+}
+
+#[test]
+fn retain_keeps_the_lock_after_the_call() {
+    type Out = Result<(), LockError>;
+    struct Ledger;
+
+    #[auto_mutex(name = "literal", retain = "600s")]
+    fn literal() -> Out {
+        Ok(())
+    }
+    #[auto_mutex(name = "expression", retain = time)]
+    async fn expression(time: Duration) -> Out {
+        Ok(())
+    }
+    #[auto_mutex(name = "zero", retain = 0)]
+    fn zero() -> Out {
+        Ok(())
+    }
+    #[auto_write(retain = 600)]
+    impl Ledger {
+        #[auto_write(name = "written")]
+        fn write(&self) -> Out {
+            Ok(())
+        }
+        #[auto_read(name = "read")]
+        fn read(&self) -> Out {
+            Ok(())
+        }
+        #[auto_mutex(name = "off", retain = 0)]
+        fn off(&self) -> Out {
+            Ok(())
+        }
+        #[auto_mutex(name = "owned", owner = "me")]
+        fn owned(&self) -> Out {
+            Ok(())
+        }
+    }
+    let client = named_client();
+    for _ in 0..3 {
+        let methods = [Ledger::write, Ledger::read, Ledger::off, Ledger::owned];
+        for call in methods {
+            client.blocking_scope(|| call(&Ledger)).unwrap();
+        }
+        for call in [literal, zero] {
+            client.blocking_scope(call).unwrap();
+        }
+        scoped_on(&client, expression(Duration::from_secs(600))).unwrap();
+        let kept = |name| client.mutex(name).blocking_info().unwrap().kept;
+        assert_eq!(["literal", "expression", "written"].map(kept), [true; 3]);
+        assert_eq!(["zero", "read", "off", "owned"].map(kept), [false; 4]);
+    }
 }
 
 #[test]

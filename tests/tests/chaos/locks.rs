@@ -15,10 +15,16 @@ impl Lock {
         Self::of("readers-writer lock", "rw"),
         Self::of("several names", "multi:3"),
         Self::of("condition variable", "handoff:2"),
+        Self::of("kept mutex", "kept:2"),
     ];
 
     const fn of(name: &'static str, contest: &'static str) -> Self {
         Self { name, contest }
+    }
+
+    /// Whether the contest is for a mutex that is kept between calls.
+    pub(crate) fn is_kept(self) -> bool {
+        self.contest.starts_with("kept")
     }
 
     /// Whether the contest is for a belt.

@@ -42,6 +42,29 @@ async fn a_lock_and_its_queue_survive_a_failover_by_command() {
 }
 
 #[tokio::test]
+async fn a_kept_lock_is_recalled_at_the_new_primary() {
+    let cluster = Cluster::start();
+    let [keeper, other] = [(); 2].map(|()| patient(&cluster));
+    let name = cluster.name_at("suite", "m", 1);
+    let mutex = keeper.mutex(&name).retain("600s");
+    let mut last = 0;
+    for fails_over in [false, true] {
+        for _ in 0..3 {
+            let guard = soon("the lock", mutex.lock()).await.unwrap();
+            assert!(guard.fencing_token() > last);
+            last = guard.fencing_token();
+        }
+        if fails_over {
+            cluster.fail_over(1);
+        }
+        let theirs = soon("recalled", other.mutex(&name).lock()).await.unwrap();
+        assert!(theirs.fencing_token() > last);
+        last = theirs.fencing_token();
+        assert!(theirs.unlock().await.unwrap());
+    }
+}
+
+#[tokio::test]
 async fn the_replica_of_a_killed_primary_serves_its_names() {
     let cluster = Cluster::with(quick());
     // The lease is long enough for a renewal at the new primary.

@@ -62,7 +62,13 @@ impl Contest {
         let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), cluster.url(), lease);
         let witness = Witness::new();
         let mut seed = Seed::announce(what);
-        let mut workers: Vec<_> = (0..4).map(|_| setup.launch()).collect();
+        // Half of the processes keep what nobody else asks for.
+        let keeping = Setup {
+            options: vec!["retain=0.5".to_owned()],
+            ..setup.clone()
+        };
+        let setups = [&setup, &keeping].into_iter().cycle();
+        let mut workers: Vec<_> = setups.take(4).map(Setup::launch).collect();
         for worker in &mut workers {
             worker.ready();
             worker.say(&format!(

@@ -93,6 +93,48 @@ async fn wake_ups_go_on_where_the_slot_goes() {
     pair.pass_until_heard(cluster.node(2)).await;
 }
 
+/// Takes the lock until its client keeps it after the call.
+async fn keep(mutex: &Mutex) {
+    becomes("its client keeps it", async || {
+        let info = mutex.info().await.unwrap();
+        if !info.kept && !info.locked {
+            drop(mutex.lock().await.unwrap());
+        }
+        info.kept
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_kept_lock_is_recalled_on_its_shard_channel() {
+    let cluster = without_replicas();
+    let name = cluster.name_at("suite", "m", 1);
+    let [keeper, other] = [client(&cluster), client(&cluster)];
+    let node = cluster.node(1);
+    let pair = Pair::of([keeper.clone(), other.clone()], &name);
+    pair.pass_until_heard(node).await;
+    keep(&keeper.mutex(&name).retain("1h")).await;
+    let before = [node.calls("publish"), node.calls("spublish")];
+    let guard = soon("it is recalled", other.mutex(&name).lock()).await;
+    assert!(guard.unwrap().unlock().await.unwrap());
+    assert_eq!(node.calls("publish"), before[0]);
+    assert!(node.calls("spublish") > before[1]);
+}
+
+#[tokio::test]
+async fn a_kept_lock_is_recalled_while_its_slot_moves() {
+    let cluster = without_replicas();
+    let name = cluster.name_at("suite", "m", 1);
+    let [keeper, other] = [client(&cluster), client(&cluster)];
+    keep(&keeper.mutex(&name).retain("1h")).await;
+    // The new node publishes the message, and the old one, which still owns the slot, forwards it.
+    let migration = cluster.migrate(cluster.slot(&format!("suite:{name}")), 1, 2);
+    migration.move_keys();
+    let guard = soon("it is recalled", other.mutex(&name).lock()).await;
+    assert!(guard.unwrap().unlock().await.unwrap());
+    migration.finish();
+}
+
 #[tokio::test]
 async fn without_the_right_to_all_nodes_are_told() {
     let rule = auto_mutex::acl_rule("redis-cluster://h").unwrap();

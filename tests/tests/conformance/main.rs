@@ -23,6 +23,7 @@ mod nested_expire;
 mod owners;
 mod queueing;
 mod reentrance;
+mod retain;
 mod retries;
 mod rw_lock;
 mod scope;
@@ -211,6 +212,26 @@ auto_mutex_tests::conformance! {
         any_other_guard_counts_for_no_task,
         only_the_body_of_a_reentrant_handle_enters_again,
         each_guard_counts_for_the_task_that_took_it;
+    retain:
+        each_call_has_a_token_of_its_own,
+        nobody_is_inside_of_a_kept_lock,
+        a_waiter_gets_a_kept_lock,
+        an_attempt_gets_a_kept_lock,
+        an_attempt_finds_a_call_busy,
+        a_lock_of_another_kind_gets_what_is_kept,
+        force_unlock_frees_what_is_kept,
+        an_awaited_unlock_means_the_same,
+        a_client_that_ends_keeps_nothing,
+        one_setting_turns_it_off,
+        two_clients_take_turns,
+        what_others_may_enter_is_not_kept,
+        at_least_comes_before,
+        each_call_has_an_expire_of_its_own,
+        a_call_has_the_full_lease,
+        a_ticket_outlasts_the_short_lease,
+        a_writer_from_a_kept_lock_becomes_a_reader,
+        a_wait_for_a_notification_releases_it,
+        many_tasks_never_meet_inside;
     retries:
         retries_end_with_too_many_attempts,
         retries_get_a_lock_that_becomes_free,

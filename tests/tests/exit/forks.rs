@@ -30,3 +30,16 @@ fn a_signal_ends_a_child_whether_or_not_it_has_asked_for_a_release() {
     ];
     forks("signals", &lines);
 }
+
+#[test]
+fn a_child_does_not_enter_what_its_parent_keeps() {
+    let lines = [
+        "parent keeps true",
+        "child call forked",
+        "child handle forked",
+        "parent keeps true",
+        "child token true",
+        "parent token true",
+    ];
+    forks("keeping", &lines);
+}

@@ -61,6 +61,34 @@ fn exit_releases() {
     }
 }
 
+/// Long before its short lease ends.
+#[test]
+fn what_is_only_kept_is_free_when_the_process_has_ended() {
+    let redis = Redis::start();
+    for end in ["exit", "return", "drain 60", "terminate"] {
+        let mut setup = setup(&redis, LONG);
+        setup.options.push("retain=600".to_owned());
+        let mut worker = setup.start();
+        worker.say("termination 60");
+        worker.expect("ok");
+        for name in ["m", "other"] {
+            worker.lock(name);
+            worker.say(&format!("unlock {name}"));
+            worker.expect(&format!("unlocked {name} true"));
+        }
+        assert_eq!(redis.held(), 2, "kept");
+        match end {
+            "terminate" => process::terminate(worker.pid()),
+            end => worker.say(end),
+        }
+        match end {
+            "drain 60" => drop(worker.expect("drained true")),
+            _ => drop(worker.ended()),
+        }
+        assert_eq!(redis.held(), 0, "{end}");
+    }
+}
+
 /// The `fmt` subscriber needs thread-locals, which the exiting thread has destroyed before the library releases the
 /// locks.
 #[test]

@@ -270,3 +270,33 @@ async fn no_ticket_is_adopted_before_it_opens() {
     // Another client may have adopted the ticket already, and the replica may not have received that.
     closed(soon("an answer", other.adopt(&ticket)).await, HAPPENED);
 }
+
+#[tokio::test]
+async fn a_kept_lock_is_not_entered_after_a_promotion() {
+    let pair = Pair::new();
+    let (keeper, other) = (client(&pair.url()), client(&pair.url()));
+    let mutex = keeper.mutex("m").retain("600s");
+    drop(mutex.lock().await.unwrap());
+    becomes("it is kept", async || {
+        other.mutex("m").info().await.unwrap().kept
+    })
+    .await;
+    pair.replica.wait_for(&pair.primary);
+    let promoted = Instant::now();
+    pair.fail_over();
+    // Until the keeper knows of the promotion, it may enter: the new primary is closed for longer than that.
+    let (mut last, mut tried) = (0, mutex.try_lock().await);
+    while let Ok(Some(guard)) = tried {
+        assert!(guard.fencing_token() > last && promoted.elapsed() < CLOSED);
+        last = guard.fencing_token();
+        drop(guard);
+        tokio::task::yield_now().await;
+        tried = mutex.try_lock().await;
+    }
+    let waiting = tokio::spawn(async move { mutex.lock().await });
+    let theirs = soon("granted in the end", other.mutex("m").lock()).await;
+    assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
+    let token = theirs.unwrap().fencing_token();
+    let guard = soon("granted too", waiting).await.unwrap().unwrap();
+    assert!(token > last && guard.fencing_token() > last);
+}

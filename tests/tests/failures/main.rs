@@ -21,6 +21,7 @@ mod processes;
 mod refusals;
 mod replicas;
 mod restarts;
+mod retain;
 mod rig;
 mod rw_lock;
 mod semaphore;

@@ -27,11 +27,20 @@ fn seconds() -> Duration {
 
 /// Runs a contest under faults, and checks its history. Returns the number of calls that failed in order to end a deadlock.
 fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) -> u64 {
+    survives_for(seconds(), test, kind, ground)
+}
+
+fn survives_for(
+    duration: Duration,
+    test: &'static str,
+    kind: &'static str,
+    ground: fn() -> Ground,
+) -> u64 {
     let _alone = alone();
     let plan = Plan {
         test,
         kind,
-        duration: seconds(),
+        duration,
     };
     let mut field = Field::open(plan, ground());
     while !field.is_over() {
@@ -44,6 +53,12 @@ fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) -> u
 #[test]
 fn a_mutex_under_faults() {
     survives("a_mutex_under_faults", "mutex", Ground::single);
+}
+
+#[test]
+fn a_kept_mutex_under_faults() {
+    let test = "a_kept_mutex_under_faults";
+    survives_for(seconds() / 2, test, "kept:4", Ground::single);
 }
 
 #[test]

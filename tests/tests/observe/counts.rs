@@ -200,3 +200,21 @@ pub(crate) async fn a_wait_for_a_notification_releases_the_lock(store: &dyn Test
     assert_eq!(seen.total(Metric::Active, HANDLE), 0);
     assert_eq!(seen.outcomes("here", "acquired"), 2);
 }
+
+pub(crate) async fn a_call_that_enters_a_kept_lock_says_so(store: &dyn TestStore) {
+    let seen = Seen::default();
+    let client = seen.member(store);
+    let mutex = client.mutex("m").metrics_label("here").retain("600s");
+    for _ in 0..3 {
+        let guard = mutex.lock().await.unwrap();
+        assert_eq!(seen.total(Metric::Active, HANDLE), 1);
+        assert!(guard.unlock().await.unwrap());
+        assert_eq!(seen.total(Metric::Active, HANDLE), 0, "no call is inside");
+    }
+    let kept = if store.keeps() { 2 } else { 0 };
+    for (via, calls) in [("kept", kept), ("store", 3 - kept)] {
+        let label = ("via", via);
+        assert_eq!(seen.total(Metric::AcquireDuration, &[label]), calls);
+    }
+    assert_eq!(seen.total(Metric::HoldDuration, HANDLE), 3);
+}

@@ -20,6 +20,7 @@ auto_mutex_tests::conformance! {
         a_loss_is_counted_with_its_cause,
         several_locks_are_one_call_and_several_holds,
         a_nested_call_is_no_call,
+        a_call_that_enters_a_kept_lock_says_so,
         a_wait_for_a_notification_releases_the_lock;
     records:
         a_waiter_and_a_holder_say_what_their_tasks_hold,

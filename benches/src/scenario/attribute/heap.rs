@@ -42,6 +42,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     }
     let figures = [
         ("auto-mutex, one cycle", "allocations", counted.cycle),
+        ("auto-mutex, one cycle, retain", "allocations", counted.kept),
         (
             "redis-rs, the same requests",
             "allocations",

@@ -63,7 +63,7 @@ function showLocks() {
     cell(row, lock.kind ?? "-", "less");
     cell(row, used(lock), "n");
     cell(row, lock.holders, "n less");
-    cell(row, short(lock.held_ms), "n");
+    cell(row, lock.kept ? "kept" : short(lock.held_ms), "n");
     cell(row, lock.waiters, lock.waiters ? "n waits" : "n");
     cell(row, short(lock.oldest_wait_ms), lock.waiters ? "n waits" : "n");
   });
@@ -90,7 +90,7 @@ async function showQueue() {
   at("kicked").textContent = kicked ? `The hold with token ${kicked.token} was broken at ${kicked.at} by ${place(kicked)} (${process(kicked)}).` : "";
   fill(at("holders"), lock.holders, (row, hold) => {
     cell(row, lock.kind === "rw_lock" && hold.units === lock.capacity ? "all" : hold.units);
-    cell(row, short(hold.held_ms), "n");
+    cell(row, hold.kept ? "kept" : short(hold.held_ms), "n");
     cell(row, process(hold), "long");
     cell(row, place(hold), "long");
     cell(row, hold.token, "mono less");
@@ -172,7 +172,7 @@ function drawChain(chain) {
       lock = { name: hop.name, x, y, isNew: true };
       locks.length = hop.depth;
       locks[hop.depth] = lock;
-      const held = hop.holder ? `held ${short(hop.holder.held_ms)}` : "held by nobody";
+      const hold = hop.holder, held = !hold ? "held by nobody" : hold.kept ? "kept" : `held ${short(hold.held_ms)}`;
       box(picture, x, y, [readable(hop.name), `${hop.kind ?? ""} ${held}`], "lock");
       line(lines, above[hop.depth], lock);
     }

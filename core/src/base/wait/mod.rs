@@ -14,8 +14,8 @@ use std::{io, thread};
 
 use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use aside::tell;
 pub(crate) use aside::{enter, has_told, observe};
+pub use aside::{tell, together};
 pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
@@ -166,6 +166,7 @@ impl<T> Promise<T> {
     }
 
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<T> {
+        aside::wake_gathered();
         // Cloned before the mutex is locked, and the replaced one is dropped after, because dropping a task's last
         // waker may run any code.
         let mut waker = Some(cx.waker().clone());

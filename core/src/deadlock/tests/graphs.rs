@@ -232,9 +232,12 @@ fn a_task_with_two_branches_is_stuck_if_both_are() {
 }
 
 #[test]
-fn a_parked_ticket_ends_by_itself() {
+fn a_parked_ticket_and_one_that_no_call_uses_end_by_themselves() {
     let mut world = crossed();
     world.names[1].holders[0].parked = true;
+    assert_eq!(world.cycle(1), None);
+    let mut world = crossed();
+    world.names[1].holders[0].kept = true;
     assert_eq!(world.cycle(1), None);
 }
 

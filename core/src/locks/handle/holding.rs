@@ -182,10 +182,19 @@ impl Holding {
 }
 
 impl Drop for Holding {
+    #[inline]
     fn drop(&mut self) {
-        if self.left {
-            return;
+        if !self.left {
+            self.release();
         }
+        if let Some(last) = &self.last {
+            last.forget(self.first());
+        }
+    }
+}
+
+impl Holding {
+    fn release(&self) {
         // A holder that panics has not used its token.
         let returns = self.unused || thread::panicking();
         let mut panicked = None;

@@ -30,6 +30,14 @@ impl Last {
         *lock(&self.hold) = (Arc::downgrade(hold), holds.bounds().downgrade());
     }
 
+    /// A released hold is of no use to the handle, and its memory can serve the next one.
+    pub(super) fn forget(&self, hold: &Arc<Hold>) {
+        let mut last = lock(&self.hold);
+        if hold.is_released() && last.0.as_ptr() == Arc::as_ptr(hold) {
+            *last = Default::default();
+        }
+    }
+
     pub(super) fn holds(&self) -> Option<Holds> {
         let (hold, bounds) = lock(&self.hold).clone();
         let hold = hold.upgrade().filter(|hold| hold.is_valid())?;

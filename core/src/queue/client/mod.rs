@@ -18,7 +18,6 @@ pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use super::KeptNames;
 use super::lock_queue::LockQueue;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
@@ -58,7 +57,8 @@ pub(crate) struct ClientCore {
     /// The weaknesses logged so far; `None` until set-up logs its own.
     logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
-    pub(crate) kept: Arc<KeptNames>,
+    /// One clone for each name that is kept.
+    pub(crate) kept: Arc<()>,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,

@@ -151,6 +151,57 @@ fn an_unlock_is_answered_at_once() {
 }
 
 #[test]
+fn an_unlock_waits_until_the_store_knows_that_the_call_has_ended() {
+    let unlocked = |rig: &Rig| {
+        let hold = rig.take(&want());
+        assert!(hold.remove_guard());
+        let answer = hold.unlock();
+        let touch = rig.next();
+        assert_eq!(touched(&touch), (Retain::Kept, 2 * SECOND));
+        assert!(answer.take_if(|_| true).is_none());
+        (hold.grant.ticket, touch, answer)
+    };
+    let rig = Rig::new();
+    let (_, touch, answer) = unlocked(&rig);
+    rig.answer(touch, token(50));
+    assert!(matches!(answer.blocking_wait(), Ok(Some(1))));
+
+    // The next call enters first.
+    let rig = Rig::new();
+    let (_, touch, answer) = unlocked(&rig);
+    let hold = rig.enters(&want());
+    assert!(matches!(answer.blocking_wait(), Ok(Some(0))));
+    rig.answer(touch, token(50));
+    assert!(hold.is_valid());
+
+    // Another client asks first.
+    let rig = Rig::new();
+    let (ticket, touch, answer) = unlocked(&rig);
+    rig.recall(ticket);
+    let release = rig.next();
+    rig.answer(touch, token(50));
+    assert!(is_release(&release) && answer.take_if(|_| true).is_none());
+    rig.answer(release, Reply::Released { free: 1 });
+    assert!(matches!(answer.blocking_wait(), Ok(Some(1))));
+
+    // The store has lost it.
+    let rig = Rig::new();
+    let (_, touch, answer) = unlocked(&rig);
+    rig.answer(touch, Reply::Gone);
+    rig.answer(rig.next(), Reply::Gone);
+    assert!(matches!(answer.blocking_wait(), Ok(None)));
+}
+
+#[test]
+fn a_hold_that_another_process_takes_over_has_the_full_lease() {
+    let rig = Rig::kept();
+    let hold = rig.enters(&want());
+    assert!(hold.export());
+    assert_eq!(touched(&rig.next()), (Retain::No, 10 * SECOND));
+    assert!(rig.is_silent());
+}
+
+#[test]
 fn what_is_kept_is_valid_for_no_longer_than_its_short_lease() {
     let mut rig = Rig::new();
     let hold = rig.take(&want());
@@ -166,6 +217,22 @@ fn what_is_kept_is_valid_for_no_longer_than_its_short_lease() {
     crate::base::clock::by_hand::set(rig.now);
     // The store may have ended the short lease when 50 ms are over.
     rig.acquires(&want());
+}
+
+#[test]
+fn a_greater_token_that_comes_after_the_end_of_the_lease_is_not_ours() {
+    // A late copy of the acquire may have taken the lock again, after another client had it.
+    for kept in [true, false] {
+        let mut rig = Rig::kept();
+        rig.pass(500 * MILLI);
+        let touch = rig.next();
+        let hold = (!kept).then(|| rig.enters(&want()));
+        rig.now = rig.now.after(1_490 * MILLI);
+        crate::base::clock::by_hand::set(rig.now);
+        rig.answer(touch, token(2_000_000));
+        assert!(is_release(&rig.next()), "kept: {kept}");
+        assert!(hold.is_none_or(|hold| hold.is_lost()));
+    }
 }
 
 #[test]

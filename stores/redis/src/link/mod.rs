@@ -155,7 +155,7 @@ impl Link<'_> {
             }
             replied = true;
             answered += 1;
-            result = result.and(self.land(&value));
+            result = result.and(self.land(value));
         }
         if replied {
             self.slowest = self.slowest.max(self.silent);

@@ -1,37 +1,31 @@
 //! Replies and pushes on a [`Link`], and requests that must be sent again.
 
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
+use auto_mutex_core::{StoreError, store};
 
 use super::Link;
 use crate::connect::facts;
 use crate::error::{self, Code};
 use crate::login::error::accepted;
-use crate::pipeline::pending::{Awaited, Sending};
+use crate::pipeline::pending::{Awaited, Begins, Sending};
 use crate::script::reply;
 use crate::wire::Value;
 
 impl Link<'_> {
-    pub(super) fn land(&mut self, value: &Value<'_>) -> Result<(), StoreError> {
+    pub(super) fn land(&mut self, value: Value<'_>) -> Result<(), StoreError> {
         self.pipeline.refill(&mut self.awaited);
+        if let Some(Awaited::Request(_)) = self.awaited.front() {
+            return self.land_all(value);
+        }
         let Some(awaited) = self.awaited.pop_front() else {
             let text = "the server sent a reply to no request";
             return Err(StoreError::disconnected(text));
         };
         self.pipeline.replied();
-        let mut result = Ok(());
-        if let Value::Error(error) = value
-            && Code::of(error).ends_connection()
-        {
-            result = Err(error::of_server(error));
-        }
+        let value = &value;
+        let mut result = outlives(value);
         match awaited {
-            Awaited::Request(sending) => self.answer(sending, value),
-            Awaited::Both([first, second]) => {
-                let [to_first, to_second] = reply::of_both(value.clone(), &second.request.op);
-                self.answer(first, &to_first);
-                self.answer(second, &to_second);
-            }
+            Awaited::Request(_) => {}
             Awaited::Term(key) => match self.pipeline.term_is(key, value) {
                 Ok(Some(closed)) => {
                     let change = NodeChange::Closed(Some(closed));
@@ -60,6 +54,51 @@ impl Link<'_> {
             }
         }
         result
+    }
+
+    /// Answers all requests of one command.
+    fn land_all(&mut self, value: Value<'_>) -> Result<(), StoreError> {
+        let more = self.awaited.iter().skip(1).map_while(|next| match next {
+            Awaited::Request(next) if next.begins != Begins::Command => Some(next.begins),
+            _ => None,
+        });
+        match 1 + more.filter(|begins| *begins == Begins::Name).count() {
+            1 => self.land_name(value),
+            names => store::together(|| {
+                let mut result = Ok(());
+                for value in reply::of_names(value, names) {
+                    result = result.and(self.land_name(value));
+                }
+                result
+            }),
+        }
+    }
+
+    fn land_name(&mut self, value: Value<'_>) -> Result<(), StoreError> {
+        let result = outlives(&value);
+        let Some(first) = self.next_request() else {
+            return result;
+        };
+        let joins = matches!(self.awaited.front(), Some(Awaited::Request(next)) if next.begins == Begins::Nothing);
+        match joins.then(|| self.next_request()).flatten() {
+            None => self.answer(first, &value),
+            Some(second) => {
+                let [to_first, to_second] = reply::of_both(value, &second.request.op);
+                self.answer(first, &to_first);
+                self.answer(second, &to_second);
+            }
+        }
+        result
+    }
+
+    fn next_request(&mut self) -> Option<Sending> {
+        match self.awaited.pop_front() {
+            Some(Awaited::Request(next)) => {
+                self.pipeline.replied();
+                Some(next)
+            }
+            _ => None,
+        }
     }
 
     /// Returns whether the push is the reply to a subscription.
@@ -137,12 +176,7 @@ impl Link<'_> {
             self.tell(sending, Err(error.clone()));
         }
         for awaited in std::mem::take(&mut self.awaited) {
-            let sendings = match awaited {
-                Awaited::Request(sending) => vec![sending],
-                Awaited::Both(both) => both.into(),
-                _ => continue,
-            };
-            for sending in sendings {
+            if let Awaited::Request(sending) = awaited {
                 self.tell(sending, Err(error.clone()));
             }
         }
@@ -161,5 +195,13 @@ impl Link<'_> {
             request: sending.request,
             result,
         });
+    }
+}
+
+/// An error if the connection must end after this reply.
+fn outlives(value: &Value<'_>) -> Result<(), StoreError> {
+    match value {
+        Value::Error(error) if Code::of(error).ends_connection() => Err(error::of_server(error)),
+        _ => Ok(()),
     }
 }

@@ -45,6 +45,7 @@ impl Pipeline {
         state.due = true;
         state.held = false;
         awaited.append(&mut state.awaited);
+        (state.open, state.names) = (0, 0);
         self.under_way.store(0, Ordering::Relaxed);
     }
 
@@ -85,7 +86,9 @@ impl Pipeline {
             if awaited.capacity() > KEPT {
                 *awaited = VecDeque::new();
             }
-            std::mem::swap(awaited, &mut lock(&self.state).awaited);
+            let mut state = lock(&self.state);
+            self.seal(&mut state);
+            std::mem::swap(awaited, &mut state.awaited);
         }
     }
 
@@ -122,10 +125,9 @@ impl Pipeline {
 
     fn load_scripts(&self, state: &mut State) {
         for text in self.connector.scripts.texts() {
-            state
-                .out
-                .encode(|cmd| cmd.arg("SCRIPT").arg("LOAD").arg(text));
-            self.expect(state, Awaited::Unimportant);
+            self.encode(state, Awaited::Unimportant, |cmd| {
+                cmd.arg("SCRIPT").arg("LOAD").arg(text)
+            });
         }
     }
 
@@ -140,6 +142,7 @@ impl Pipeline {
     /// Asks again for the server's settings and replicas, which may have changed.
     pub(crate) fn ask_facts(&self) {
         let mut state = lock(&self.state);
+        self.seal(&mut state);
         for cmd in Facts::question().cmd_iter() {
             cmd.write_packed_command(state.out.filling());
             self.expect(&mut state, Awaited::Fact);
@@ -156,6 +159,7 @@ impl Pipeline {
     fn ask_term_by(&self, state: &mut State, key: usize) -> bool {
         let lag = state.term.lag;
         let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
+        self.seal(state);
         let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
         if asked {
             lock(&guard.keys).asked_again();
@@ -208,8 +212,10 @@ impl Pipeline {
     }
 
     fn subscribe(&self, state: &mut State, channel: String) {
-        state.out.encode(|cmd| cmd.arg("SSUBSCRIBE").arg(&channel));
-        self.expect(state, Awaited::ShardChannel(channel));
+        let asked = channel.clone();
+        self.encode(state, Awaited::ShardChannel(channel), |cmd| {
+            cmd.arg("SSUBSCRIBE").arg(asked)
+        });
     }
 
     pub(crate) fn lost_shard_channel(&self, channel: &str, error: Option<Code>) {
@@ -227,14 +233,12 @@ impl Pipeline {
 
     pub(crate) fn authenticate(&self, who: &Granted) {
         let mut state = lock(&self.state);
-        state.out.encode(|cmd| hello::log_in(cmd, who));
-        self.expect(&mut state, Awaited::Auth);
+        self.encode(&mut state, Awaited::Auth, |cmd| hello::log_in(cmd, who));
     }
 
     pub(crate) fn ping(&self) {
         let mut state = lock(&self.state);
-        state.out.encode(|cmd| cmd.arg("PING"));
-        self.expect(&mut state, Awaited::Unimportant);
+        self.encode(&mut state, Awaited::Unimportant, |cmd| cmd.arg("PING"));
     }
 
     /// Ready without an error once the store is closed and all requests are answered.
@@ -254,7 +258,7 @@ impl Pipeline {
                 state.waiting = VecDeque::new();
             }
             // The current writer wakes the background thread if anything is left.
-            let idle = state.out.is_taken() || state.out.len() == 0;
+            let idle = state.out.is_taken() || !state.is_unwritten();
             if idle {
                 let done = state.closed && state.waiting.is_empty() && !state.held;
                 if done && self.is_quiet() {

@@ -98,6 +98,8 @@ impl Pipeline {
 #[cfg(test)]
 impl Pipeline {
     pub(crate) fn unwritten(&self) -> usize {
-        lock(&self.state).out.len()
+        let mut state = lock(&self.state);
+        self.seal(&mut state);
+        state.out.len()
     }
 }

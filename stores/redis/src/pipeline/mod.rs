@@ -15,12 +15,13 @@ use std::task::Waker;
 use std::thread::ThreadId;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Name, Op, Request, lock, not_yet};
+use auto_mutex_core::store::{Op, Request, lock, not_yet};
+use redis::Cmd;
 
 use crate::connect::Connector;
 use crate::connect::term::Term;
-use crate::pipeline::pending::{Awaited, Sending};
-use crate::script::command;
+use crate::pipeline::pending::{Awaited, Begins, Sending};
+use crate::script::command::{self, Part};
 use crate::shard_channels::ShardChannels;
 use crate::wire::Outbox;
 
@@ -28,6 +29,8 @@ use crate::wire::Outbox;
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
 const KEPT: usize = 1024;
+/// How many names one command may have, so that no run of the script takes long.
+const MOST_NAMES: usize = 16;
 /// How often in a row one writer writes. Requests may arrive while it does.
 const ROUNDS: u32 = 2;
 
@@ -43,8 +46,10 @@ struct State {
     out: Outbox,
     /// What awaits a reply, in the order of the bytes, except what the background thread has moved to its own list.
     awaited: VecDeque<Awaited>,
-    /// Start and end of the last command, among the bytes that no writer has taken. Equal if it cannot be withdrawn.
-    last: (usize, usize),
+    /// How many of these, at the end, are not encoded yet, because more requests may come for their command. And how
+    /// many names they have.
+    open: usize,
+    names: usize,
     waiting: VecDeque<Request>,
     is_new: bool,
     closed: bool,
@@ -86,46 +91,91 @@ impl Pipeline {
     }
 
     fn begin(&self, state: &mut State, request: Request) {
-        let sending = Sending::new(request);
-        match state.take_back_for(&sending) {
-            Some(earlier) => {
-                let both = match sending.request.op {
-                    Op::Release { .. } => [sending, earlier],
-                    _ => [earlier, sending],
-                };
-                let ops = [&both[0].request.op, &both[1].request.op];
-                self.evaluate(state, &both[0].request.name, &ops);
-                state.awaited.push_back(Awaited::Both(both));
+        let mut sending = Sending::new(request);
+        if state.open > 0
+            && let Some(Awaited::Request(last)) = state.awaited.back_mut()
+            && last.begins != Begins::Nothing
+            && can_merge(&last.request, &sending.request)
+        {
+            if let Op::Release { .. } = sending.request.op {
+                std::mem::swap(&mut last.request, &mut sending.request);
             }
-            None => self.append(state, sending),
+            sending.begins = Begins::Nothing;
+            return self.push(state, sending);
         }
+        self.append(state, sending);
     }
 
-    fn append(&self, state: &mut State, sending: Sending) {
+    /// Adds a request of another name to the open command, or opens a new one.
+    fn append(&self, state: &mut State, mut sending: Sending) {
         let asking = sending.asking;
-        if asking {
-            state.out.encode(|cmd| cmd.arg("ASKING"));
-            self.expect(state, Awaited::Unimportant);
+        let most = match self.connector.scripts.are_of_cluster() || !is_brief(&sending.request.op) {
+            true => 1,
+            false => MOST_NAMES,
+        };
+        if asking || state.names >= most {
+            self.seal(state);
         }
-        let start = state.out.filling().len();
-        self.evaluate(state, &sending.request.name, &[&sending.request.op]);
-        let end = state.out.filling().len();
-        self.expect(state, Awaited::Request(sending));
-        // A command that needs an ASKING before it is never merged.
-        state.last = if asking { (0, 0) } else { (start, end) };
+        if asking {
+            self.encode(state, Awaited::Unimportant, |cmd| cmd.arg("ASKING"));
+        }
+        sending.begins = match state.open {
+            0 => Begins::Command,
+            _ => Begins::Name,
+        };
+        state.names = if most == 1 {
+            MOST_NAMES
+        } else {
+            state.names + 1
+        };
+        self.push(state, sending);
+        if asking {
+            // A command that needs an ASKING before it is never merged.
+            self.seal(state);
+        }
     }
 
-    fn evaluate(&self, state: &mut State, name: &Name, ops: &[&Op]) {
+    fn push(&self, state: &mut State, sending: Sending) {
+        state.open += 1;
+        self.expect(state, Awaited::Request(sending));
+    }
+
+    /// Encodes the open command.
+    fn seal(&self, state: &mut State) {
+        let open = std::mem::take(&mut state.open);
+        state.names = 0;
+        if open == 0 {
+            return;
+        }
         let first = command::until(state.term.opens());
         let (scripts, member) = (&self.connector.scripts, self.connector.member);
+        let sendings = state.awaited.range(state.awaited.len() - open..);
+        let parts = sendings.filter_map(|awaited| match awaited {
+            Awaited::Request(sending) => Some(Part {
+                name: &sending.request.name,
+                op: &sending.request.op,
+                joins: sending.begins == Begins::Nothing,
+            }),
+            _ => None,
+        });
         state
             .out
-            .encode(|cmd| command::evaluate(cmd, scripts, member, name, first, ops));
+            .encode(|cmd| command::evaluate_all(cmd, scripts, member, first, parts));
+    }
+
+    fn encode(
+        &self,
+        state: &mut State,
+        awaited: Awaited,
+        build: impl FnOnce(&mut Cmd) -> &mut Cmd,
+    ) {
+        self.seal(state);
+        state.out.encode(build);
+        self.expect(state, awaited);
     }
 
     fn expect(&self, state: &mut State, awaited: Awaited) {
         state.awaited.push_back(awaited);
-        state.last = (0, 0);
         state.wrote = true;
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
@@ -144,6 +194,7 @@ impl Pipeline {
     /// Leaves bytes that the socket doesn't take to the background thread.
     fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         for _ in 0..ROUNDS {
+            self.seal(&mut state);
             let Some(mut chunk) = state.out.take() else {
                 return;
             };
@@ -162,28 +213,24 @@ impl Pipeline {
                 break;
             }
         }
-        if state.out.len() > 0 || state.failed.is_some() {
+        if state.is_unwritten() || state.failed.is_some() {
             Self::wake(state);
         }
     }
 }
 
 impl State {
-    fn take_back_for(&mut self, next: &Sending) -> Option<Sending> {
-        let (start, end) = std::mem::take(&mut self.last);
-        let Some(Awaited::Request(last)) = self.awaited.back() else {
-            return None;
-        };
-        let out = self.out.filling();
-        if !can_merge(&last.request, &next.request) || start == end || out.len() != end {
-            return None;
-        }
-        out.truncate(start);
-        match self.awaited.pop_back() {
-            Some(Awaited::Request(last)) => Some(last),
-            _ => None,
-        }
+    fn is_unwritten(&self) -> bool {
+        self.open > 0 || self.out.len() > 0
     }
+}
+
+/// Whether the operation takes the server about as long as most do. Others don't share a command with further names.
+fn is_brief(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Acquire { .. } | Op::Touch { .. } | Op::Release { .. }
+    )
 }
 
 /// Whether one command can run both, the release first. An acquire submitted first has no reply yet. It may run second

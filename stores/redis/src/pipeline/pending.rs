@@ -9,8 +9,8 @@ use crate::wire::Value;
 const RELOADS: u32 = 3;
 
 pub(crate) enum Awaited {
+    /// The command of this request may have others too, which follow.
     Request(Sending),
-    Both([Sending; 2]),
     Term(usize),
     /// One answer to [`Facts::question`](crate::connect::facts::Facts::question).
     Fact,
@@ -20,8 +20,19 @@ pub(crate) enum Awaited {
     Auth,
 }
 
+/// What a request begins among the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begins {
+    Command,
+    /// The next name in the same command.
+    Name,
+    /// Nothing: it is the second operation on the same name.
+    Nothing,
+}
+
 pub(crate) struct Sending {
     pub(crate) request: Request,
+    pub(crate) begins: Begins,
     /// Whether another node redirected the request here with ASK, because this node is importing the slot.
     pub(crate) asking: bool,
     reloads: u32,
@@ -33,6 +44,7 @@ impl Sending {
     pub(crate) fn new(request: Request) -> Self {
         Self {
             request,
+            begins: Begins::Command,
             asking: false,
             reloads: 0,
             before: None,

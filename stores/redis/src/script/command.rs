@@ -25,6 +25,15 @@ pub(crate) fn until(opens: u64) -> Option<(u8, u64)> {
     (opens > 0).then_some((code::UNTIL, opens))
 }
 
+/// An operation in a command that runs several.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) name: &'a Name,
+    pub(crate) op: &'a Op,
+    /// Whether it is of the same name as the one before it, and runs on the same state.
+    pub(crate) joins: bool,
+}
+
 /// `first` precedes the operations, with its parameter.
 pub(crate) fn evaluate<'a>(
     cmd: &'a mut Cmd,
@@ -34,22 +43,45 @@ pub(crate) fn evaluate<'a>(
     first: Option<(u8, u64)>,
     ops: &[&Op],
 ) -> &'a mut Cmd {
+    let parts = ops.iter().enumerate().map(|(index, op)| Part {
+        name,
+        op,
+        joins: index > 0,
+    });
+    evaluate_all(cmd, scripts, member, first, parts)
+}
+
+/// `first` precedes the operations of each name.
+pub(crate) fn evaluate_all<'a, 'b>(
+    cmd: &'a mut Cmd,
+    scripts: &Scripts,
+    member: MemberId,
+    first: Option<(u8, u64)>,
+    parts: impl Iterator<Item = Part<'b>> + Clone,
+) -> &'a mut Cmd {
     let [digest, _] = scripts.digests();
-    cmd.arg("EVALSHA").arg(digest).arg("1");
-    key_of(cmd, name, "");
-    let mut codes = cmd.writer_for_next_arg();
-    if let Some((code, _)) = first {
-        put(&mut codes, &[code]);
+    let names = parts.clone().filter(|part| !part.joins);
+    cmd.arg("EVALSHA").arg(digest).arg(names.clone().count());
+    for part in names {
+        key_of(cmd, part.name, "");
     }
-    for op in ops {
-        put(&mut codes, &[code_of(op)]);
-    }
-    drop(codes);
-    if let Some((_, parameter)) = first {
-        number(&mut cmd.writer_for_next_arg(), parameter);
-    }
-    for op in ops {
-        write(&mut cmd.writer_for_next_arg(), member, op);
+    let mut rest = parts;
+    while let Some(part) = rest.next() {
+        if !part.joins {
+            let mut codes = cmd.writer_for_next_arg();
+            if let Some((code, _)) = first {
+                put(&mut codes, &[code]);
+            }
+            put(&mut codes, &[code_of(part.op)]);
+            for next in rest.clone().take_while(|next| next.joins) {
+                put(&mut codes, &[code_of(next.op)]);
+            }
+            drop(codes);
+            if let Some((_, parameter)) = first {
+                number(&mut cmd.writer_for_next_arg(), parameter);
+            }
+        }
+        write(&mut cmd.writer_for_next_arg(), member, part.op);
     }
     cmd
 }

@@ -113,6 +113,14 @@
     r[MODE], r[CHANGED] = mode, true
   end
 
+  -- Asks the client that keeps the lock of the only holder between its calls to release it. Returns whether no call is
+  -- inside.
+  local function ask_back(r, member)
+    if s[HOLDERS] > 1 or r[MODE] < 2 or sub(r[REQUEST], 33, 64) == member then return false end
+    tell(r, 'recall', ' ' .. sub(KEY, NAME_START, -2))
+    return r[MODE] > 3
+  end
+
   local function lease_until(r, ends)
     r[WHEN], r[CHANGED] = ends, true
     s[DUE], s[LATEST] = min(s[DUE], ends), max(s[LATEST], ends)

@@ -1,9 +1,9 @@
 -- Follows clock.lua. Handles plain operations on a free name, or on a name with one plain holder, before anything else
 -- is set up. The rest of the script handles everything else.
 --
--- Keys: 1 auto_mutex:{name}, the first key of the name. The other keys are made from it, and have the same hash tag.
--- Arguments: 1 the operations, a letter for each, which run in this order on the same state  2… their parameters: a
--- ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
+-- Keys: for each name auto_mutex:{name}, its first key. The other keys are made from it, and have the same hash tag.
+-- Arguments, for each key in turn: the operations, a letter for each, which run in this order on the same state; then
+-- their parameters: a ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
 --     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: MODE (1 if it also takes a signal, plus 2 * RETAIN),
 --       4 bytes: the length of the owner, owner, meta
 --     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all), and 1 byte unless it is 0:
@@ -24,7 +24,7 @@
 -- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;
 -- {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.
 -- RELEASE with ACQUIRE may have the token alone, which the server makes faster: then the release left all units of
--- CAPACITY free.
+-- CAPACITY free. With several keys, the reply is a list with the reply or error of each.
 --
 -- The state, in one of five forms; numbers are doubles:
 --   1 i TOK                      idle: no holders, no waiters
@@ -35,55 +35,77 @@
 -- REQUEST is the text of an acquire. In the forms `i` and `s`, the first write in each window of WINDOW_US of the
 -- server's clock sets the time to live to twenty minutes or more; TOK is in that window.
 
-local KEY, codes, text = KEYS[1], ARGV[1], ARGV[2]
-local redis, struct, sub = redis, struct, string.sub
+local redis, struct, sub, KEYS, ARGV = redis, struct, string.sub, KEYS, ARGV
 local call, unpack_struct = redis.call, struct.unpack
-local state = call('GET', KEY)
-local form = state and sub(state, 1, 4)
-local now
+-- `at` is the index of the letters, `single` the beginning of a state with a holder that is granted now.
+local now, all, single
+local at = 1
+if KEYS[2] then
+  -- An error of this command must not follow a write.
+  all, now = {}, clock()
+end
+for key = 1, #KEYS do
+  local KEY, codes, text, reply = KEYS[key], ARGV[at], ARGV[at + 1], nil
+  local state = redis.pcall('GET', KEY)
+  -- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release right before it.
+  local free, freed
+  if not state then
+    free = 0
+  elseif #state == IDLE_SIZE then
+    local form, tok = unpack_struct('<c4d', state)
+    if form == '1 i ' then free = tok end
+  elseif #state >= SINGLE_SIZE then
+    if codes == RELEASE_THEN_ACQUIRE then
+      local form, _, tok = unpack_struct('<c4dd', state)
+      if form == '1 s ' and sub(state, 29, 92) == text then
+        text, free, freed = ARGV[at + 2], tok, (unpack_struct('<d', state, 125))
+      end
+    elseif codes == ONE_RELEASE then
+      local form, _, tok = unpack_struct('<c4dc8', state)
+      -- The acquire, and each touch of the holder, leave a sufficient time to live.
+      if form == '1 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. tok, 'KEEPTTL').err then
+        reply = unpack_struct('<d', state, 125)
+      end
+    elseif codes == ONE_TOUCH then
+      local form, heard, tok, token = unpack_struct('<c4ddd', state)
+      if form == '1 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
+        local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
+        local counter, hold, _, units = unpack_struct('<dddd', text, 65)
+        now = now or clock()
+        if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
+          and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
+            .. sub(state, 117), 'PX', FRESH_MS).err then
+          reply = token
+        end
+      end
+    end
+  end
+  if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
+    local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
+    now = now or clock()
+    if free < now and units <= capacity and hold <= LONGEST_HOLD_MS then
+      single = single or '1 s ' .. struct.pack('<ddd', now, now, now)
+      local written
+      if free > 0 and now - free <= now % WINDOW_US then
+        written = redis.pcall('SET', KEY, single .. text, 'KEEPTTL')
+      else
+        written = redis.pcall('SET', KEY, single .. text, 'PX', FRESH_MS)
+      end
+      -- A full memory may deny the acquire, but must not deny the release.
+      if not written.err then reply = freed and freed ~= capacity and {freed, now} or now end
+    end
+  end
 
--- `free`: the last token, if an acquire finds the name free. `freed`: the free units after a release right before it.
-local free, freed
-if not state then
-  free = 0
-elseif form == '1 i ' then
-  if #state == 12 then free = unpack_struct('<d', state, 5) end
-elseif form == '1 s ' and #state >= SINGLE_SIZE then
-  if codes == RELEASE_THEN_ACQUIRE then
-    if sub(state, 29, 92) == text then
-      text, free, freed = ARGV[3], unpack_struct('<d', state, 13), (unpack_struct('<d', state, 125))
+  if not reply then
+    now = now or clock()
+    local pack, byte, max, min = struct.pack, string.byte, math.max, math.min
+
+    -- Reports foreign data as FOREIGN, with the same text on every server version.
+    local function failure(cause)
+      local text = tostring(type(cause) == 'table' and cause.err or cause)
+      if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
+      return redis.error_reply((string.gsub(text, '^%-', '')))
     end
-  elseif codes == ONE_RELEASE then
-    -- The acquire, and each touch of the holder, leave a sufficient time to live.
-    if sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. sub(state, 13, 20), 'KEEPTTL').err then
-      return (unpack_struct('<d', state, 125))
-    end
-  elseif codes == ONE_TOUCH and sub(state, 29, 92) == sub(text, 1, 64) then
-    local heard, tok, token = unpack_struct('<ddd', state, 5)
-    local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
-    local counter, hold, _, units = unpack_struct('<dddd', text, 65)
-    now = clock()
-    if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
-      and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
-        .. sub(state, 117), 'PX', FRESH_MS).err then
-      return token
-    end
-  end
-end
-if free and (freed or codes == ONE_ACQUIRE or codes == ONE_TRY) then
-  local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
-  now = clock()
-  if free < now and units <= capacity and hold <= LONGEST_HOLD_MS then
-    local single = '1 s ' .. struct.pack('<ddd', now, now, now) .. text
-    local written
-    if free > 0 and now - free <= now % WINDOW_US then
-      written = redis.pcall('SET', KEY, single, 'KEEPTTL')
-    else
-      written = redis.pcall('SET', KEY, single, 'PX', FRESH_MS)
-    end
-    -- A full memory may deny the acquire, but must not deny the release.
-    if not written.err then return freed and freed ~= capacity and {freed, now} or now end
-  end
-end
-now = now or clock()
-local pack, byte, max, min = struct.pack, string.byte, math.max, math.min
+
+    -- The files that follow.
+    local function rest()

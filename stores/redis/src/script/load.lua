@@ -36,7 +36,7 @@
 
   if now < s[CLK] or now >= s[DUE] or s[HOLDERS] >= MOST or s[WAITING] >= MOST then plain = false end
   for i = first, #codes do
-    local code, text = byte(codes, i), ARGV[i + 1]
+    local code, text = byte(codes, i), ARGV[at + i]
     if code == RELEASE then
       renews, plain = true, plain and #text == 64
     elseif code == TOUCH then

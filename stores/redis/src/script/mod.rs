@@ -92,6 +92,7 @@ fn constants() -> HashMap<&'static str, String> {
     let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
     let fields = FIELDS.split(' ').count() as u64;
     let numbers = [
+        ("IDLE_SIZE", LONGEST_IDLE as u64),
         ("SINGLE_SIZE", MARK + 3 * 8 + REQUEST_SIZE),
         ("RECORD_SIZE", RECORD_SIZE),
         ("REQUEST_SIZE", REQUEST_SIZE),
@@ -185,6 +186,7 @@ const REST: &str = concat!(
     include_str!("apart.lua"),
     include_str!("steps.lua"),
     include_str!("write.lua"),
+    include_str!("foot.lua"),
 );
 
 pub(crate) struct Scripts {

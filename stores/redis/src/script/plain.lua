@@ -3,6 +3,7 @@
 -- the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is granted, and no
 -- client keeps the lock between its calls. The rest of the script handles the others.
 
+local form = state and sub(state, 1, 4)
 local replies, first = {}, 1
 local function cut()
   local function write(text)
@@ -25,7 +26,7 @@ local function cut()
     return string.format('QUEUED %d %d', position, max(1, again)) .. holder(from)
   end
   while first <= #codes do
-    local text, reply = ARGV[first + 1], nil
+    local text, reply = ARGV[at + first], nil
     local code, ticket = byte(codes, first), sub(text, 1, 32)
     form = state and sub(state, 1, 4)
     repeat

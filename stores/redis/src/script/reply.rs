@@ -1,5 +1,6 @@
 //! Decodes the replies of the scripts.
 
+use std::iter::repeat_n;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -23,6 +24,17 @@ pub(crate) fn parse(value: &Value<'_>, op: &Op) -> Result<Reply, StoreError> {
 pub(crate) fn nonsense() -> StoreError {
     let text = "the server's reply is not one of this library's scripts";
     StoreError::new(StoreErrorKind::Protocol, text)
+}
+
+/// Splits the reply to operations on several names. An error of the whole command is that of each name.
+pub(crate) fn of_names(value: Value<'_>, count: usize) -> impl Iterator<Item = Value<'_>> {
+    let (each, whole) = match value {
+        Value::List(each) if count > 1 && each.len() == count => (each, None),
+        whole => (Vec::new(), Some(whole)),
+    };
+    let whole = whole.into_iter();
+    each.into_iter()
+        .chain(whole.flat_map(move |whole| repeat_n(whole, count)))
 }
 
 /// Splits the reply to two operations, the second of which is `last`.

@@ -123,6 +123,11 @@ local function run()
     return sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER])
   end
 
+  -- As in a reply.
+  local function holder(r)
+    return ' ' .. int(r[TOKEN]) .. ' ' .. meta_of(r)
+  end
+
   local function waiter_at(i)
     return s[QUEUE_APART] == 1 and others().waiter(i) or fetch(queue, i)
   end

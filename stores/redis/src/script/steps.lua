@@ -1,10 +1,11 @@
   local changes = false
   for i = first, #codes do
-    local code, text = byte(codes, i), ARGV[i + 1]
+    local code, text = byte(codes, i), ARGV[at + i]
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
-    local r, own, heard, word, capacity, unclaimed
+    -- `known`: the record of another kind of lock.
+    local r, own, heard, word, capacity, unclaimed, known
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
       closed = now < opens
@@ -34,7 +35,7 @@
           -- The reply says whether a known ticket takes a signal, the only difference between a mutex and a semaphore of
           -- one permit.
           if s[HOLDERS] == 0 then place_at(1) end
-          local known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
+          known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
           word = string.format('MISMATCH %d %d', s[CAP], known[MODE] % 2)
         else
           -- A new waiter at the end of the queue. It asks again soon anyway, so it needs no message.
@@ -76,6 +77,8 @@
         r, own, heard, word = seldom().operate(code, text, ticket)
       end
 
+      -- A late copy may ask for a shorter lease than the request that the client relies on.
+      if heard and own[TOKEN] > 0 and own[FLAG] == 0 and unpack_struct('<d', text, 65) < own[COUNTER] then heard = false end
       if heard then
         local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
         own[HEARD] = now
@@ -174,6 +177,9 @@
         word = max(0, capacity - s[USED]) + s[SIGNALS]
       elseif code == DELETE then
         word = seldom().delete()
+      elseif known and known[TOKEN] > 0 and ask_back(known, member) then
+        -- The lock is about to become free.
+        word = 'KEPT' .. holder(known)
       elseif unclaimed then
         word = code == TRY and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(NEAR_MS, r[WAIT] / 3, ceil((opens - now) / 1000) + 1)))
       elseif not word and r[TOKEN] > 0 then
@@ -202,11 +208,8 @@
         end
         if s[HOLDERS] > 0 then
           local first = eldest_holder()
-          if s[HOLDERS] == 1 and first[MODE] > 1 and sub(first[REQUEST], 33, 64) ~= member then
-            tell(first, 'recall', ' ' .. sub(KEY, NAME_START, -2))
-            if code == TRY and first[MODE] > 3 then word = 'KEPT' end
-          end
-          word = word .. ' ' .. int(first[TOKEN]) .. ' ' .. meta_of(first)
+          if ask_back(first, member) and code == TRY then word = 'KEPT' end
+          word = word .. holder(first)
         end
         if code == TRY then
           take_waiter(r)

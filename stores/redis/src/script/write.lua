@@ -47,9 +47,5 @@
   return answer
 end
 
--- Reports foreign data as FOREIGN, with the same text on every server version.
 local ok, reply = pcall(run)
-if ok then return reply end
-local text = tostring(type(reply) == 'table' and reply.err or reply)
-if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
-return redis.error_reply((string.gsub(text, '^%-', '')))
+return ok and reply or failure(reply)

@@ -12,11 +12,16 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// A contest: `mutex`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
+/// A contest: `mutex`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
 /// `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
+    /// `names` mutexes: a task or two take each of them again and again, and others visit it. After a while, all continue
+    /// with other names, because clients stop keeping a name that is often recalled.
+    Kept {
+        names: u64,
+    },
     /// Two of `names` mutexes in any order, the second while the first is held, so that tasks deadlock.
     Crossed {
         names: u64,
@@ -52,6 +57,9 @@ impl FromStr for Kind {
         let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
         Ok(match kind {
             "mutex" => Self::Mutex,
+            "kept" => Self::Kept {
+                names: number.parse()?,
+            },
             "crossed" => Self::Crossed {
                 names: number.parse()?,
             },
@@ -89,7 +97,11 @@ impl Kind {
         let waits = seed.below(16) > 0 || matches!(self, Self::Long { .. });
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
-            Self::Mutex | Self::Crossed { .. } | Self::Handoff { .. } | Self::Partners { .. } => {
+            Self::Mutex
+            | Self::Kept { .. }
+            | Self::Crossed { .. }
+            | Self::Handoff { .. }
+            | Self::Partners { .. } => {
                 let mutex = client.mutex(name).block(STARVED);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

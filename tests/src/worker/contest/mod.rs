@@ -6,6 +6,7 @@
 
 mod crossed;
 mod handoff;
+mod kept;
 mod kind;
 mod place;
 mod recorded;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LockError};
 
+use kept::Visits;
 pub(super) use kind::Kind;
 use place::Place;
 use tally::Tally;
@@ -63,6 +65,7 @@ struct Contestant {
     seed: Seed,
     pause: u64,
     stay: u64,
+    visits: Visits,
     tally: Tally,
 }
 
@@ -85,6 +88,7 @@ impl Contest {
                     pause: self.pause,
                     stay: self.stay,
                     seed: Seed::new(self.seed.wrapping_add(number)),
+                    visits: Visits::default(),
                     tally: Tally::default(),
                 };
                 match self.kind {

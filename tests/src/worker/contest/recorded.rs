@@ -27,6 +27,9 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind, file: &Path) 
         return crossed::run(task, names, recorder).await;
     }
     while !task.own.is_over() || task.own.tally.turns == 0 {
+        if let Kind::Kept { names } = kind {
+            task.own.go_to_a_name(names).await;
+        }
         task.turn().await;
     }
     task.own.report();

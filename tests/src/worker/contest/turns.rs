@@ -24,6 +24,9 @@ pub(super) async fn run(own: Contestant, witness: u16, kind: Kind) {
         tokens: HashMap::new(),
     };
     while !task.own.is_over() || task.own.tally.turns == 0 {
+        if let Kind::Kept { names } = kind {
+            task.own.go_to_a_name(names).await;
+        }
         task.turn().await;
         task.own.pause().await;
     }

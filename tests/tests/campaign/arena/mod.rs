@@ -72,7 +72,7 @@ impl Arena {
             said: Vec::new(),
             plan,
         };
-        let workers: Vec<_> = (0..PROCESSES).map(|_| arena.setup.launch()).collect();
+        let workers: Vec<_> = (0..PROCESSES).map(|_| arena.launch()).collect();
         for worker in &workers {
             worker.ready();
         }
@@ -81,6 +81,15 @@ impl Arena {
             arena.admit(worker);
         }
         arena
+    }
+
+    /// Half of the processes keep what nobody else asks for.
+    fn launch(&mut self) -> Worker {
+        let mut setup = self.setup.clone();
+        if self.seed.below(2) == 0 {
+            setup.options.push("retain=0.5".to_owned());
+        }
+        setup.launch()
     }
 
     fn admit(&mut self, mut worker: Worker) {
@@ -172,7 +181,7 @@ impl Arena {
         while let Some(line) = victim.overhear() {
             self.said.push(line);
         }
-        let next = self.setup.launch();
+        let next = self.launch();
         // The new worker's first line is read later, with those of the other workers.
         self.admit(next);
     }

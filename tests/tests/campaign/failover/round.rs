@@ -47,7 +47,16 @@ impl<'a> Field<'a> {
             workers: Vec::new(),
         };
         let setup = field.setup(service.url());
-        field.workers = (0..PROCESSES).map(|_| setup.launch()).collect();
+        field.workers = (0..PROCESSES)
+            .map(|index| {
+                let mut setup = setup.clone();
+                // Some keep what nobody else asks for. With `replicas`, that is refused.
+                if index % 2 == 0 && !precautions.wait {
+                    setup.options.push("retain=0.5".to_owned());
+                }
+                setup.launch()
+            })
+            .collect();
         for worker in &field.workers {
             worker.ready();
         }

@@ -12,6 +12,10 @@ impl Fault for ClientKill {
         "CLIENT KILL"
     }
 
+    fn harms_keepers(&self) -> bool {
+        true
+    }
+
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         for _ in 0..=field.seed.below(3) {

@@ -33,6 +33,10 @@ impl Fault for Cut {
         "connections cut and refused"
     }
 
+    fn harms_keepers(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> Result<Needs, String> {
         proxied()
     }
@@ -57,6 +61,10 @@ pub(super) struct Freeze;
 impl Fault for Freeze {
     fn name(&self) -> &'static str {
         "connections frozen, then thawed"
+    }
+
+    fn harms_keepers(&self) -> bool {
+        true
     }
 
     fn needs(&self) -> Result<Needs, String> {
@@ -84,6 +92,10 @@ pub(super) struct HalfOpen;
 impl Fault for HalfOpen {
     fn name(&self) -> &'static str {
         "half-open connections"
+    }
+
+    fn harms_keepers(&self) -> bool {
+        true
     }
 
     fn needs(&self) -> Result<Needs, String> {

@@ -22,6 +22,11 @@ pub(crate) trait Fault: Sync {
         false
     }
 
+    /// Whether the fault is tried on a mutex that clients keep: it harms the keeper, or what the store knows of it.
+    fn harms_keepers(&self) -> bool {
+        false
+    }
+
     /// The requirements of the fault. The error is the reason why this machine cannot meet them.
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs::default())

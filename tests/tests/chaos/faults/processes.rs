@@ -11,6 +11,10 @@ impl Fault for Kill {
         "kill -9"
     }
 
+    fn harms_keepers(&self) -> bool {
+        true
+    }
+
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let victim = field.victim();
@@ -31,6 +35,10 @@ pub(super) struct Suspend;
 impl Fault for Suspend {
     fn name(&self) -> &'static str {
         "SIGSTOP beyond the lease, SIGCONT"
+    }
+
+    fn harms_keepers(&self) -> bool {
+        true
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {

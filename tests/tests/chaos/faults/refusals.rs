@@ -120,6 +120,10 @@ impl Fault for ReadOnly {
         "READONLY"
     }
 
+    fn harms_keepers(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
             server: Options::default().replicated(),

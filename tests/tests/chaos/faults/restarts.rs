@@ -14,6 +14,10 @@ impl Fault for WithData {
         "server restarted with its data"
     }
 
+    fn harms_keepers(&self) -> bool {
+        true
+    }
+
     fn needs(&self) -> Result<Needs, String> {
         Ok(Needs {
             server: Options::default().survives_kills(),
@@ -43,6 +47,10 @@ impl Fault for WithoutData {
             true => "server restarted without its data, guarded",
             false => "server restarted without its data, no guard",
         }
+    }
+
+    fn harms_keepers(&self) -> bool {
+        self.guarded
     }
 
     fn is_fenced_only(&self) -> bool {

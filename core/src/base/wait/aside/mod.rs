@@ -1,6 +1,7 @@
 //! Runs user code that may block or panic outside the background threads: wakers, events for subscribers, and metrics
 //! for observers. Most wakers are [`known`] not to block, and are called directly.
 
+mod gathered;
 mod known;
 mod lane;
 
@@ -9,6 +10,8 @@ use std::task::Waker;
 
 use tokio::runtime::Runtime;
 
+pub use self::gathered::together;
+pub(super) use self::gathered::wake_gathered;
 use self::known::is_known;
 pub(super) use self::known::is_of_tokio;
 pub(super) use self::lane::Job;
@@ -57,7 +60,9 @@ fn with<T>(run: impl FnOnce(&Aside) -> T) -> Option<T> {
 
 #[inline]
 pub(super) fn wake(waker: Waker) {
-    use_up(waker, Waker::wake);
+    if let Some(waker) = gathered::gather(waker) {
+        use_up(waker, Waker::wake);
+    }
 }
 
 /// Dropping a task's last reference may run any code.

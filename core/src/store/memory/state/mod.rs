@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
 use crate::store::{
-    KickRecord, MemberId, Message, Op, Reply, Retain, SharedStr, Ticket, TicketMap,
+    KickRecord, Lease, MemberId, Message, Op, Reply, Retain, SharedStr, Ticket, TicketMap,
 };
 
 /// Sends a message to a member. Returns `false` if the member does not listen.
@@ -76,6 +76,11 @@ struct Record {
 impl Record {
     fn is_parked(&self) -> bool {
         self.flag == Flag::Parked
+    }
+
+    /// Whether the holder has executed a later request.
+    fn outruns(&self, lease: Lease) -> bool {
+        self.token > 0 && self.flag == Flag::Plain && lease.counter < self.counter
     }
 
     fn is_waiting(&self) -> bool {

@@ -119,12 +119,15 @@ impl State {
 
     /// Returns `None` if the reply is the ticket's state after granting.
     pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
+        let before = self.records.get(&lease.ticket);
+        let is_late = before.is_some_and(|record| record.outruns(lease));
         let known = self.renew(step, lease);
         let may_claim = !self.is_unclaimed(step, lease.ticket);
         let alone = self.held.len() == 1 && !step.is_closed();
         if let Some(record) = self.records.get_mut(&lease.ticket)
             && record.token > 0
             && !record.is_parked()
+            && !is_late
         {
             if units > 0 {
                 record.units = record.units.min(units);
@@ -338,6 +341,10 @@ impl State {
         };
         if record.is_parked() {
             return false;
+        }
+        // A late copy may ask for a shorter lease than the request that the member relies on.
+        if record.outruns(lease) {
+            return true;
         }
         record.counter = record.counter.max(lease.counter);
         record.heard = now;

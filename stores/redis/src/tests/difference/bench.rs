@@ -2,15 +2,18 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
+use auto_mutex_core::store::{
+    MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket,
+};
 use auto_mutex_difference::{Outcome, Request, Subject};
 use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::loss::Kept;
-use crate::script::command::{self, channel};
+use crate::script::command::{self, Part, channel};
 use crate::script::push;
 use crate::script::reply;
 use crate::script::{Scripts, code};
+use crate::tests::ops::touch;
 use crate::tests::server::{Server, attempt, borrowed, parse, run};
 use crate::tests::{KEYS, key};
 use crate::wire::Value;
@@ -27,7 +30,12 @@ pub(super) struct Bench {
     ears: PubSub<'static>,
     listening: HashSet<MemberId>,
     server: Option<Server>,
+    /// The operations of this run so far.
+    steps: u32,
 }
+
+/// Every so many operations share a command with those of other names.
+const SHARING: u32 = 4;
 
 impl Bench {
     /// Starts its own server.
@@ -58,54 +66,83 @@ impl Bench {
             ears,
             listening: HashSet::new(),
             server: None,
+            steps: 0,
         }
     }
 
-    /// Returns the messages that were published before `end`.
-    fn heard(&mut self) -> Vec<(String, Name, Message)> {
-        let mut messages = Vec::new();
-        loop {
-            let message: Msg = self.ears.get_message().unwrap();
-            if message.get_channel_name() == "end" {
-                return messages;
-            }
-            let payload = Value::Text(message.get_payload_bytes());
-            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
-            let (name, told) = told.expect("a message of ours");
-            messages.push((message.get_channel_name().to_owned(), name, told));
+    /// Returns whether the next operation shares its command with those of two other names: a foreign key, and a copy
+    /// of its own name.
+    fn shares(&mut self, name: &Name) -> bool {
+        self.steps += 1;
+        if !self.steps.is_multiple_of(SHARING) {
+            return false;
         }
-    }
-}
-
-impl Subject for Bench {
-    type Kept = Kept;
-
-    fn reset(&mut self) {
-        run::<()>(&mut self.connection, &["FLUSHALL"]);
-    }
-
-    fn listen(&mut self, member: MemberId, listens: bool) {
-        let channel = channel(member);
-        match listens {
-            true => {
-                self.listening.insert(member);
-                self.ears.subscribe(channel).unwrap();
-            }
-            false => {
-                self.listening.remove(&member);
-                self.ears.unsubscribe(channel).unwrap();
-            }
+        let mut prepare = redis::pipe();
+        prepare.cmd("SET").arg(key(&odd(name))).arg("somebody's");
+        for suffix in KEYS {
+            let [from, to] = [name, &copy(name)].map(|name| format!("{}{suffix}", key(name)));
+            prepare.cmd("DEL").arg(&to);
+            prepare.cmd("COPY").arg(&from).arg(&to);
         }
+        prepare.exec(&mut self.connection).unwrap();
+        true
     }
 
-    fn apply(&mut self, request: &Request<'_>) -> Outcome {
+    fn command(
+        &self,
+        shares: bool,
+        request: &Request<'_>,
+        before: Option<(u8, u64)>,
+        ops: &[&Op],
+    ) -> Cmd {
+        let (odd, copy) = (odd(request.name), copy(request.name));
+        let touch = [&touch(Ticket::random())];
+        let all = [(&odd, &touch[..]), (request.name, ops), (&copy, ops)];
+        let all = if shares { &all[..] } else { &all[1..2] };
+        let parts = all.iter().flat_map(|(name, ops)| {
+            let ops = ops.iter().enumerate();
+            ops.map(|(index, op)| Part {
+                name,
+                op,
+                joins: index > 0,
+            })
+        });
+        let mut cmd = Cmd::new();
+        command::evaluate_all(&mut cmd, &self.scripts, request.member, before, parts);
+        cmd
+    }
+
+    /// The messages about the name. If `compares`, checks that those about its copy are the same.
+    fn heard_of(&mut self, compares: bool, name: &Name) -> Vec<(MemberId, Message)> {
+        let listening = self.listening.clone();
+        let told = |(to, _, message): (String, Name, Message)| {
+            let member = listening.iter().find(|member| channel(**member) == to);
+            (*member.unwrap(), message)
+        };
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.heard().into_iter().partition(|told| told.1 == *name);
+        assert!(others.iter().all(|told| told.1 == copy(name)));
+        let [own, others] = [own, others].map(|all| all.into_iter().map(told).collect::<Vec<_>>());
+        if compares {
+            let sorted = |all: &[(MemberId, Message)]| {
+                let mut all: Vec<_> = all.iter().map(|told| format!("{told:?}")).collect();
+                all.sort();
+                all
+            };
+            assert_eq!(sorted(&own), sorted(&others));
+        }
+        own
+    }
+
+    /// `compares` says whether a copy of the name must have had the same messages.
+    fn execute(&mut self, request: &Request<'_>, shares: bool, compares: bool) -> Outcome {
         let Request {
             now,
             opens,
             name,
-            member,
             op,
             spread,
+            ..
         } = *request;
         let mut pipeline = Vec::new();
         let mut put = |words: &[&str]| {
@@ -115,18 +152,16 @@ impl Subject for Bench {
         put(&["SET", "now", &now.to_string()]);
         put(&["GETRANGE", &key(name), "2", "2"]);
         put(&["EXISTS", &format!("{}:tickets", key(name))]);
-        let (mut first, mut then, scripts) = (Cmd::new(), Cmd::new(), &self.scripts);
         let until = command::until(opens);
         let before = if spread {
             Some((code::SPREAD, 0))
         } else {
             until
         };
-        command::evaluate(&mut first, scripts, member, name, before, &[op]);
-        first.write_packed_command(&mut pipeline);
-        let inspect = [&Op::Inspect { above: 0 }];
-        command::evaluate(&mut then, scripts, member, name, until, &inspect);
-        then.write_packed_command(&mut pipeline);
+        self.command(shares, request, before, &[op])
+            .write_packed_command(&mut pipeline);
+        self.command(false, request, until, &[&Op::Inspect { above: 0 }])
+            .write_packed_command(&mut pipeline);
         for suffix in KEYS {
             let mut lives = redis::cmd("PTTL");
             lives.arg(format!("{}{suffix}", key(name)));
@@ -148,7 +183,7 @@ impl Subject for Bench {
         };
         let apart = replies.next().unwrap() == redis::Value::Int(1);
         let form = if apart { "apart".to_owned() } else { form };
-        let reply = replies.next().unwrap();
+        let reply = own(shares, replies.next().unwrap());
         let reply = parse(&reply, op).unwrap();
         let info = match parse(&replies.next().unwrap(), &Op::Inspect { above: 0 }) {
             Ok(Reply::Info(info)) => info,
@@ -160,13 +195,7 @@ impl Subject for Bench {
             };
             check_life(suffix, lives, &info);
         }
-        let listening = self.listening.clone();
-        let told = |(to, about, message): (String, Name, Message)| {
-            assert_eq!(about, *name);
-            let member = listening.iter().find(|member| channel(**member) == to);
-            (*member.unwrap(), message)
-        };
-        let messages = self.heard().into_iter().map(told).collect();
+        let messages = self.heard_of(compares, name);
         Outcome {
             reply,
             messages,
@@ -175,33 +204,92 @@ impl Subject for Bench {
         }
     }
 
+    /// Returns the messages that were published before `end`.
+    fn heard(&mut self) -> Vec<(String, Name, Message)> {
+        let mut messages = Vec::new();
+        loop {
+            let message: Msg = self.ears.get_message().unwrap();
+            if message.get_channel_name() == "end" {
+                return messages;
+            }
+            let payload = Value::Text(message.get_payload_bytes());
+            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
+            let (name, told) = told.expect("a message of ours");
+            messages.push((message.get_channel_name().to_owned(), name, told));
+        }
+    }
+}
+
+fn odd(name: &Name) -> Name {
+    Name::from_escaped(&format!("odd:{name}"))
+}
+
+fn copy(name: &Name) -> Name {
+    Name::from_escaped(&format!("copy:{name}"))
+}
+
+/// The reply to the operations on the name itself.
+fn own(shares: bool, reply: redis::Value) -> redis::Value {
+    if !shares {
+        return reply;
+    }
+    let redis::Value::Array(replies) = reply else {
+        panic!("{reply:?}");
+    };
+    let [odd, own, copy] = <[redis::Value; 3]>::try_from(replies).unwrap();
+    let error = parse(&odd, &Op::Delete).unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Foreign);
+    assert_eq!(own, copy);
+    own
+}
+
+impl Subject for Bench {
+    type Kept = Kept;
+
+    fn reset(&mut self) {
+        run::<()>(&mut self.connection, &["FLUSHALL"]);
+        self.steps = 0;
+    }
+
+    fn listen(&mut self, member: MemberId, listens: bool) {
+        let channel = channel(member);
+        match listens {
+            true => {
+                self.listening.insert(member);
+                self.ears.subscribe(channel).unwrap();
+            }
+            false => {
+                self.listening.remove(&member);
+                self.ears.unsubscribe(channel).unwrap();
+            }
+        }
+    }
+
+    fn apply(&mut self, request: &Request<'_>) -> Outcome {
+        let shares = self.shares(request.name);
+        self.execute(request, shares, shares)
+    }
+
     fn pair(&mut self, release: &Request<'_>, acquire: &Request<'_>) -> (Reply, Outcome) {
-        let Request {
-            now,
-            opens,
-            name,
-            member,
-            op: last,
-            ..
-        } = *acquire;
-        let mut put = Cmd::new();
-        command::evaluate(
-            &mut put,
-            &self.scripts,
-            member,
-            name,
-            command::until(opens),
-            &[release.op, last],
+        let shares = self.shares(acquire.name);
+        let ops = [release.op, acquire.op];
+        let cmd = self.command(shares, acquire, command::until(acquire.opens), &ops);
+        run::<()>(
+            &mut self.connection,
+            &["SET", "now", &acquire.now.to_string()],
         );
-        run::<()>(&mut self.connection, &["SET", "now", &now.to_string()]);
-        let value = attempt(&mut self.connection, &put.get_packed_command());
-        let [first, second] = reply::of_both(borrowed(&value), last);
+        let value = own(
+            shares,
+            attempt(&mut self.connection, &cmd.get_packed_command()),
+        );
+        let [first, second] = reply::of_both(borrowed(&value), acquire.op);
         let first = reply::parse(&first, release.op).unwrap();
-        let second = reply::parse(&second, last).unwrap();
-        let mut outcome = self.apply(&Request {
+        let second = reply::parse(&second, acquire.op).unwrap();
+        let inspect = Request {
             op: &Op::Inspect { above: 0 },
             ..*acquire
-        });
+        };
+        let mut outcome = self.execute(&inspect, false, shares);
         outcome.reply = second;
         (first, outcome)
     }

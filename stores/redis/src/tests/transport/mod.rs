@@ -11,6 +11,7 @@ mod relay;
 mod rules;
 #[cfg(feature = "tls")]
 mod secure;
+mod several;
 
 use std::sync::Arc;
 use std::time::Duration;

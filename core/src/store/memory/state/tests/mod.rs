@@ -7,9 +7,10 @@
 //! | model | memory store |
 //! |---|---|
 //! | a tick | [`CLAIM_MS`], divided by the model's `claim` |
-//! | `lease`, `place` | `hold_ms` and `place_ms` of every request |
+//! | `lease`, `place` | `hold_ms` and `place_ms` of every other request |
 //! | `tomb` | [`TOMBSTONE_MS`], in ticks |
 //! | `closed` of the store, or of the member that considers it closed | `grants_from` of the operation |
+//! | `retain`, the lease of a lock that is kept | `hold_ms` of a request with a short lease |
 //! | a member that listens | a member whose messages arrive |
 //! | a token | the token of the same grant; the tokens of both stores must be in the same order |
 //! | a counter, a place in the list of records | the same counter, the order of the places |

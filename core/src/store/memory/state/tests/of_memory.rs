@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use auto_mutex_model::network;
+
 use super::view::{Is, Known, Outcome, Said, Told, View};
-use super::words::{Words, index, plain};
+use super::words::{Words, index, plain, retain};
 use crate::store::limits::CLAIM_MS;
 use crate::store::memory::state::State;
 use crate::store::memory::state::{Flag, Record};
@@ -52,6 +54,10 @@ impl Words {
                 counter,
                 hold_ms: hold.as_millis() as u64,
             },
+            Message::Recall { ticket } => Told::Recall {
+                member: index(member),
+                ticket: plain(ticket),
+            },
             Message::Near { ticket } => Told::Near {
                 member: index(member),
                 ticket: plain(ticket),
@@ -83,10 +89,17 @@ impl Words {
                 },
                 None => self.waiter(state, ticket, record, now),
             };
-            let counter = record.counter;
+            let all = [
+                network::Retain::No,
+                network::Retain::InUse,
+                network::Retain::Kept,
+            ];
+            let same = |of_model: &network::Retain| retain(*of_model) == record.retain;
             let known = Known {
                 ticket: plain(ticket),
-                counter,
+                counter: record.counter,
+                hold: self.ticks(record.hold_ms * 1000),
+                retain: all.into_iter().find(same).unwrap(),
                 is,
             };
             assert!(tickets.insert(record.place, known).is_none(), "one place");

@@ -1,6 +1,6 @@
 //! Converts the reply, messages and state of the model's store into a [`view`](super::view).
 
-use auto_mutex_model::network::{self, Request};
+use auto_mutex_model::network::{self, Message, Request};
 use auto_mutex_model::rules::Rules;
 use auto_mutex_model::store::{self, Store};
 use auto_mutex_model::world::Executed;
@@ -18,12 +18,18 @@ impl Words {
         store: &Store,
         rules: &Rules,
     ) -> Outcome {
-        let told = executed.told.iter().map(|message| Told::Grant {
-            member: message.ticket.member,
-            ticket: message.ticket,
-            token: message.token.fence,
-            counter: message.counter.into(),
-            hold_ms: self.millis(rules.claim.min(rules.lease)),
+        let grants = executed.told.iter().filter_map(Message::grant);
+        let grants = grants.map(|grant| Told::Grant {
+            member: grant.ticket.member,
+            ticket: grant.ticket,
+            token: grant.token.fence,
+            counter: grant.counter.into(),
+            hold_ms: self.millis(grant.hold),
+        });
+        let recalls = executed.told.iter().filter(|it| it.grant().is_none());
+        let recalls = recalls.map(|message| Told::Recall {
+            member: message.ticket().member,
+            ticket: message.ticket(),
         });
         let near = executed.notified.iter().map(|ticket| Told::Near {
             member: ticket.member,
@@ -43,7 +49,7 @@ impl Words {
         let tickets = store.records.iter().map(|record| known(record, rules));
         Outcome {
             reply,
-            told: told.chain(near).collect(),
+            told: grants.chain(near).chain(recalls).collect(),
             state: View {
                 capacity: (!store.records.is_empty()).then_some(rules.capacity.into()),
                 last: store.last,
@@ -112,6 +118,8 @@ fn known(record: &store::Record, rules: &Rules) -> Known {
     Known {
         ticket: record.ticket,
         counter: record.counter.into(),
+        hold: record.hold.into(),
+        retain: record.retain,
         is,
     }
 }

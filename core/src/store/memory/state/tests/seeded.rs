@@ -41,6 +41,15 @@ const FAULTS: &[(&str, Fault)] = &[
     ("a place does not end", |rules| {
         rules.without = Some(Safeguard::PlaceEnds);
     }),
+    ("a touch of a waiter recalls nobody", |rules| {
+        rules.without = Some(Safeguard::RecallAgain);
+    }),
+    ("an older request of a holder counts", |rules| {
+        rules.without = Some(Safeguard::OlderRequest);
+    }),
+    ("a new token of a touch is not the last", |rules| {
+        rules.without = Some(Safeguard::TouchToken);
+    }),
     ("a claim takes a tick longer", |rules| rules.claim += 1),
     ("a tombstone lasts a tick longer", |rules| rules.tomb += 1),
 ];

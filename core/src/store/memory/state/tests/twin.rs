@@ -2,14 +2,14 @@
 
 use std::mem::take;
 
-use auto_mutex_model::network::{Reply, Request, Verb};
+use auto_mutex_model::network::{self, Reply, Request, Verb, Wish};
 use auto_mutex_model::rules::Rules;
 use auto_mutex_model::world::{Action, Executed, World};
 
 use super::of_model::holds;
 use super::words::{self, Words};
 use crate::store::memory::state::State;
-use crate::store::{Lease, Message, Mode, Op, Retain, Share};
+use crate::store::{Lease, Message, Mode, Op, Share};
 
 const HOUR_US: u64 = 3_600_000_000;
 
@@ -117,29 +117,22 @@ impl Twin {
 
     fn op(&self, request: Request, rules: &Rules) -> Op {
         let ticket = words::ticket(request.ticket);
-        let hold = self.words.duration(rules.lease);
-        let place = self.words.duration(rules.place);
+        let lease = |wish: Wish| Lease {
+            ticket,
+            counter: wish.counter.into(),
+            hold: self.words.duration(rules.hold(wish.short)),
+            place: self.words.duration(rules.place),
+            retain: words::retain(wish.retain),
+        };
         match request.verb {
-            Verb::Acquire { counter } => Op::Acquire {
-                lease: Lease {
-                    ticket,
-                    counter: counter.into(),
-                    hold,
-                    place,
-                    retain: Retain::No,
-                },
+            Verb::Acquire(wish) => Op::Acquire {
+                lease: lease(wish),
                 share: Share::of(1, rules.capacity.into()),
                 mode: Mode::Queue,
                 meta: "host 1 site".into(),
             },
-            Verb::Touch { counter } => Op::Touch {
-                lease: Lease {
-                    ticket,
-                    counter: counter.into(),
-                    hold,
-                    place,
-                    retain: Retain::No,
-                },
+            Verb::Touch(wish) => Op::Touch {
+                lease: lease(wish),
                 units: 0,
             },
             Verb::Release { tomb } => Op::Release {
@@ -162,8 +155,9 @@ impl Twin {
             Message::Grant { token, .. } => Some(*token),
             _ => None,
         });
-        for (message, token) in executed.told.iter().zip(grants) {
-            self.words.given(message.token.fence, token)?;
+        let granted = executed.told.iter().filter_map(network::Message::grant);
+        for (grant, token) in granted.zip(grants) {
+            self.words.given(grant.token.fence, token)?;
         }
         if let (Reply::Granted(said), crate::store::Reply::Granted { token, .. }) =
             (executed.reply, reply)

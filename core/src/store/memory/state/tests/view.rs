@@ -1,6 +1,6 @@
 //! A common form for the replies, messages and states of both stores, in the model's terms, with times in ticks.
 
-use auto_mutex_model::network::{self, Fence};
+use auto_mutex_model::network::{self, Fence, Retain};
 
 /// The outcome of a step.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub(super) enum Told {
         counter: u64,
         hold_ms: u64,
     },
+    /// Another member waits for what the ticket keeps.
+    Recall { member: u8, ticket: network::Ticket },
     /// The ticket is one of the first waiters.
     Near { member: u8, ticket: network::Ticket },
 }
@@ -58,6 +60,8 @@ pub(super) struct View {
 pub(super) struct Known {
     pub(super) ticket: network::Ticket,
     pub(super) counter: u64,
+    pub(super) hold: u64,
+    pub(super) retain: Retain,
     pub(super) is: Is,
 }
 

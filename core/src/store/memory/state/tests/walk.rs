@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use auto_mutex_model::network::{Request, Ticket, Verb};
+use auto_mutex_model::network::{Request, Retain, Ticket, Verb, Wish};
 use auto_mutex_model::rules::{Faults, Rules};
 use auto_mutex_model::world::Action;
 
@@ -35,7 +35,7 @@ pub(super) fn walk(seed: u64, fault: impl FnOnce(&mut Rules)) -> Result<(), Stri
         let done = match dice.below(20) {
             0..3 => pass(&mut twin, &mut dice, &rules, &mut trail),
             3 => {
-                let request = stray(&twin, &mut dice);
+                let request = stray(&twin, &mut dice, &rules);
                 let _ = writeln!(trail, "nobody's {request:?}");
                 twin.ask(request, &rules)
             }
@@ -58,12 +58,15 @@ fn rules(dice: &mut Dice) -> Rules {
             place: 9,
             cancels: true,
             prompt: true,
+            retain: dice.between(0, 2),
+            keepers: 1,
             faults: Faults::default().breaks(2),
             calls: CALLS,
             ..Rules::new(8)
         };
     }
     let members = dice.between(1, 5);
+    let retain = dice.between(0, 2) * dice.between(0, 2);
     let claim = dice.of(&[1, 1, 2, 4]);
     let tomb = Words::tomb(claim);
     let mut faults = Faults {
@@ -85,6 +88,8 @@ fn rules(dice: &mut Dice) -> Rules {
         capacity: dice.between(1, members.min(3)),
         calls: CALLS,
         lease: dice.between(1, 5),
+        retain,
+        keepers: dice.between(0, members),
         claim,
         place: dice.between(1, 8),
         tomb,
@@ -131,13 +136,20 @@ fn act(twin: &mut Twin, dice: &mut Dice, rules: &Rules, trail: &mut String) -> R
 }
 
 /// Returns a request that no member would send now.
-fn stray(twin: &Twin, dice: &mut Dice) -> Request {
+fn stray(twin: &Twin, dice: &mut Dice, rules: &Rules) -> Request {
     let member = dice.below(twin.world.members.len() as u64) as u8;
     let next = twin.world.members[usize::from(member)].next;
-    let counter = dice.between(0, 9);
+    let mut wish = Wish {
+        counter: dice.between(0, 9),
+        ..Wish::default()
+    };
+    if rules.retain > 0 {
+        wish.retain = dice.of(&[Retain::No, Retain::InUse, Retain::Kept]);
+        wish.short = dice.one_in(2);
+    }
     let verb = match dice.below(5) {
-        0..2 => Verb::Acquire { counter },
-        2..4 => Verb::Touch { counter },
+        0..2 => Verb::Acquire(wish),
+        2..4 => Verb::Touch(wish),
         _ => Verb::Release {
             tomb: dice.one_in(2),
         },

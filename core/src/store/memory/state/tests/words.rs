@@ -7,7 +7,7 @@ use auto_mutex_model::network::{self, Fence};
 use auto_mutex_model::rules::Rules;
 
 use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
-use crate::store::{HolderRecord, MemberId, Ticket};
+use crate::store::{HolderRecord, MemberId, Retain, Ticket};
 
 /// The translation between the model and the memory store.
 #[derive(Clone, Debug)]
@@ -76,6 +76,15 @@ pub(super) fn member(index: u8) -> MemberId {
 
 pub(super) fn index(member: MemberId) -> u8 {
     u128::from_str_radix(&member.to_string(), 16).unwrap() as u8 - 1
+}
+
+/// Translates what a member of the model does with the lock after a call.
+pub(super) fn retain(plain: network::Retain) -> Retain {
+    match plain {
+        network::Retain::No => Retain::No,
+        network::Retain::InUse => Retain::InUse,
+        network::Retain::Kept => Retain::Kept,
+    }
 }
 
 /// Translates a ticket of the model into one of the memory store.

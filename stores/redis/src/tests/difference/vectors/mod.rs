@@ -182,6 +182,7 @@ fn the_files_are_what_the_rules_make() {
 
 /// Kinds of replies and messages that the files must contain.
 const MET: &[&str] = &[
+    "acquire KEPT",
     "acquire MISMATCH",
     "acquire QUEUED",
     "acquire REFUSED",

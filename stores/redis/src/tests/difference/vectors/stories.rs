@@ -316,6 +316,11 @@ pub(super) fn all() -> Vec<Sequence> {
         s.remark("Ann gets the message, and releases the lock. Bob's second attempt succeeds.");
         s.attempt(BOB, 2).release(ANN, 1).attempt(BOB, 2);
     });
+    tell("a name that is kept becomes another kind of lock", &|s| {
+        s.lock_to_keep(ANN, 1).retain(ANN, 1, Retain::Kept);
+        s.acquire(BOB, 2, Share::permits(1, 2)).release(ANN, 1);
+        s.acquire(BOB, 2, Share::permits(1, 2));
+    });
     tell("a client that keeps a lock dies", &|s| {
         s.lock_to_keep(ANN, 1).retain(ANN, 1, Retain::Kept);
         s.listen(ANN, false).lock(BOB, 2);

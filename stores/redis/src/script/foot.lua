@@ -1,0 +1,8 @@
+    end
+    reply = type(state) == 'table' and failure(state) or rest()
+  end
+  if not all then return reply end
+  all[key] = reply
+  at = at + 1 + #codes
+end
+return all
