@@ -71,13 +71,6 @@ impl<A, G> Locking<A, G> {
     pub(super) fn ask(&mut self, acquire: A) {
         self.stage = Stage::Acquiring(acquire);
     }
-
-    /// The body has been dropped.
-    #[inline]
-    pub(super) fn release(&mut self) {
-        self.around = Around::default();
-        self.stage = Stage::Failed;
-    }
 }
 
 /// The lock of a guard that is a variable of the expansion. The body begins now.

@@ -14,6 +14,7 @@ mod value;
 
 pub use std::boxed::Box;
 pub use std::future::Future;
+pub use std::marker::PhantomData as Of;
 pub use std::option::Option::{None, Some};
 pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
@@ -33,7 +34,10 @@ pub use kind::{
     Done, IsFuture, Otherwise, ReturnType, Value, make, never, require_done, require_value,
 };
 pub use lock::{Call, Lock};
-pub use protect::{Ask, Protect, Protection, ask, asking, failed, finishing, protection};
+pub use protect::{
+    Ask, Protect, Protection, ask, asking_multi, asking_mutex, asking_read, asking_semaphore,
+    asking_write, failed, finishing, protection,
+};
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 

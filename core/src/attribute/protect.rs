@@ -3,8 +3,9 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
@@ -12,22 +13,36 @@ use super::around::Locking;
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
+use crate::locks::multi::MultiGuard;
+use crate::locks::mutex::MutexGuard;
+use crate::locks::rw_lock::{RwLockReadGuard, RwLockWriteGuard};
+use crate::locks::semaphore::Permit;
 
 pin_project! {
     /// Takes the lock, then runs `body` under it. Drops the body, with all its values, before it releases the lock.
     ///
-    /// The expansion writes this value out: in debug builds, a function would copy the body twice.
+    /// The expansion writes this value out: in debug builds, a function would copy the body twice. It is an `enum`, and not
+    /// a struct with an `Option`, because the compiler looks through at most 128 nested types to find whether a future is
+    /// `Send`.
+    #[project = Projected]
     #[must_use = "futures do nothing unless polled"]
-    pub struct Protect<L: Lock, R, F> {
-        #[pin]
-        pub body: Option<F>,
-        pub call: Protection<L, R>,
+    pub enum Protect<L: Lock, R, F> {
+        Running {
+            // The compiler looks at this first, and remembers it, before it looks through the calls inside the body.
+            of: PhantomData<Protection<L, R>>,
+            #[pin]
+            body: F,
+            // Ends after the body.
+            call: Protection<L, R>,
+        },
+        Ended,
     }
 
     impl<L: Lock, R, F> PinnedDrop for Protect<L, R, F> {
         fn drop(this: Pin<&mut Self>) {
-            let this = this.project();
-            drop(Ending { body: this.body, lock: &mut this.call.lock });
+            if let Projected::Running { call, .. } = this.project() {
+                call.cancel();
+            }
         }
     }
 }
@@ -37,6 +52,7 @@ pub struct Protection<L: Lock, R> {
     lock: Locking<L::Acquire, L>,
     answer: fn(LockError) -> R,
     finishes: bool,
+    has_ended: bool,
 }
 
 /// `answer` makes the result of a call that did not get the lock, or lost it.
@@ -45,16 +61,30 @@ pub fn protection<L: Lock, R>(request: Request<L>, answer: fn(LockError) -> R) -
         lock: Locking::of(Some(L::acquire(request))),
         answer,
         finishes: false,
+        has_ended: false,
     }
 }
 
-/// For a body that begins with [`ask`].
-pub fn asking<L: Lock, R>(answer: fn(LockError) -> R) -> Protection<L, R> {
-    Protection {
-        lock: Locking::of(None),
-        answer,
-        finishes: false,
-    }
+macro_rules! asking {
+    ($($asking:ident: $lock:ty;)*) => {$(
+        /// For a body that begins with [`ask`]. One function for each kind is shorter for the compiler than a type.
+        pub fn $asking<R>(answer: fn(LockError) -> R) -> Protection<$lock, R> {
+            Protection {
+                lock: Locking::of(None),
+                answer,
+                finishes: false,
+                has_ended: false,
+            }
+        }
+    )*};
+}
+
+asking! {
+    asking_mutex: MutexGuard;
+    asking_semaphore: Permit;
+    asking_read: RwLockReadGuard;
+    asking_write: RwLockWriteGuard;
+    asking_multi: MultiGuard;
 }
 
 /// The loss of the lock does not end the body.
@@ -69,67 +99,56 @@ impl<L: Lock, R, F: Future<Output = R>> Future for Protect<L, R, F> {
     type Output = R;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        let this = self.project();
         // Also ends if the body panics.
-        let mut ending = Ending {
-            body: this.body,
-            lock: &mut this.call.lock,
+        let mut ending = Ending(self);
+        let Projected::Running { body, call, .. } = ending.0.as_mut().project() else {
+            return Poll::Pending;
         };
-        let polled = ending.poll(this.call.finishes, cx);
-        if polled.is_pending() {
+        let Poll::Ready(result) = call.poll(body, cx) else {
             std::mem::forget(ending);
             return Poll::Pending;
-        }
-        drop(ending);
-        polled.map(|result| result.unwrap_or_else(this.call.answer))
-    }
-}
-
-/// Ends the body and then its lock when it is dropped.
-struct Ending<'a, L: Lock, F> {
-    body: Pin<&'a mut Option<F>>,
-    lock: &'a mut Locking<L::Acquire, L>,
-}
-
-/// In debug builds, the frame of this function has space for the body: the caller's frame must not, below which the body
-/// is polled.
-fn clear<F>(mut body: Pin<&mut Option<F>>) {
-    body.set(None);
-}
-
-impl<L: Lock, F> Drop for Ending<'_, L, F> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.body.is_some() {
-            self.lock.cancel();
-            clear(self.body.as_mut());
-        }
-        self.lock.release();
-    }
-}
-
-impl<L: Lock, F: Future> Ending<'_, L, F> {
-    #[inline]
-    fn poll(&mut self, finishes: bool, cx: &mut Context<'_>) -> Poll<Result<F::Output, LockError>> {
-        let Some(body) = self.body.as_mut().as_pin_mut() else {
-            return Poll::Pending;
         };
+        call.has_ended = result.is_ok();
+        let answer = call.answer;
+        drop(ending);
+        Poll::Ready(result.unwrap_or_else(answer))
+    }
+}
+
+impl<L: Lock, R> Protection<L, R> {
+    #[inline]
+    fn poll<F: Future<Output = R>>(
+        &mut self,
+        mut body: Pin<&mut F>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<R, LockError>> {
         if !self.lock.is_asked() {
-            let output = body.poll(cx);
+            let output = body.as_mut().poll(cx);
             let Some(request) = ASKED.take() else {
-                if output.is_ready() {
-                    clear(self.body.as_mut());
-                }
                 return output.map(Ok);
             };
             self.lock.ask(L::acquire(request.of_kind()));
         }
-        let Some(body) = self.body.as_mut().as_pin_mut() else {
-            return Poll::Pending;
-        };
-        let output = ready!(self.lock.poll(body, finishes, cx))?;
-        clear(self.body.as_mut());
-        Poll::Ready(Ok(output))
+        self.lock.poll(body, self.finishes, cx)
+    }
+
+    /// The body is about to be dropped.
+    #[inline]
+    fn cancel(&mut self) {
+        if !self.has_ended {
+            self.lock.cancel();
+        }
+    }
+}
+
+/// Ends the body and then its lock when it is dropped.
+struct Ending<'a, L: Lock, R, F>(Pin<&'a mut Protect<L, R, F>>);
+
+impl<L: Lock, R, F> Drop for Ending<'_, L, R, F> {
+    /// In debug builds, the frame of this function has space for the body. That of `poll` must not, because the body is
+    /// polled below it.
+    fn drop(&mut self) {
+        self.0.set(Protect::Ended);
     }
 }
 

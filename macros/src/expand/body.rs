@@ -1,6 +1,6 @@
 //! The body of a protected function, for each flavor.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{ReturnType, Type};
 
@@ -62,14 +62,14 @@ impl Expansion<'_> {
     ///
     /// ```text
     /// let __call = protection(Request::<Mutex>::new(site!("…")), <R as FromLockError<_>>::from_lock_error);
-    /// Protect { body: Some(async move { BODY }), call: __call }
+    /// Protect::Running { of: Of, body: async move { BODY }, call: __call }
     /// ```
     ///
     /// Or, if values of options have to be evaluated:
     ///
     /// ```text
-    /// let __call = asking::<Mutex>(<R as FromLockError<_>>::from_lock_error);
-    /// Protect { body: Some(async move { let mut __request = …; ask(__request).await; BODY }), call: __call }
+    /// let __call = asking_mutex(<R as FromLockError<_>>::from_lock_error);
+    /// Protect::Running { of: Of, body: async move { let mut __request = …; ask(__request).await; BODY }, call: __call }
     /// ```
     ///
     /// Returns the statement and the future. `before` are the first statements of the future.
@@ -88,12 +88,11 @@ impl Expansion<'_> {
             let call = quote_spanned!(*span=> #private::protection(#new, #answer));
             (first, call)
         } else {
-            let (lock, statements) = (&request.lock, request.statements(&first));
+            let statements = request.statements(&first);
+            let kind = request.lock.to_string().to_lowercase();
+            let asking = Ident::new(&format!("asking_{kind}"), *span);
             let asks = quote_spanned!(*span=> #statements #private::ask(__request).await;);
-            (
-                asks,
-                quote_spanned!(*span=> #private::asking::<#lock, _>(#answer)),
-            )
+            (asks, quote_spanned!(*span=> #private::#asking(#answer)))
         };
         let at = ours(body.span);
         let braces = braced(quote!(#before #edge #asks #tokens), at);
@@ -255,7 +254,7 @@ impl Expansion<'_> {
     }
 
     /// Input:  `Box::pin(async move { BODY })`
-    /// Output: `Box::pin(Protect { body: Some(async move { BODY }), … })`, or if a handler or the body needs more,
+    /// Output: `Box::pin(Protect::Running { of: Of, body: async move { BODY }, … })`, or if a handler or the body needs more,
     ///         `Box::pin(async move { … })`, with the expansion of an `async fn` inside
     pub(super) fn block(
         &self,
@@ -290,7 +289,7 @@ impl Expansion<'_> {
     /// ```text
     /// let mut __request = …;
     /// let __future = make(move || { let n = self.n; other(n) });
-    /// Protect { body: Some(__future), call: protection(__request, <R as FromLockError<_>>::from_lock_error) }
+    /// Protect::Running { of: Of, body: __future, call: protection(__request, <R as FromLockError<_>>::from_lock_error) }
     /// ```
     ///
     /// Or, if a handler needs more, `async move { match { …under(…, __future).await… } { … } }`.
@@ -384,7 +383,7 @@ impl Expansion<'_> {
         };
         (
             quote_spanned!(*span=> let __call = #call;),
-            quote_spanned!(*span=> #private::Protect { body: #private::Some(#body), call: __call }),
+            quote_spanned!(*span=> #private::Protect::Running { of: #private::Of, body: #body, call: __call }),
         )
     }
 

@@ -12,7 +12,7 @@ use crate::tokens::{ours, private, private_at, whole};
 /// The request of a call.
 pub(super) struct Request {
     /// `Mutex`
-    pub(super) lock: TokenStream,
+    pub(super) lock: Ident,
     /// `Request::<Mutex>::new(site!("…"))`
     pub(super) new: TokenStream,
     /// The statements that set options of `__request`. Their values may use `?`.
@@ -34,14 +34,13 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
     } else {
         options.kind.ident()
     };
-    let lock = quote_spanned!(span=> #private::#lock);
     let is_of_self = options.name.is_none() && owner.is_none() && function.knows_self();
     let site = site(function, options, owner, is_of_self);
     Request {
         new: if is_of_self {
-            quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(#site))
+            quote_spanned!(span=> #private::Request::<#private::#lock>::of::<Self>(#site))
         } else {
-            quote_spanned!(span=> #private::Request::<#lock>::new(#site))
+            quote_spanned!(span=> #private::Request::<#private::#lock>::new(#site))
         },
         settings: settings(options),
         lock,
