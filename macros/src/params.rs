@@ -181,9 +181,13 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
                 let pattern = param.pat.to_token_stream();
                 let span = ours(start(&pattern));
                 let conditions = quote!(#(#conditions)*);
+                let is_name = matches!(&*param.pat, Pat::Ident(_));
                 name(param, i);
                 let ident = &param.pat;
-                owned.extend(quote_spanned!(span=> #conditions let #pattern = #ident;));
+                // The pattern may leave a part of the argument where it is, and the future then lacks that part.
+                let all =
+                    (!is_name).then(|| quote_spanned!(span=> #conditions let #ident = #ident;));
+                owned.extend(quote_spanned!(span=> #all #conditions let #pattern = #ident;));
             }
         }
     }

@@ -160,9 +160,10 @@ fn parse(text: &str) -> BTreeSet<(String, String)> {
 }
 
 /// The lint `unsafe_code` denies unsafe code elsewhere. No maintained crate safely wraps `atexit`, `pthread_atfork` and
-/// `fork`, or removes its signal handler in a forked child.
+/// `fork`, or removes its signal handler in a forked child; and those that collect the sites in a linker section take too
+/// long to compile.
 #[test]
-fn unsafe_code_is_in_three_files_only() {
+fn unsafe_code_is_in_four_files_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
     for entry in fs::read_dir(root).unwrap() {
@@ -185,6 +186,7 @@ fn unsafe_code_is_in_three_files_only() {
         [
             "core/src/clients/exit/unix/handler.rs",
             "core/src/clients/exit/windows.rs",
+            "core/src/site/section.rs",
             "tests/src/bin/fork.rs"
         ]
     );

@@ -194,7 +194,7 @@ are not measured.
             "the attribute itself",
             "\
 What `#[auto_mutex]` costs without a server, on `memory://`: the time and the allocations of a call beside the plain function, and
-the time of `cargo check`. No other library has an attribute to compare it with.
+the time to compile functions with it. No other library has an attribute to compare it with.
 ",
         ),
         "S8" => (

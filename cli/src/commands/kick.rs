@@ -132,10 +132,13 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
             "  {shared} processes share this hold, as one owner: it ends for all of them"
         )?;
     }
-    writeln!(
-        out,
-        "What follows: its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
-    )?;
+    let follows = match hold.kept {
+        true => "its next call asks the store again. A call that has just begun loses its guard.",
+        false => {
+            "its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."
+        }
+    };
+    writeln!(out, "What follows: {follows}")?;
     match lock.waiters.first() {
         Some(next) => writeln!(
             out,

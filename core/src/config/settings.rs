@@ -170,11 +170,14 @@ impl Settings {
             let reason = "the timeout must be shorter than the lease, or no grant would be valid";
             return Err(("replicas", reason));
         }
-        if self.retain.is_some_and(|retain| !retain.is_zero()) && !self.can_recall() {
-            let reason = "locks can't be kept in a quorum, or with `replicas`: leave it out";
-            return Err(("retain", reason));
+        self.engine.check(&self.options)?;
+        match self.retain.is_none_or(|retain| retain.is_zero()) || self.can_recall() {
+            true => Ok(()),
+            false => Err((
+                "retain",
+                "locks can't be kept in a quorum, or with `replicas`",
+            )),
         }
-        self.engine.check(&self.options)
     }
 }
 

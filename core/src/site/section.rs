@@ -4,36 +4,35 @@
 //! `#[used]` keeps those that nothing refers to: the compiler marks them for the linker (`SHF_GNU_RETAIN` of ELF, no dead
 //! stripping of Mach-O), in every build profile. The section's name contains our version, because another version in the
 //! same program may declare something else; a test compares the two.
-#![allow(
-    unsafe_code,
-    reason = "only the linker knows where the section begins and ends"
-)]
+#![allow(unsafe_code)] // Only the linker knows where the section begins and ends.
 
 use super::Declared;
 
-/// Declares an annotated function: `__SITE`.
+/// Declares an annotated function.
 #[cfg(not(any(windows, target_vendor = "apple")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __auto_mutex_site {
-    ($text:literal) => {
+    ($text:literal) => {{
         #[used]
         #[unsafe(link_section = "auto_mutex_0_1_0")]
         static __SITE: $crate::__private::Declared =
             $crate::__private::Declared(::core::module_path!(), $text);
-    };
+        &__SITE
+    }};
 }
 
 #[cfg(target_vendor = "apple")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __auto_mutex_site {
-    ($text:literal) => {
+    ($text:literal) => {{
         #[used]
         #[unsafe(link_section = "__DATA,amutex_0_1_0,regular,no_dead_strip")]
         static __SITE: $crate::__private::Declared =
             $crate::__private::Declared(::core::module_path!(), $text);
-    };
+        &__SITE
+    }};
 }
 
 /// The linker sorts the parts of a section by what follows `$`.
@@ -41,12 +40,13 @@ macro_rules! __auto_mutex_site {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __auto_mutex_site {
-    ($text:literal) => {
+    ($text:literal) => {{
         #[used]
         #[unsafe(link_section = ".am0_1_0$b")]
         static __SITE: $crate::__private::Declared =
             $crate::__private::Declared(::core::module_path!(), $text);
-    };
+        &__SITE
+    }};
 }
 
 #[cfg(not(any(windows, miri)))]

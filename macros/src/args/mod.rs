@@ -30,11 +30,12 @@ pub(crate) use key::Part;
 pub(crate) use keys::{Key, Keys, is_place};
 pub(crate) use length::{Count, Length};
 pub(crate) use row::Shape;
-pub(crate) use table::{Options, TABLE};
+pub(crate) use table::Options;
 pub(crate) use was::Was;
 pub(crate) use word::DONE;
 
 use row::Row;
+use table::TABLE;
 use word::Word;
 
 /// An option as it was written.
@@ -131,6 +132,13 @@ impl Options {
     /// Whether the call takes several locks.
     pub(crate) fn takes_several(&self) -> bool {
         self.keys.is_some() || self.was.is_some()
+    }
+
+    /// The rows of the given options, in the order of the table.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &'static Row> {
+        let mut rows: Vec<&'static Row> = self.given.iter().map(|given| given.row).collect();
+        rows.sort_by_key(|row| std::ptr::from_ref(*row).addr());
+        rows.into_iter()
     }
 
     fn given(&self, option: &str) -> Option<&Given> {

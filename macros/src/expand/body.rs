@@ -31,8 +31,8 @@ impl Expansion<'_> {
     /// Output:
     ///
     /// ```text
-    /// site! { … }
-    /// match enter(Request::<Mutex>::new(&__SITE)) {
+    /// let mut __request = …;
+    /// match enter(__request) {
     ///     Ok(__guard) => { BODY }
     ///     Err(__error) => …
     /// }
@@ -42,23 +42,15 @@ impl Expansion<'_> {
     /// crate's edition, so temporaries of the body's last expression are dropped before `__guard`.
     pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
         let Self { private, span, .. } = self;
-        let request = self.request(function);
-        let (site, first) = (&request.site, self.first());
-        let (before, request) = if request.settings.is_empty() {
-            (TokenStream::new(), request.new)
-        } else {
-            (request.statements(), quote_spanned!(*span=> __request))
-        };
+        let before = self.before(function, &TokenStream::new());
         let (guard, arms) = (self.guard(true), self.answers.arms()?);
         let mut inside = body.group().into();
         if !guard.is_empty() {
             inside = quote_spanned!(*span=> { #guard #inside });
         }
         Ok(quote_spanned! {*span=>
-            #site
-            #first
             #before
-            match #private::enter(#request) {
+            match #private::enter(__request) {
                 #private::Ok(__guard) => #inside
                 #arms
             }
@@ -69,23 +61,18 @@ impl Expansion<'_> {
     /// Output:
     ///
     /// ```text
-    /// site! { … }
-    /// Protect {
-    ///     body: Some(async move { BODY }),
-    ///     call: protection(Request::<Mutex>::new(&__SITE), <R as FromLockError<_>>::from_lock_error),
-    /// }
+    /// let __call = protection(Request::<Mutex>::new(site!("…")), <R as FromLockError<_>>::from_lock_error);
+    /// Protect { body: Some(async move { BODY }), call: __call }
     /// ```
     ///
     /// Or, if values of options have to be evaluated:
     ///
     /// ```text
-    /// Protect {
-    ///     body: Some(async move { let mut __request = …; ask(__request).await; BODY }),
-    ///     call: asking::<Mutex>(<R as FromLockError<_>>::from_lock_error),
-    /// }
+    /// let __call = asking::<Mutex>(<R as FromLockError<_>>::from_lock_error);
+    /// Protect { body: Some(async move { let mut __request = …; ask(__request).await; BODY }), call: __call }
     /// ```
     ///
-    /// Returns the site and the call. `before` are the first statements of the future.
+    /// Returns the statement and the future. `before` are the first statements of the future.
     fn protected(
         &self,
         function: &Function,
@@ -99,9 +86,9 @@ impl Expansion<'_> {
         let (asks, call) = if request.settings.is_empty() {
             let new = &request.new;
             let call = quote_spanned!(*span=> #private::protection(#new, #answer));
-            (TokenStream::new(), call)
+            (first, call)
         } else {
-            let (lock, statements) = (&request.lock, request.statements());
+            let (lock, statements) = (&request.lock, request.statements(&first));
             let asks = quote_spanned!(*span=> #statements #private::ask(__request).await;);
             (
                 asks,
@@ -109,18 +96,16 @@ impl Expansion<'_> {
             )
         };
         let at = ours(body.span);
-        let braces = braced(quote!(#before #edge #first #asks #tokens), at);
+        let braces = braced(quote!(#before #edge #asks #tokens), at);
         let future = quote_spanned!(at=> async move #braces);
-        let call = self.protect(future, call);
-        Ok((request.site, call))
+        Ok(self.protect(future, call))
     }
 
     /// Input:  `{ BODY }`, in a future
     /// Output: that of [`protected`](Self::protected), awaited, or if a handler or the body needs more:
     ///
     /// ```text
-    /// site! { … }
-    /// let __request = …;
+    /// let mut __request = …;
     /// match {
     ///     let mut __lock = locking(__request);
     ///     let __body = pin!(async move { BODY });
@@ -251,10 +236,10 @@ impl Expansion<'_> {
         } else {
             TokenStream::new()
         };
-        let (site, call) = self.protected(function, body, &moved)?;
+        let (statement, future) = self.protected(function, body, &moved)?;
         if !rewrites {
             let span = self.span;
-            return Ok(quote_spanned!(span=> #site #call.await));
+            return Ok(quote_spanned!(span=> #statement #future.await));
         }
         let Self { private, span, .. } = self;
         function.sig.asyncness = None;
@@ -263,10 +248,10 @@ impl Expansion<'_> {
             ReturnType::Type(_, ty) => ty.to_token_stream(),
         };
         let at = ours(self.returns.span);
-        let future = quote_spanned!(at=> impl #private::Future<Output = #output>);
+        let output = quote_spanned!(at=> impl #private::Future<Output = #output>);
         let arrow = syn::Token![->](at);
-        function.sig.output = ReturnType::Type(arrow, Box::new(Type::Verbatim(future)));
-        Ok(quote!(#site #call))
+        function.sig.output = ReturnType::Type(arrow, Box::new(Type::Verbatim(output)));
+        Ok(quote!(#statement #future))
     }
 
     /// Input:  `Box::pin(async move { BODY })`
@@ -277,7 +262,7 @@ impl Expansion<'_> {
         function: &Function,
         block: &AsyncBlock,
     ) -> syn::Result<TokenStream> {
-        let (site, future) = if self.is_simple() {
+        let (statement, future) = if self.is_simple() {
             self.protected(function, &block.body, &TokenStream::new())?
         } else {
             let inside = self.in_future(function, &block.body, self.edge())?;
@@ -289,12 +274,12 @@ impl Expansion<'_> {
             )
         };
         Ok(match &block.pin {
-            None => quote!(#site #future),
+            None => quote!(#statement #future),
             Some((pin, place)) => {
                 let mut call = Group::new(Delimiter::Parenthesis, future);
                 call.set_span(*place);
                 let call = TokenTree::from(call);
-                quote!(#site #pin #call)
+                quote!(#statement #pin #call)
             }
         })
     }
@@ -303,8 +288,7 @@ impl Expansion<'_> {
     /// Output:
     ///
     /// ```text
-    /// site! { … }
-    /// let __request = …;
+    /// let mut __request = …;
     /// let __future = make(move || { let n = self.n; other(n) });
     /// Protect { body: Some(__future), call: protection(__request, <R as FromLockError<_>>::from_lock_error) }
     /// ```
@@ -323,7 +307,8 @@ impl Expansion<'_> {
         let future = if self.is_simple() {
             let answer = self.answers.function()?;
             let call = quote_spanned!(*span=> #private::protection(__request, #answer));
-            self.protect(quote_spanned!(*span=> __future), call)
+            let (statement, future) = self.protect(quote_spanned!(*span=> __future), call);
+            quote_spanned!(*span=> { #statement #future })
         } else {
             let inside = self.under(self.edge(), quote_spanned!(*span=> __future))?;
             quote_spanned!(*span=> async move { #inside })
@@ -377,11 +362,10 @@ impl Expansion<'_> {
         quote!(#prelude #check)
     }
 
-    /// The site, [`first`](Self::first), then `edge`, then the request.
+    /// `let mut __request = …;`, then [`first`](Self::first), then `edge`, then the statements that set options.
     fn before(&self, function: &Function, edge: &TokenStream) -> TokenStream {
-        let request = self.request(function);
-        let (site, first, statements) = (&request.site, self.first(), request.statements());
-        quote!(#site #first #edge #statements)
+        let first = self.first();
+        self.request(function).statements(&quote!(#first #edge))
     }
 
     /// Whether neither a handler nor the body uses the guard or the arguments.
@@ -391,14 +375,17 @@ impl Expansion<'_> {
         self.options.guard.is_none() && handlers.map(|(_, handler)| handler).all(is_constant)
     }
 
-    fn protect(&self, body: TokenStream, call: TokenStream) -> TokenStream {
+    fn protect(&self, body: TokenStream, call: TokenStream) -> (TokenStream, TokenStream) {
         let Self { private, span, .. } = self;
         let call = if self.finishes() {
             quote_spanned!(*span=> #private::finishing(#call))
         } else {
             call
         };
-        quote_spanned!(*span=> #private::Protect { body: #private::Some(#body), call: #call })
+        (
+            quote_spanned!(*span=> let __call = #call;),
+            quote_spanned!(*span=> #private::Protect { body: #private::Some(#body), call: __call }),
+        )
     }
 
     /// `use Borrowed as _; let g = &__guard;`

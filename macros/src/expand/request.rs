@@ -5,17 +5,15 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
 use super::site::site;
-use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, TABLE, is_place};
+use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, whole};
 
 /// The request of a call.
 pub(super) struct Request {
-    /// Declares the site. It begins every expansion.
-    pub(super) site: TokenStream,
     /// `Mutex`
     pub(super) lock: TokenStream,
-    /// `Request::<Mutex>::new(&__SITE)`
+    /// `Request::<Mutex>::new(site!("…"))`
     pub(super) new: TokenStream,
     /// The statements that set options of `__request`. Their values may use `?`.
     pub(super) settings: TokenStream,
@@ -25,8 +23,7 @@ pub(super) struct Request {
 /// Output:
 ///
 /// ```text
-/// site! { "…7:tLedger11:close_month…" }
-/// Request::<Mutex>::new(&__SITE)
+/// Request::<Mutex>::new(site!("…7:tLedger11:close_month…"))
 /// Request::part(&mut __request, "", &(month), "");
 /// ```
 pub(super) fn request(function: &Function, options: &Options, owner: Option<&str>) -> Request {
@@ -38,13 +35,13 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
         options.kind.ident()
     };
     let lock = quote_spanned!(span=> #private::#lock);
+    let is_of_self = options.name.is_none() && owner.is_none() && function.knows_self();
+    let site = site(function, options, owner, is_of_self);
     Request {
-        site: site(function, options, owner),
-        new: match (&options.name, owner) {
-            (None, None) if function.knows_self() => {
-                quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(&__SITE))
-            }
-            _ => quote_spanned!(span=> #private::Request::<#lock>::new(&__SITE)),
+        new: if is_of_self {
+            quote_spanned!(span=> #private::Request::<#lock>::of::<Self>(#site))
+        } else {
+            quote_spanned!(span=> #private::Request::<#lock>::new(#site))
         },
         settings: settings(options),
         lock,
@@ -52,11 +49,11 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
 }
 
 impl Request {
-    /// `let mut __request = …;`, and the statements that set its options.
-    pub(super) fn statements(&self) -> TokenStream {
+    /// `let mut __request = …;`, then `first`, and the statements that set its options.
+    pub(super) fn statements(&self, first: &TokenStream) -> TokenStream {
         let Self { new, settings, .. } = self;
         let by = (!settings.is_empty()).then(|| quote!(mut));
-        quote_spanned!(Span::mixed_site()=> let #by __request = #new; #settings)
+        quote_spanned!(Span::mixed_site()=> let #by __request = #new; #first #settings)
     }
 }
 
@@ -65,7 +62,7 @@ fn settings(options: &Options) -> TokenStream {
         runtime: options.runtime.as_ref(),
         tokens: TokenStream::new(),
     };
-    for row in TABLE {
+    for row in options.rows() {
         match (row.shape)(options) {
             // Only expressions are set here. Constant durations are already part of the site.
             Shape::Length(Some(Length::Given(value))) => {

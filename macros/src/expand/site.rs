@@ -11,10 +11,15 @@ use crate::source;
 use crate::tokens::private;
 
 /// Input:  `#[auto_mutex(expire = 100, key = month)] fn close(…)` in a block `impl Ledger`
-/// Output: `site! { "…7:tLedger5:close…" }`, which declares `__SITE`
+/// Output: `site!("…7:tLedger5:close…")`
 ///
 /// A single text is the cheapest to compile: see `Declared` in the runtime, which reads it.
-pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) -> TokenStream {
+pub(super) fn site(
+    function: &Function,
+    options: &Options,
+    owner: Option<&str>,
+    is_of_self: bool,
+) -> TokenStream {
     let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
     let (file, line) = source::location(function.sig.ident.span());
@@ -23,7 +28,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     text.add(Some(&file));
     text.add(Some(&line.to_string()));
     text.add(Some(options.kind.hold()));
-    text.add(Some(&owner_of(function, options, owner)));
+    text.add(Some(&owner_of(options, owner, is_of_self)));
     text.add(Some(&function.sig.ident.unraw().to_string()));
     text.add(Some(&options.text()));
     text.add(options.ns.as_ref().map(LitStr::value).as_deref());
@@ -61,7 +66,7 @@ pub(super) fn site(function: &Function, options: &Options, owner: Option<&str>) 
     }
     let mut text = Literal::string(&text.0);
     text.set_span(span);
-    quote_spanned!(span=> #private::site! { #text })
+    quote_spanned!(span=> #private::site!(#text))
 }
 
 /// The fields of a site: `5:hello` for a value, `-:` for none.
@@ -82,12 +87,12 @@ impl Text {
 }
 
 /// The part of the lock's name before the function's name, or the whole name from `name = …`: `Owner` in the runtime.
-fn owner_of(function: &Function, options: &Options, owner: Option<&str>) -> String {
+fn owner_of(options: &Options, owner: Option<&str>, is_of_self: bool) -> String {
     if let Some(name) = &options.name {
         format!("n{}", name.value())
     } else if let Some(owner) = owner {
         format!("t{owner}")
-    } else if function.knows_self() {
+    } else if is_of_self {
         "s".to_owned()
     } else {
         "m".to_owned()

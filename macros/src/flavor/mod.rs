@@ -4,7 +4,7 @@ mod block;
 mod future;
 mod returns;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenStream;
 use syn::ReturnType;
 
 pub(crate) use block::AsyncBlock;
@@ -58,16 +58,11 @@ impl Flavor {
             Self::Block(block) => &block.body.tokens,
             _ => &body.tokens,
         };
-        // `#private::site! { … }` begins each expansion.
-        let mut words: Vec<String> = Vec::new();
-        for token in tokens.clone() {
-            match token {
-                TokenTree::Ident(word) => words.push(word.to_string()),
-                TokenTree::Punct(punct) if punct.as_char() == ':' => {}
-                TokenTree::Punct(punct) if punct.as_char() == '!' => break,
-                _ => return false,
-            }
-        }
-        words.ends_with(&["__private".to_owned(), "site".to_owned()])
+        let words = tokens.clone().into_iter().take(3);
+        let words: Vec<String> = words.map(|token| token.to_string()).collect();
+        words.first().is_some_and(|first| first == "let")
+            && words[1..]
+                .iter()
+                .any(|word| word == "__request" || word == "__call")
     }
 }

@@ -32,15 +32,17 @@ impl Returns {
     }
 
     pub(super) fn of(ty: &Type) -> Self {
-        let span = whole(ty);
-        let later = later(ty);
         let ty = bare_type(ty);
-        let is_named = find_word(ty.to_token_stream(), "impl").is_none();
+        let tokens = ty.to_token_stream();
+        let span = whole(&tokens);
+        let later = later(ty);
+        let is_named = find_word(tokens.clone(), "impl").is_none();
         let is_checked = later.is_none() && is_named && !is_plain(ty);
         let ty = match ty {
             Type::ImplTrait(_) | Type::Never(_) => None,
             // The parentheses are necessary, because `<A + B as T>` is not a path.
             Type::TraitObject(_) => Some(quote_spanned!(ours(span)=> (#ty))),
+            _ if is_named => Some(tokens),
             ty => Some(without_impl(ty.clone()).into_token_stream()),
         };
         Self {

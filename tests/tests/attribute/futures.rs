@@ -5,6 +5,7 @@
     reason = "functions that return a future are what is tried"
 )]
 
+use std::fmt;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,6 +40,61 @@ fn its_own_code_runs_at_the_call_and_the_future_under_the_lock() {
         assert!(future.await.unwrap());
         assert_eq!(calls.load(Ordering::SeqCst), 2);
         assert!(!made(&calls, true).await.unwrap());
+    });
+}
+
+/// Counts how often it is displayed, and that it is dropped.
+struct Argument<'a>(&'a AtomicU32, &'a AtomicU32);
+
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        f.write_str("key")
+    }
+}
+
+impl Drop for Argument<'_> {
+    fn drop(&mut self) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl<'a> Argument<'a> {
+    #[auto_mutex(name = "f")]
+    async fn consumed(
+        self,
+        _: Argument<'a>,
+        (_one, _): (Argument<'a>, Argument<'a>),
+        _other: Argument<'a>,
+    ) -> Result<(), LockError> {
+        Ok(())
+    }
+}
+
+#[auto_mutex(name = "f", key = (key, keys.0))]
+async fn keyed(key: &Argument<'_>, keys: (Argument<'_>, u8)) -> Result<(), LockError> {
+    Ok(())
+}
+
+#[test]
+fn an_async_function_owns_its_arguments_and_does_nothing_before_it_is_polled() {
+    let (shown, dropped) = (AtomicU32::new(0), AtomicU32::new(0));
+    let argument = || Argument(&shown, &dropped);
+    scoped_on(&named_client(), async {
+        let future = argument().consumed(argument(), (argument(), argument()), argument());
+        assert_eq!(dropped.load(Ordering::SeqCst), 0);
+        drop(future);
+        assert_eq!(dropped.load(Ordering::SeqCst), 5);
+        let future = argument().consumed(argument(), (argument(), argument()), argument());
+        future.await.unwrap();
+        assert_eq!(dropped.load(Ordering::SeqCst), 10);
+
+        let key = argument();
+        let future = keyed(&key, (argument(), 1));
+        assert_eq!(shown.load(Ordering::SeqCst), 0);
+        future.await.unwrap();
+        assert_eq!(shown.load(Ordering::SeqCst), 2);
+        assert_eq!(dropped.load(Ordering::SeqCst), 11);
     });
 }
 

@@ -1,4 +1,4 @@
-//! Measures `cargo check` of a thousand functions, with the attribute and without.
+//! Measures how long functions take to compile, with the attribute and without.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,41 +13,74 @@ use crate::run::{Placement, order};
 use crate::scenario::Bench;
 use crate::scenario::bench::progress;
 
-const FUNCTIONS: usize = 1_000;
-
-/// The functions of one crate. Annotated sync and async functions are each compared with plain functions of the same
-/// kind: the compiler takes several times as long for an async function.
+/// A crate that is compiled with the attribute and without.
 struct Kind {
     who: &'static str,
+    plain: &'static str,
     krate: &'static str,
-    is_async: bool,
-    annotated: bool,
+    /// Builds instead of only checking.
+    builds: bool,
+    /// The source; the argument tells whether with the attribute.
+    source: fn(bool) -> String,
 }
 
-const KINDS: [Kind; 4] = [
+/// Annotated sync and async functions are each compared with plain functions of the same kind: the compiler takes several
+/// times as long for an async function.
+const KINDS: [Kind; 7] = [
     Kind {
         who: "1,000 annotated, sync",
-        krate: "annotated-sync",
-        is_async: false,
-        annotated: true,
-    },
-    Kind {
-        who: "1,000 plain, sync",
-        krate: "plain-sync",
-        is_async: false,
-        annotated: false,
+        plain: "1,000 plain, sync",
+        krate: "small-sync",
+        builds: false,
+        source: |annotated| functions(1_000, "fn", 3, SMALL, annotated),
     },
     Kind {
         who: "1,000 annotated, async",
-        krate: "annotated-async",
-        is_async: true,
-        annotated: true,
+        plain: "1,000 plain, async",
+        krate: "small-async",
+        builds: false,
+        source: |annotated| functions(1_000, "async fn", 3, SMALL, annotated),
     },
     Kind {
-        who: "1,000 plain, async",
-        krate: "plain-async",
-        is_async: true,
-        annotated: false,
+        who: "300 ordinary annotated, sync",
+        plain: "300 ordinary plain, sync",
+        krate: "ordinary-sync",
+        builds: false,
+        source: |annotated| functions(300, "fn", 2, ORDINARY, annotated),
+    },
+    Kind {
+        who: "300 ordinary annotated, async",
+        plain: "300 ordinary plain, async",
+        krate: "ordinary-async",
+        builds: false,
+        source: |annotated| functions(300, "async fn", 2, ORDINARY, annotated),
+    },
+    Kind {
+        who: "10 annotated chains of 25, async",
+        plain: "10 plain chains of 25, async",
+        krate: "chains",
+        builds: false,
+        source: chains,
+    },
+    Kind {
+        who: "200 annotated methods of async_trait",
+        plain: "200 plain methods of async_trait",
+        krate: "methods",
+        builds: false,
+        source: methods,
+    },
+    Kind {
+        who: "300 ordinary annotated, built",
+        plain: "300 ordinary plain, built",
+        krate: "built",
+        builds: true,
+        source: |annotated| {
+            let both = [("fn", "sync"), ("async fn", "later")].map(|(kind, name)| {
+                let functions = functions(150, kind, 2, ORDINARY, annotated);
+                format!("pub mod {name} {{ {functions} }}\n")
+            });
+            both.concat() + &boxed(150)
+        },
     },
 ];
 
@@ -55,28 +88,30 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let dir = fs::canonicalize(&options.out)?.join("check");
     let mut crates = Vec::new();
-    for kind in KINDS {
-        let who = kind.who;
-        let krate = dir.join(kind.krate);
-        write_crate(&krate, kind)?;
-        progress(&format!("{COMPILE}, {who}: dependencies"));
-        check(&krate)?;
-        crates.push((who, krate));
+    for kind in &KINDS {
+        for (who, annotated) in [(kind.who, true), (kind.plain, false)] {
+            let name = if annotated { "annotated" } else { "plain" };
+            let krate = dir.join(format!("{name}-{}", kind.krate));
+            write_crate(&krate, &(kind.source)(annotated))?;
+            progress(&format!("{COMPILE}, {who}: dependencies"));
+            cargo(&krate, kind)?;
+            crates.push((who, krate, kind));
+        }
     }
     let kinds: Vec<usize> = (0..crates.len()).collect();
     for round in 0..options.repetitions.min(if options.page { 3 } else { 5 }) {
         for kind in order(&kinds, round) {
-            let (who, krate) = &crates[kind];
+            let (who, krate, kind) = &crates[kind];
             progress(&format!("{COMPILE}, round {}: {who}", round + 1));
-            // A new modification time makes cargo check the crate again.
+            // A new modification time makes cargo compile the crate again.
             let source = krate.join("src/lib.rs");
             fs::write(&source, fs::read(&source)?)?;
             let (usage, used, started) = (Usage::now([]), cpu::ended_children(), Instant::now());
-            check(krate)?;
+            cargo(krate, kind)?;
             let seconds = started.elapsed().as_secs_f64();
             let values = [
-                ("check_s", seconds),
-                ("check_cpu_s", cpu::ended_children() - used),
+                ("compile_s", seconds),
+                ("compile_cpu_s", cpu::ended_children() - used),
                 ("foreign_cpu", Usage::now([]).foreign_since(usage) / seconds),
             ];
             let values = values.map(|(name, value)| (name.to_owned(), value));
@@ -86,9 +121,10 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check(krate: &Path) -> Result<(), Failure> {
+fn cargo(krate: &Path, kind: &Kind) -> Result<(), Failure> {
+    let command = if kind.builds { "build" } else { "check" };
     let output = Command::new("cargo")
-        .args(["check", "--offline", "--quiet"])
+        .args([command, "--offline", "--quiet"])
         .current_dir(krate)
         .env("CARGO_TARGET_DIR", krate.join("../target"))
         // Incremental compilation would check nothing again, because the content of the file has not changed.
@@ -99,46 +135,126 @@ fn check(krate: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(format!("cargo check: {error}").into())
+    Err(format!("cargo {command}: {error}").into())
 }
 
-fn write_crate(krate: &Path, kind: Kind) -> Result<(), Failure> {
+fn write_crate(krate: &Path, source: &str) -> Result<(), Failure> {
     fs::create_dir_all(krate.join("src"))?;
     let workspace = workspace();
-    let name = kind.krate;
+    let name = krate.file_name().unwrap_or_default();
     let manifest = format!(
-        "[package]\nname = \"{name}\"\nedition = \"2024\"\n[dependencies]\n\
+        "[package]\nname = {name:?}\nedition = \"2024\"\n[dependencies]\nasync-trait = \"0.1\"\n\
          auto-mutex = {{ path = {:?} }}\n[workspace]\n",
         workspace.join("runtime")
     );
     fs::write(krate.join("Cargo.toml"), manifest)?;
     fs::copy(workspace.join("Cargo.lock"), krate.join("Cargo.lock"))?;
-    fs::write(krate.join("src/lib.rs"), source(&kind))?;
+    fs::write(krate.join("src/lib.rs"), source)?;
     Ok(())
 }
 
-/// Returns the source of typical functions. If they are annotated, every third has a key.
-fn source(
-    Kind {
-        is_async,
-        annotated,
-        ..
-    }: &Kind,
-) -> String {
+/// A body that compiles so fast that hardly anything but the attribute is measured.
+const SMALL: &str = "    let mut sum = id;
+    for name in names {
+        sum += name.len() as u64;
+    }
+    Ok(sum)
+";
+
+const ORDINARY: &str = "    let mut lines = Vec::new();
+    let mut sum = id;
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+        sum += name.chars().map(u64::from).sum::<u64>() + index as u64;
+        lines.push(format!(\"{index}: {}\", name.trim()));
+    }
+    println!(\"{}\", lines.join(\", \"));
+    Ok(sum)
+";
+
+/// The attribute of function `number`. Every `keyed`-th has a key.
+fn attribute(number: usize, keyed: usize, annotated: bool) -> &'static str {
+    match (annotated, number % keyed) {
+        (false, _) => "",
+        (true, 0) => "#[auto_mutex::auto_mutex(expire = 100, block = 10, key = id)]\n",
+        (true, _) => "#[auto_mutex::auto_mutex(expire = 100, block = 10)]\n",
+    }
+}
+
+fn functions(count: usize, kind: &str, keyed: usize, body: &str, annotated: bool) -> String {
     let mut source = String::from("use auto_mutex::LockError;\n");
-    let kind = if *is_async { "async " } else { "" };
-    for number in 0..FUNCTIONS {
-        let attribute = match (*annotated, number % 3) {
-            (false, _) => String::new(),
-            (true, 0) => "#[auto_mutex::auto_mutex(expire = 100, block = 10, key = id)]\n".into(),
-            (true, _) => "#[auto_mutex::auto_mutex(expire = 100, block = 10)]\n".into(),
-        };
+    for number in 0..count {
+        let attribute = attribute(number, keyed, annotated);
         // Writing to a String cannot fail.
         let _ = write!(
             source,
-            "{attribute}pub {kind}fn work_{number}(id: u64, names: &[String]) -> Result<u64, LockError> {{\n    \
-             let mut sum = id;\n    for name in names {{\n        sum += name.len() as u64;\n    }}\n    Ok(sum)\n}}\n"
+            "{attribute}pub {kind} work_{number}(id: u64, names: &[String]) -> Result<u64, LockError> {{\n{body}}}\n"
         );
+    }
+    source
+}
+
+/// A function that makes the compiler generate code for the futures of the module `later`.
+fn boxed(count: usize) -> String {
+    let mut source = String::from(
+        "type Boxed<'a> = std::pin::Pin<Box<dyn Future<Output = Result<u64, auto_mutex::LockError>> + 'a>>;\n\
+         pub fn boxed(id: u64, names: &[String]) -> Vec<Boxed<'_>> {\n    vec![\n",
+    );
+    for number in 0..count {
+        let _ = writeln!(source, "        Box::pin(later::work_{number}(id, names)),");
+    }
+    source + "    ]\n}\n"
+}
+
+/// Async functions, each of which awaits the one before it. To tell whether the last one is `Send`, the compiler looks
+/// through all of them.
+fn chains(annotated: bool) -> String {
+    let mut source = String::from("use auto_mutex::LockError;\nfn send<T: Send>(_: T) {}\n");
+    for chain in 0..10 {
+        for number in 0..25 {
+            let attribute = attribute(number, 2, annotated);
+            let before = match number {
+                0 => "Ok(id)".to_owned(),
+                _ => format!("Ok(chain_{chain}_{}(id + 1).await? + id)", number - 1),
+            };
+            let _ = write!(
+                source,
+                "{attribute}pub async fn chain_{chain}_{number}(id: u64) -> Result<u64, LockError> {{\n    {before}\n}}\n"
+            );
+        }
+        let _ = writeln!(
+            source,
+            "pub fn send_{chain}() {{ send(chain_{chain}_24(1)) }}"
+        );
+    }
+    source
+}
+
+fn methods(annotated: bool) -> String {
+    let mut source = String::from("use auto_mutex::LockError;\npub struct Service;\n");
+    for block in 0..20 {
+        let _ = writeln!(
+            source,
+            "#[async_trait::async_trait]\npub trait Work{block} {{"
+        );
+        for number in 0..10 {
+            let _ = writeln!(
+                source,
+                "    async fn work_{block}_{number}(&self, id: u64, names: &[String]) -> Result<u64, LockError>;"
+            );
+        }
+        let _ = writeln!(
+            source,
+            "}}\n#[async_trait::async_trait]\nimpl Work{block} for Service {{"
+        );
+        for number in 0..10 {
+            let attribute = attribute(number, 2, annotated);
+            let _ = write!(
+                source,
+                "{attribute}async fn work_{block}_{number}(&self, id: u64, names: &[String]) -> Result<u64, LockError> {{\n\
+                 {SMALL}}}\n"
+            );
+        }
+        source.push_str("}\n");
     }
     source
 }

@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Op, Reply, State};
-use redis::{Connection, PubSub, Value};
+use auto_mutex_core::store::{MemberId, Name, Op, Reply, State, Ticket};
+use redis::{Cmd, Connection, PubSub, Value};
 use serde_json::{Value as Json, json};
 
 use super::format::{Call, Outcome, Step, member, of_message, of_reply};
 use super::make::Sequence;
 use crate::script::Scripts;
-use crate::script::command::channel;
+use crate::script::command::{self, Part, channel};
+use crate::tests::key;
+use crate::tests::ops::touch;
 use crate::tests::server::{Server, attempt, run};
 
 /// Executes sequences.
@@ -92,6 +94,7 @@ pub(super) struct Real {
     scripts: Scripts,
     connection: Connection,
     ears: PubSub<'static>,
+    calls: u32,
 }
 
 impl Real {
@@ -117,6 +120,36 @@ impl Real {
             scripts,
             connection,
             ears,
+            calls: 0,
+        }
+    }
+
+    /// Every second call is in one command with an operation on a foreign key.
+    fn run(&mut self, call: &Call, name: &Name) -> Value {
+        self.calls += 1;
+        if !self.calls.is_multiple_of(2) {
+            let command = call.command(&self.scripts, name);
+            return attempt(&mut self.connection, &command.get_packed_command());
+        }
+        let odd = Name::from_escaped("odd");
+        run::<()>(&mut self.connection, &["SET", &key(&odd), "somebody's"]);
+        let foreign = Part {
+            name: &odd,
+            op: &touch(Ticket::random()),
+            joins: false,
+        };
+        let own = call.ops.iter().enumerate().map(|(index, op)| Part {
+            name,
+            op,
+            joins: index > 0,
+        });
+        let parts = std::iter::once(foreign).chain(own);
+        let first = command::until(call.opens());
+        let mut cmd = Cmd::new();
+        command::evaluate_all(&mut cmd, &self.scripts, member(call.member), first, parts);
+        match attempt(&mut self.connection, &cmd.get_packed_command()) {
+            Value::Array(mut both) if both.len() == 2 => both.remove(1),
+            other => other,
         }
     }
 }
@@ -142,8 +175,7 @@ impl Player for Real {
     fn call(&mut self, sequence: &Sequence, call: &Call) -> Outcome {
         let now = call.now().to_string();
         run::<()>(&mut self.connection, &["SET", "now", &now]);
-        let command = call.command(&self.scripts, &sequence.names[call.name]);
-        let reply = attempt(&mut self.connection, &command.get_packed_command());
+        let reply = self.run(call, &sequence.names[call.name]);
         run::<()>(&mut self.connection, &["PUBLISH", "end", ""]);
         let mut messages = Vec::new();
         loop {
