@@ -55,6 +55,8 @@ fn sync_site(count: &mut u64) -> Result<(), LockError> {
     Ok(())
 }
 
+type Call<'a> = Box<dyn FnMut() + 'a>;
+
 #[test]
 fn an_owner_that_returns_sends_no_request() {
     const CALLS: u64 = 2000;
@@ -65,7 +67,7 @@ fn an_owner_that_returns_sends_no_request() {
     // A name that another client has just asked for is not kept.
     let (by_hand, blocking, awaited) = (mutex("by hand"), mutex("blocking"), mutex("awaited"));
     let mut count = 0;
-    let mut ways: [(&str, Box<dyn FnMut() + '_>); 5] = [
+    let mut ways: [(&str, Call<'_>); 5] = [
         (
             "by hand",
             Box::new(|| drop(runtime.block_on(by_hand.lock()).unwrap())),
