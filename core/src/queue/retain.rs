@@ -217,7 +217,7 @@ impl Transition<'_> {
                 token: held.hold.grant.token + 1,
                 valid,
                 whole: false,
-                attempts: want.attempts,
+                attempts: want.attempts.saturating_add(1),
                 via: Via::Kept,
                 signal: None,
                 behind: None,

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ptr;
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Mutex;
+
+use once_cell::race::OnceBox;
 
 use super::{Declared, Site, section};
+use crate::base::process::PerProcess;
 
 /// All annotated functions of this program, sorted by the names of their locks, including functions that are never
 /// called, generic functions, and those of linked libraries.
@@ -54,32 +57,29 @@ pub fn sites() -> Vec<&'static Site> {
 
 /// Those of this program's other files (Rust libraries of the kind `dylib`) only once they are called.
 pub(super) fn all() -> impl Iterator<Item = &'static Site> {
-    let others: Vec<&'static Site> = elsewhere().values().copied().collect();
+    let others: Vec<&'static Site> = ELSEWHERE.lock().values().copied().collect();
     section::declared().iter().map(Declared::site).chain(others)
 }
 
-/// The sites of [`section::declared`], in the same order.
-static SITES: LazyLock<Box<[OnceLock<Site>]>> = LazyLock::new(|| {
-    section::declared()
-        .iter()
-        .map(|_| OnceLock::new())
-        .collect()
-});
+/// The sites of [`section::declared`], in the same order. Made without a lock, which a thread of the parent may have held
+/// at a fork.
+static SITES: OnceBox<Vec<OnceBox<Site>>> = OnceBox::new();
 
 /// The called sites that [`section::declared`] lacks, by address.
-fn elsewhere() -> MutexGuard<'static, BTreeMap<usize, &'static Site>> {
-    static SITES: Mutex<BTreeMap<usize, &'static Site>> = Mutex::new(BTreeMap::new());
-    SITES.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static ELSEWHERE: PerProcess<Mutex<BTreeMap<usize, &'static Site>>> =
+    PerProcess::new(Mutex::default);
 
 impl Declared {
     #[inline]
     pub(crate) fn site(&'static self) -> &'static Site {
         let address = ptr::from_ref(self).addr();
         let begin = section::declared().as_ptr().addr();
-        match SITES.get(address.wrapping_sub(begin) / size_of::<Self>()) {
-            Some(site) => site.get_or_init(|| self.read()),
-            None => elsewhere()
+        let sites = || section::declared().iter().map(|_| OnceBox::new());
+        let sites = SITES.get_or_init(|| Box::new(sites().collect()));
+        match sites.get(address.wrapping_sub(begin) / size_of::<Self>()) {
+            Some(site) => site.get_or_init(|| Box::new(self.read())),
+            None => ELSEWHERE
+                .lock()
                 .entry(address)
                 .or_insert_with(|| Box::leak(Box::new(self.read()))),
         }

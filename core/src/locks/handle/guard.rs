@@ -117,7 +117,7 @@ macro_rules! single_guard_methods {
                 self.holding.first().waited()
             }
 
-            /// How often the call asked the store for the lock.
+            /// How often the call asked the store for the lock; at least 1.
             #[must_use]
             pub fn attempts(&self) -> u32 {
                 self.holding.first().grant.attempts
