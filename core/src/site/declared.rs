@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{Owner, Site, SiteData};
 use crate::base::error::HoldKind;
 
-/// The path of the function's module, and the fields of [`SiteData`] in the order of [`Declared::read`]. A field is
+/// The path of the function's module, and the fields of `SiteData` in the order of `Declared::read`. A field is
 /// `5:hello`, with the number of its bytes, or `-:` if there is none.
 #[derive(Debug)]
 #[repr(C)]

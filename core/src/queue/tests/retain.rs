@@ -1,12 +1,12 @@
 //! Locks that stay with the client after a call.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, granted, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
+use crate::base::sync::atomic::AtomicBool;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{Hold, Want};
