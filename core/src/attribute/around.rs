@@ -113,9 +113,7 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
             }
         }
     }
-}
 
-impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
     /// Takes the lock, then polls `body` under it.
     #[inline]
     pub(super) fn poll<F: Future>(

@@ -8,7 +8,7 @@ use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorK
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
 use crate::store::limits::NEAR_MS;
-use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Retain, Share};
+use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
 
 /// How long another client has to release a lock that it keeps.
 const RECALL: Duration = Duration::from_millis(10);
@@ -93,10 +93,7 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = Granted {
-                    retains: lease.retain == Retain::InUse,
-                    ..ticket.granted(lease.counter, lease.hold, token, signal)
-                };
+                let granted = ticket.granted(lease, token, signal);
                 self.granted(index, &granted);
             }
             Reply::Queued {
@@ -255,7 +252,11 @@ impl Transition<'_> {
             ) => {
                 let granted = Granted {
                     provisional: true,
-                    ..ticket.granted(counter, hold, token, signal.clone())
+                    ..ticket.granted(
+                        Lease::of(ticket.log.id, counter, hold),
+                        token,
+                        signal.clone(),
+                    )
                 };
                 self.granted(index, &granted);
             }

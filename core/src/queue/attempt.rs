@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::due::BRIEF;
 use super::lock_queue::Transition;
-use super::ticket::{Attempting, Granted, Ticket, TicketState};
+use super::ticket::{Attempting, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause};
-use crate::store::{HolderRecord, Lease, Reply, Retain, Ticket as TicketId, meta};
+use crate::store::{HolderRecord, Lease, Reply, Ticket as TicketId, meta};
 
 /// With doubling pauses of up to 64 ms, these take 2.1 s: longer than the lease of a kept lock.
 const MOST_RECALLS: u32 = 37;
@@ -26,10 +26,7 @@ impl Transition<'_> {
         let waiter = &attempt.waiter;
         match reply {
             Reply::Granted { token, signal } => {
-                let granted = Granted {
-                    retains: lease.retain == Retain::InUse,
-                    ..ticket.granted(lease.counter, lease.hold, token, signal)
-                };
+                let granted = ticket.granted(lease, token, signal);
                 self.granted(index, &granted);
             }
             // The client that keeps the lock was asked to release it.

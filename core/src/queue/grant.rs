@@ -27,8 +27,8 @@ pub(super) const SHORTEST: Duration = Duration::from_millis(50);
 /// A waiter fails after this many grants that had ended before they arrived.
 const STALE: u32 = 5;
 
-/// What a grant came from. Only the first needs a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a grant came from. Only the first needs a request, and it counts for a call that gets several grants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Via {
     Store,
     /// The local handoff.

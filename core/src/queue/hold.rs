@@ -40,7 +40,7 @@ pub(crate) struct Hold {
     /// When the holder's `expire` ends.
     expires: AtomicU64,
     /// Until when the store keeps the ticket, even after a release.
-    kept: AtomicU64,
+    parked_until: AtomicU64,
     state: AtomicU8,
     units: AtomicU32,
     guards: AtomicU32,
@@ -71,7 +71,7 @@ impl Hold {
             units: AtomicU32::new(units),
             grant,
             expires: AtomicU64::new(expires.as_nanos()),
-            kept: AtomicU64::new(now.after(terms.at_least).as_nanos()),
+            parked_until: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
             seen: AtomicU8::new(UNSEEN),
@@ -215,9 +215,9 @@ impl Hold {
         now.until(self.expires())
     }
 
-    pub(crate) fn keep(&self, at_least: Duration, now: Instant) {
-        let kept = now.after(at_least).as_nanos();
-        self.kept.fetch_max(kept, Ordering::AcqRel);
+    pub(crate) fn park_for(&self, at_least: Duration, now: Instant) {
+        let until = now.after(at_least).as_nanos();
+        self.parked_until.fetch_max(until, Ordering::AcqRel);
     }
 
     pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
@@ -236,7 +236,9 @@ impl Hold {
     }
 
     pub(crate) fn park(&self, now: Instant) -> Duration {
-        now.until(Instant::from_nanos(self.kept.load(Ordering::Acquire)))
+        now.until(Instant::from_nanos(
+            self.parked_until.load(Ordering::Acquire),
+        ))
     }
 
     /// Whether another client may hold the lock by now. This never changes back to `false`.

@@ -109,7 +109,7 @@ impl Hold {
     pub(crate) fn restart(self: &Arc<Self>, terms: Terms) {
         let now = Instant::now();
         self.expire_after(terms.expire, now);
-        self.keep(terms.at_least, now);
+        self.park_for(terms.at_least, now);
         let (expires, renewal) = (self.expires(), self.queue.next_renewal_after(now));
         if self.valid() < renewal.min(expires) {
             // The lease ended with the old `expire`, so the store must extend it before the next renewal.

@@ -135,21 +135,16 @@ impl Ticket {
         }
     }
 
-    pub(super) fn granted(
-        &self,
-        counter: u64,
-        lease: Duration,
-        token: u64,
-        signal: Option<Arc<str>>,
-    ) -> Granted {
+    /// `lease` is that of the request that the store has granted.
+    pub(super) fn granted(&self, lease: Lease, token: u64, signal: Option<Arc<str>>) -> Granted {
         Granted {
             token,
-            counter,
-            valid: self.log.validity(counter, lease.min(self.lease)),
+            counter: lease.counter,
+            valid: (self.log).validity(lease.counter, lease.hold.min(self.lease)),
             provisional: false,
-            lease,
+            lease: lease.hold,
             signal,
-            retains: false,
+            retains: lease.retain == Retain::InUse,
         }
     }
 

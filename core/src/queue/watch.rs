@@ -97,11 +97,8 @@ impl Watch {
                 self.span.record("holder", display(CallerLocation(behind)));
             }
         }
-        let via = grants().find(|grant| grant.via == Via::Store);
-        let via = via
-            .or(grants().next())
-            .map_or(Via::Store, |grant| grant.via);
-        self.ended("acquired", via);
+        let via = grants().map(|grant| grant.via).min();
+        self.ended("acquired", via.unwrap_or(Via::Store));
     }
 
     pub(crate) fn failed(&mut self, error: &LockError) {

@@ -78,10 +78,10 @@ impl Holding {
         }
     }
 
-    pub(crate) fn keep(&self, at_least: Duration) {
+    pub(crate) fn park_for(&self, at_least: Duration) {
         let now = Instant::now();
         for hold in self.holds.all() {
-            hold.keep(at_least, now);
+            hold.park_for(at_least, now);
         }
     }
 

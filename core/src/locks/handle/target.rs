@@ -56,7 +56,7 @@ impl<'a> AcquireTarget<'a> {
         if let Some(mut holding) = self.held_already(caller, options, &share)? {
             holding.check()?;
             holding.nest(terms.expire);
-            holding.keep(terms.at_least);
+            holding.park_for(terms.at_least);
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);

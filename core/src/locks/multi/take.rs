@@ -304,7 +304,7 @@ impl<'a> Call<'a> {
             if let Slot::Own(holding) | Slot::Shared(holding) = slot {
                 match is_own && self.waits {
                     true => holding.restart(self.terms),
-                    false => holding.keep(self.terms.at_least),
+                    false => holding.park_for(self.terms.at_least),
                 }
                 nested |= !is_own;
                 parts.push(holding);
