@@ -108,6 +108,42 @@ fn boxed<'a>(n: &'a u32, term: &Term) -> Pin<Box<dyn Future<Output = Out<u32>> +
     })
 }
 
+/// Never returns but by `?`.
+#[auto_leader]
+async fn endless(left: &mut u32, term: &Term) -> Out {
+    loop {
+        term.check()?;
+        std::future::ready(()).await;
+        *left = left.checked_sub(1).ok_or(LockError::NotSetUp)?;
+    }
+}
+
+#[auto_leader]
+fn endless_sync(mut left: u32) -> Out<std::convert::Infallible> {
+    loop {
+        left = left.checked_sub(1).ok_or(LockError::NotSetUp)?;
+    }
+}
+
+#[rustfmt::skip]
+#[auto_leader]
+fn one_line(term: &Term) -> Out<u64> { Ok(term.number()) }
+
+/// Its fragments arrive in invisible groups.
+macro_rules! made {
+    ($name:ident($term:ident: $ty:ty) -> $ret:ty, $value:expr, $body:block) => {
+        #[auto_leader(value = $value)]
+        async fn $name(#[allow(unused_variables)] $term: $ty) -> $ret {
+            std::future::ready(()).await;
+            $body
+        }
+    };
+}
+
+made!(made(term: &Term) -> Out<u64>, 1 + 1, {
+    Ok(term.number())
+});
+
 struct Scheduler {
     addr: String,
     locks: Client,
@@ -204,6 +240,8 @@ fn main() {
     };
     client.blocking_scope(|| {
         bare().unwrap();
+        assert!(one_line().unwrap() > 0);
+        assert!(endless_sync(3).is_err());
         assert_eq!(expressions("abc").unwrap(), 3);
         assert!(scheduler().sync().unwrap() > 2);
         assert!(scheduler().by_default().unwrap() > 0);
@@ -218,6 +256,8 @@ fn main() {
     futures::executor::block_on(client.scope(is_send(async {
         assert!(is_send(every_option(1, "h", 2)).await.unwrap() > 4);
         assert!(is_send(awaited("a", 3)).await.unwrap() > 3);
+        assert!(is_send(endless(&mut 3)).await.is_err());
+        assert!(is_send(made()).await.unwrap() > 0);
         let names = is_send(consumes(vec!["a".to_owned()], 1)).await.unwrap();
         assert_eq!(names, ["a"]);
         assert_eq!(is_send(generic(&[1, 22])).await.unwrap(), "22");
