@@ -52,6 +52,14 @@ impl Holds {
         tokens.max().unwrap_or(0)
     }
 
+    /// With the complete name of each lock.
+    pub(crate) fn tokens(&self) -> Vec<(String, u64)> {
+        let holds = self.all().iter();
+        holds
+            .map(|hold| (hold.name().to_string(), hold.grant.token))
+            .collect()
+    }
+
     pub(crate) fn bounds(&self) -> &Bounds {
         &self.bounds
     }

@@ -65,6 +65,13 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
+            /// The complete names of the locks and their fencing tokens, for the crate `auto-mutex-fence`.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn complete_tokens(&self) -> Vec<(String, u64)> {
+                self.holding.holds().tokens()
+            }
+
             pub(crate) async fn run_body<T>(
                 mut self,
                 body: impl AsyncFnOnce(&Self) -> T,
