@@ -8,6 +8,8 @@ mod async_traits;
 mod blocks;
 #[path = "attribute/bodies.rs"]
 mod bodies;
+#[path = "attribute/current.rs"]
+mod current;
 #[path = "attribute/executors.rs"]
 mod executors;
 #[path = "attribute/futures.rs"]
