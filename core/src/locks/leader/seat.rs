@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Overrun;
-use super::term::Term;
+use super::term::{Term, count};
 use crate::base::clock::Instant;
 use crate::base::duration::FOREVER;
 use crate::base::error::LockError;
@@ -55,6 +55,7 @@ impl<'a> Seat<'a> {
         if leading.value.len() > LONGEST_VALUE {
             return Err(LockError::invalid("value", "it is longer than 1,024 bytes"));
         }
+        count(target.client.core(), options.label(), 0, 0);
         target.meta = meta::leading(&target.meta, &leading.value);
         let options = Options {
             expire: Some(FOREVER),
