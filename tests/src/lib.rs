@@ -10,6 +10,7 @@ pub mod authority;
 pub mod belt;
 pub mod clock;
 pub mod cluster;
+pub mod databases;
 pub mod events;
 pub mod history;
 pub mod log;
@@ -51,6 +52,8 @@ mod attributes {
     struct AutoSemaphore;
     #[doc = include_str!("../../macros/src/docs/auto_write.md")]
     struct AutoWrite;
+    #[doc = include_str!("../../macros/src/docs/auto_leader.md")]
+    struct AutoLeader;
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
 }

@@ -2,7 +2,9 @@
 
 mod acl;
 mod doctor;
+mod fence;
 mod kick;
+mod leaders;
 mod ls;
 mod manual;
 mod run;
@@ -22,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match command {
         Command::Ls(args) => ls::run(&global, &args),
         Command::Show(args) => show::run(&global, &args),
+        Command::Leaders(args) => leaders::run(&global, &args),
         Command::Why(args) => why::run(&global, &args),
         Command::Tree => tree::run(&global),
         Command::Watch(args) => watch::run(&global, &args),
@@ -31,6 +34,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor(args) => doctor::run(&global, &args),
         Command::Serve(args) => serve::run(&global, &args),
         Command::Acl(args) => acl::run(&global, &args),
+        Command::Fence(args) => fence::run(&args),
         Command::Sites(args) => sites::run(&global, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

@@ -52,6 +52,14 @@ impl Holds {
         tokens.max().unwrap_or(0)
     }
 
+    /// The complete names of the locks that nobody shares, with their tokens.
+    pub(crate) fn fencing_tokens(&self) -> Vec<(String, u64)> {
+        let holds = self.all().iter().filter(|hold| hold.is_exclusive());
+        holds
+            .map(|hold| (hold.name().to_string(), hold.grant.token))
+            .collect()
+    }
+
     pub(crate) fn bounds(&self) -> &Bounds {
         &self.bounds
     }

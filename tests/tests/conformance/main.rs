@@ -7,6 +7,7 @@
 mod at_least;
 mod causes;
 mod condvar;
+mod current;
 mod deadlocks;
 mod draining;
 mod exclusion;
@@ -59,6 +60,10 @@ auto_mutex_tests::conformance! {
         threads_wait_and_notify_too,
         after_a_wait_the_handle_has_the_lock_still,
         after_a_wait_a_reentrant_guard_still_counts;
+    current:
+        it_is_the_innermost_body,
+        it_has_all_names_and_works_in_blocking_bodies,
+        a_lost_lock_is_an_error;
     deadlocks:
         two_members_in_opposite_order,
         two_tasks_of_one_member,

@@ -65,6 +65,13 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
+            /// For the crate `auto-mutex-fence`: the complete names of the locks that nobody shares, with their tokens.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+                self.holding.holds().fencing_tokens()
+            }
+
             pub(crate) async fn run_body<T>(
                 mut self,
                 body: impl AsyncFnOnce(&Self) -> T,

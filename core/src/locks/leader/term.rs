@@ -86,6 +86,13 @@ impl Term {
         self.office.lead.progress();
     }
 
+    /// For the crate `auto-mutex-fence`: the complete name of the seat, with the number of the term.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+        self.holding.holds().fencing_tokens()
+    }
+
     fn hold(&self) -> &Arc<Hold> {
         self.holding.first()
     }
