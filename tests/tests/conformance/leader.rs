@@ -37,15 +37,11 @@ impl Drop for Ends<'_> {
 }
 
 /// Waits until somebody leads.
-async fn led(seat: &Leader) -> LeaderInfo {
+async fn led(seat: &Leader) {
     becomes("somebody leads", async || {
         seat.current().await.unwrap().is_some()
     })
     .await;
-    soon("who leads", seat.watch().changed())
-        .await
-        .unwrap()
-        .expect("a leader")
 }
 
 /// Runs `lead`, whose term must come soon.
@@ -239,12 +235,18 @@ pub(crate) async fn a_sync_body_is_told_by_check_and_its_error_ends_nothing(stor
     assert_eq!(causes, [LossCause::Forced, LossCause::Released]);
 }
 
-/// Waits for the next change of the leader.
-async fn change(watch: &mut LeaderWatch) -> Option<LeaderInfo> {
-    soon("a change of the leader", watch.changed())
-        .await
-        .unwrap()
+/// Waits until `watch` tells of the term `number`, or of no leader. On a quorum it may tell of attempts before that.
+async fn told(watch: &mut LeaderWatch, number: Option<u64>) -> Option<LeaderInfo> {
+    loop {
+        let change = soon("a change of the leader", watch.changed()).await;
+        let leader = change.unwrap();
+        if leader.as_ref().map(|leader| leader.term) == number {
+            return leader;
+        }
+    }
 }
+
+const ODD: &str = "the second: äöü %";
 
 pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
     let (one, two, third) = (store.member(), store.member(), store.member());
@@ -261,33 +263,28 @@ pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
     };
     let second = async {
         led(&two.leader("s")).await;
-        stands(&two, "the second: äöü %", &second_ends).await;
+        stands(&two, ODD, &second_ends).await;
     };
     let watches = async {
-        let mut watch = third.leader("s").watch();
-        let info = change(&mut watch).await.expect("the first");
-        becomes("its body runs", async || numbers.borrow().len() == 1).await;
-        let number = || numbers.borrow().last().copied();
-        assert_eq!((&*info.value, Some(info.term)), ("", number()));
-        assert_eq!(info.holder.pid, std::process::id());
+        let third = third.leader("s");
         // The standby watches, too.
-        let mut standby = two.leader("s").watch();
-        assert_eq!(change(&mut standby).await.as_ref(), Some(&info));
-        waiters(&third.mutex("s"), 1).await;
-        first_ends.notify_one();
-        becomes("the second body runs", async || numbers.borrow().len() == 2).await;
-        for watch in [&mut watch, &mut standby] {
-            // On a quorum, nobody leads for a moment.
-            let mut told = change(watch).await;
-            while told.as_ref().map(|info| info.term) != number() {
-                told = change(watch).await;
+        let mut watches = [third.watch(), two.leader("s").watch()];
+        for (count, value, ends) in [(1, "", &first_ends), (2, ODD, &second_ends)] {
+            let has_begun = async || numbers.borrow().len() == count;
+            becomes("a body runs", has_begun).await;
+            let number = numbers.borrow().last().copied();
+            for watch in &mut watches {
+                let info = told(watch, number).await.expect("a leader");
+                assert_eq!(info.value, value);
+                assert_eq!(info.holder.pid, std::process::id());
             }
-            assert_eq!(told.expect("a leader").value, "the second: äöü %");
+            waiters(&two.mutex("s"), 2 - count).await;
+            ends.notify_one();
         }
-        second_ends.notify_one();
-        assert_eq!(change(&mut watch).await, None);
-        assert_eq!(change(&mut standby).await, None);
-        assert_eq!(third.leader("s").current().await.unwrap(), None);
+        for watch in &mut watches {
+            assert_eq!(told(watch, None).await, None);
+        }
+        assert_eq!(third.current().await.unwrap(), None);
     };
     tokio::join!(stands(&one, "", &first_ends), second, watches);
 }
