@@ -292,7 +292,7 @@ pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
 pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
     let other = store.member();
     // It hangs while it leads, or after it has resigned.
-    for resigns in [false] {
+    for resigns in [false, true] {
         let client = store.member();
         let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
         let hangs = std::thread::spawn(move || {
