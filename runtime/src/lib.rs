@@ -64,7 +64,9 @@
 #[cfg(feature = "quorum")]
 use auto_mutex_quorum as _;
 
-pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
+pub use auto_mutex_macros::{
+    auto_leader, auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex,
+};
 
 #[doc(inline)]
 pub use auto_mutex_core::public::*;
