@@ -24,7 +24,7 @@
 //!
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
 //!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
-//!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
+//!   [leader election](mod@_guide::leader_election), [fenced writes](mod@_guide::fencing), [testing](mod@_guide::testing),
 //!   [metrics and spans](mod@_guide::observe), [deadlocks](mod@_guide::deadlocks), [lock order](mod@_guide::lock_order),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
 //! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
