@@ -16,6 +16,8 @@
 mod dialect;
 mod error;
 mod fence;
+#[cfg(feature = "prove")]
+mod prove;
 #[cfg(any(
     feature = "rusqlite",
     feature = "sqlx-mysql",
@@ -29,4 +31,6 @@ mod token;
 pub use dialect::Dialect;
 pub use error::FenceError;
 pub use fence::{Fence, FenceFuture, Resource};
+#[cfg(feature = "prove")]
+pub use prove::{Difference, Proof, ProveError, Prover, Schedule, prove};
 pub use token::{Token, Tokens};
