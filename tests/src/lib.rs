@@ -10,6 +10,7 @@ pub mod authority;
 pub mod belt;
 pub mod clock;
 pub mod cluster;
+pub mod databases;
 pub mod events;
 pub mod history;
 pub mod log;

@@ -1,17 +1,10 @@
 //! A PostgreSQL server in a temporary folder, with default settings except for the number of connections. Statements are
 //! counted by the extension `pg_stat_statements`, bytes by the kernel (`ss`).
 
-use std::fs;
-use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt, chown};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
-use rustix::process::{Pid, Signal, geteuid, kill_process};
+use auto_mutex_tests::databases;
 use sqlx::{Connection, PgConnection, Row};
-use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Stats;
@@ -20,91 +13,33 @@ use crate::run::pin;
 
 /// Enough for the scenario with the most waiters. The default is 100.
 const CONNECTIONS: &str = "max_connections=200";
-const START: Duration = Duration::from_secs(30);
 
 pub(crate) struct Postgres {
-    process: Child,
-    port: u16,
+    process: databases::Server,
     runtime: Runtime,
     /// Uses another database than the workers, so its statements are not counted.
     connection: Option<PgConnection>,
-    _dir: TempDir,
-}
-
-/// Returns the folder of PostgreSQL's programs, if it is installed.
-fn programs() -> Option<PathBuf> {
-    let debian = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let mut folders: Vec<PathBuf> = debian
-        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
-        .collect();
-    folders.sort();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    folders.splice(0..0, std::env::split_paths(&path));
-    folders
-        .into_iter()
-        .rev()
-        .find(|folder| folder.join("initdb").exists() && folder.join("postgres").exists())
 }
 
 /// If PostgreSQL cannot be started on this machine, returns the reason.
 pub(crate) fn missing() -> Option<String> {
-    programs()
-        .is_none()
-        .then(|| "PostgreSQL is not installed (Debian: postgresql)".to_owned())
+    databases::missing_postgres()
 }
 
 impl Postgres {
     /// Starts the server on the server's processor.
     pub(super) fn start() -> Result<Self, Failure> {
-        let programs = programs().ok_or("PostgreSQL is not installed")?;
-        let dir = tempfile::Builder::new().prefix("am-pg-").tempdir()?;
-        let data = dir.path().join("data");
-        let user = User::unprivileged(dir.path())?;
-        let status = user
-            .command(&programs.join("initdb"))
-            .arg("-D")
-            .arg(&data)
-            .args([
-                "-U",
-                "bench",
-                "-A",
-                "trust",
-                "-E",
-                "UTF8",
-                "--locale=C",
-                "--no-sync",
-            ])
-            .stdout(Stdio::null())
-            .status()?;
-        if !status.success() {
-            return Err(format!("initdb failed: {status}").into());
-        }
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-        let log = fs::File::create(dir.path().join("log"))?;
-        let mut command = user.command(&programs.join("postgres"));
-        command.arg("-D").arg(&data).arg("-k").arg(dir.path());
-        command.args(["-p", &port.to_string(), "-c", CONNECTIONS]);
-        command.args(["-c", "shared_preload_libraries=pg_stat_statements"]);
-        let process = command.stdin(Stdio::null()).stderr(log).spawn()?;
+        let preload = "shared_preload_libraries=pg_stat_statements";
+        let process = databases::postgres(&[CONNECTIONS, preload])?;
         let mut server = Self {
             process,
-            port,
             runtime: Builder::new_current_thread().enable_all().build()?,
             connection: None,
-            _dir: dir,
         };
-        let url = server.url_of("postgres");
-        let ends = Instant::now() + START;
-        server.connection = loop {
-            match server.runtime.block_on(PgConnection::connect(&url)) {
-                Ok(connection) => break Some(connection),
-                Err(error) if Instant::now() > ends || server.process.try_wait()?.is_some() => {
-                    let log = fs::read_to_string(server._dir.path().join("log"));
-                    return Err(format!("PostgreSQL: {error}\n{}", log.unwrap_or_default()).into());
-                }
-                Err(_) => thread::sleep(Duration::from_millis(20)),
-            }
-        };
+        let url = server.process.url("postgres");
+        let connecting = PgConnection::connect(&url);
+        let connection = server.runtime.block_on(connecting);
+        server.connection = Some(connection.map_err(|error| format!("PostgreSQL: {error}"))?);
         server.execute("CREATE DATABASE bench")?;
         server.execute("CREATE EXTENSION pg_stat_statements")?;
         pin::server(server.pid())?;
@@ -112,18 +47,11 @@ impl Postgres {
     }
 
     pub(super) fn url(&self) -> String {
-        self.url_of("bench")
-    }
-
-    fn url_of(&self, database: &str) -> String {
-        format!(
-            "postgres://bench@127.0.0.1:{}/{database}?sslmode=disable",
-            self.port
-        )
+        self.process.url("bench")
     }
 
     pub(super) fn pid(&self) -> u32 {
-        self.process.id()
+        self.process.pid()
     }
 
     pub(super) fn stats(&mut self) -> Stats {
@@ -158,7 +86,7 @@ impl Postgres {
     fn bytes(&self) -> Option<u64> {
         let output = Command::new("ss")
             .args(["-tinOH", "state", "established"])
-            .arg(format!("( sport = :{} )", self.port))
+            .arg(format!("( sport = :{} )", self.process.port()))
             .output()
             .ok()?;
         Some(traffic(&String::from_utf8(output.stdout).ok()?))
@@ -191,49 +119,6 @@ fn traffic(list: &str) -> u64 {
         number.parse::<u64>().ok()
     };
     list.split_whitespace().filter_map(bytes).sum()
-}
-
-impl Drop for Postgres {
-    /// Ends the server with its connections.
-    fn drop(&mut self) {
-        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::INT);
-        }
-        let _ = self.process.wait();
-    }
-}
-
-/// The user that runs the server: PostgreSQL refuses to run as root.
-struct User(Option<(u32, u32)>);
-
-impl User {
-    /// Makes `dir` belong to the user.
-    fn unprivileged(dir: &Path) -> Result<Self, Failure> {
-        if !geteuid().is_root() {
-            return Ok(Self(None));
-        }
-        let users = fs::read_to_string("/etc/passwd")?;
-        let nobody = users.lines().find(|line| line.starts_with("nobody:"));
-        let mut ids = nobody.ok_or("there is no user nobody")?.split(':').skip(2);
-        let mut id = || ids.next().unwrap_or_default().parse::<u32>();
-        let (user, group) = (id()?, id()?);
-        chown(dir, Some(user), Some(group))?;
-        debug_assert_eq!(fs::metadata(dir)?.uid(), user);
-        Ok(Self(Some((user, group))))
-    }
-
-    /// Returns a command that runs `program` as this user, and ends with this process.
-    fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new("setpriv");
-        if let Some((user, group)) = self.0 {
-            command.arg(format!("--reuid={user}"));
-            command.arg(format!("--regid={group}"));
-            command.arg("--clear-groups");
-        }
-        command.args(["--pdeathsig", "INT"]).arg(program);
-        command
-    }
 }
 
 #[cfg(test)]

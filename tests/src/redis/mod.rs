@@ -3,7 +3,7 @@
 
 mod keys;
 mod options;
-mod ports;
+pub(crate) mod ports;
 mod replicas;
 mod server;
 #[cfg(test)]

@@ -39,14 +39,14 @@ struct Ours {
 }
 
 /// A port that no other test uses until it is dropped.
-pub(super) struct Port {
+pub(crate) struct Port {
     number: u16,
     ports: &'static Ports,
 }
 
 impl Port {
     /// Takes a port on which no process listens.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         PLAIN.take()
     }
 
@@ -55,7 +55,7 @@ impl Port {
         TWOFOLD.take()
     }
 
-    pub(super) fn number(&self) -> u16 {
+    pub(crate) fn number(&self) -> u16 {
         self.number
     }
 }
