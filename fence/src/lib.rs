@@ -32,5 +32,5 @@ pub use dialect::Dialect;
 pub use error::FenceError;
 pub use fence::{Fence, FenceFuture, Resource};
 #[cfg(feature = "prove")]
-pub use prove::{Difference, Proof, ProveError, Prover, Schedule, prove};
+pub use prove::{Proof, ProveError, prove, prove_within};
 pub use token::{Token, Tokens};

@@ -9,67 +9,71 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::error::{ProveError, Step, Who};
-use super::proxy;
-use super::server::{Contents, Observer, Url};
-use super::wire::{Answer, Message};
-use crate::Token;
+use super::proxy::{serve, texts};
+use super::server::{Contents, Observer, Result, Url};
+use super::{Token, Who};
 
 /// When to ask the server whether a statement waits for a lock. Its answer decides, not the time.
 const ASK: Duration = Duration::from_millis(1);
+const WAITS: &str = " -> waits for a lock";
 
 /// How a run ended.
 pub(super) struct Outcome {
     pub(super) contents: Contents,
-    pub(super) results: [Option<Result<(), String>>; 2],
-    /// Whether the server refused a statement of the newer holder.
-    pub(super) refused: bool,
-    pub(super) steps: Vec<Step>,
+    /// What was in the tables when the newer holder had written.
+    pub(super) written: Contents,
+    pub(super) failed: [bool; 2],
+    /// Whose statements the server refused.
+    pub(super) refused: [bool; 2],
+    pub(super) steps: String,
 }
 
-/// Lets `writers` write. Where several can go on, `choose` says which.
+/// Lets `writers` write. If both could go on, `choose` says who does.
 pub(super) async fn run<T, E: Display>(
     url: &Arc<Url>,
     writers: &[Who],
-    write: &impl AsyncFn(String, Token) -> Result<T, E>,
+    write: &impl AsyncFn(String, Token) -> std::result::Result<T, E>,
     choose: &mut dyn FnMut(&[Who]) -> Who,
-) -> Result<Outcome, ProveError> {
+) -> Result<Outcome> {
     let server = Observer::connect(url).await?;
     let run = Arc::new(Run::default());
     let writing = async |who: Who| {
-        let mut result = None;
+        let mut failed = false;
         if writers.contains(&who) {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
             let through = url.through(listener.local_addr()?.port());
             let mut proxy = JoinSet::new();
-            proxy.spawn(proxy::serve(run.clone(), who, listener, url.clone()));
-            let wrote = write(through, who.token()).await;
-            let wrote = wrote.map(drop).map_err(|error| format!("{error:#}"));
-            run.returned(who, &wrote);
-            result = Some(wrote);
+            proxy.spawn(serve(run.clone(), who, listener, url.clone()));
+            let error = write(through, who.token()).await.err();
+            failed = error.is_some();
+            let result = error.map_or("Ok".to_owned(), |error| format!("Err: {error:#}"));
+            run.change(|state| state.step(who, &format!("returns {result}")));
             // What it has not committed is rolled back before anything else happens.
             proxy.shutdown().await;
-            server.end(&run.processes(who)).await?;
+            let processes = run.state().of(who).map(|it| it.process).collect::<Vec<_>>();
+            server.end(&processes).await?;
         }
+        let contents = server.contents().await?;
         run.change(|state| state.over[who as usize] = true);
-        Ok(result)
+        Ok((failed, contents))
     };
-    let (older, newer, ()) = tokio::try_join!(
-        writing(Who::Older),
-        writing(Who::Newer),
-        run.schedule(&server, choose)
-    )?;
+    let [older, newer] = Who::BOTH;
+    let schedule = run.schedule(&server, choose);
+    let ((older, _), (newer, written), ()) =
+        tokio::try_join!(writing(older), writing(newer), schedule)?;
     let contents = server.contents().await?;
-    let mut state = run.state();
+    let state = run.state();
+    let (refused, steps) = (state.refused, state.steps.join("\n"));
     Ok(Outcome {
         contents,
-        results: [older, newer],
-        refused: state.refused[1],
-        steps: std::mem::take(&mut state.steps),
+        written,
+        failed: [older, newer],
+        refused,
+        steps,
     })
 }
 
-/// What the connections of both writers report, and where their statements wait.
+/// What the connections of both writers do.
 #[derive(Default)]
 pub(super) struct Run {
     state: Mutex<State>,
@@ -81,82 +85,48 @@ struct State {
     connections: Vec<Connection>,
     over: [bool; 2],
     refused: [bool; 2],
-    steps: Vec<Step>,
-    /// Grows with each change: an answer of the server may be outdated.
+    steps: Vec<String>,
+    /// Grows with each change, which makes an answer of the server outdated.
     version: u64,
 }
 
 struct Connection {
     who: Who,
     process: i32,
+    /// A statement that waits for its turn.
     held: Option<oneshot::Sender<()>>,
-    running: Option<Running>,
-    /// The server ignores all until a `Sync`.
-    failed: bool,
-    outcome: String,
-}
-
-struct Running {
-    answer: Answer,
-    step: Option<usize>,
+    /// The server has not answered yet.
+    is_busy: bool,
+    /// It waits for a lock of another connection.
     waits: bool,
-    done: oneshot::Sender<()>,
+    step: Option<usize>,
+    outcome: String,
 }
 
 impl State {
     fn of(&self, who: Who) -> impl Iterator<Item = &Connection> {
-        self.connections
-            .iter()
-            .filter(move |connection| connection.who == who)
+        self.connections.iter().filter(move |it| it.who == who)
     }
 
-    /// Whether nothing more happens until a statement is let through or a lock is released.
-    fn is_settled(&self, who: Who) -> bool {
-        let mut running = self
-            .of(who)
-            .filter_map(|connection| connection.running.as_ref());
-        let begun = self
-            .of(who)
-            .any(|it| it.held.is_some() || it.running.is_some());
-        self.over[who as usize] || (begun && running.all(|running| running.waits))
-    }
-
-    /// Who can go on, if both are settled.
+    /// Who can go on, if nothing else will happen.
     fn able(&self) -> Vec<Who> {
-        let able =
-            |who: &Who| !self.over[*who as usize] && self.of(*who).any(|it| it.held.is_some());
-        match Who::BOTH.iter().all(|who| self.is_settled(*who)) {
-            true => Who::BOTH.into_iter().filter(able).collect(),
-            false => Vec::new(),
-        }
-    }
-
-    fn running(&self) -> impl Iterator<Item = (i32, Who)> {
-        let running = self
-            .connections
-            .iter()
-            .filter(|connection| connection.running.is_some());
-        running.map(|connection| (connection.process, connection.who))
-    }
-
-    fn answered(&mut self, at: usize) {
-        let connection = &mut self.connections[at];
-        let outcome = std::mem::take(&mut connection.outcome);
-        let Some(Running { step, done, .. }) = connection.running.take() else {
-            return;
+        let is_over = |who: Who| self.over[who as usize];
+        let holds = |who: Who| self.of(who).any(|it| it.held.is_some()) && !is_over(who);
+        let works = |who: Who| {
+            let waits = self.of(who).any(|it| it.waits);
+            !is_over(who) && !waits && (!holds(who) || self.of(who).any(|it| it.is_busy))
         };
-        let _ = done.send(());
-        let Some(step) = step else { return };
-        if self.steps[step].outcome.is_empty() {
-            self.steps[step].outcome = outcome;
-        } else {
-            let statement = format!("(goes on) {}", self.steps[step].statement);
-            self.steps.push(Step {
-                who: connection.who,
-                statement,
-                outcome,
-            });
+        match Who::BOTH.into_iter().any(works) {
+            true => Vec::new(),
+            false => Who::BOTH.into_iter().filter(|who| holds(*who)).collect(),
         }
+    }
+
+    fn step(&mut self, who: Who, text: &str) -> usize {
+        let words: Vec<_> = text.split_whitespace().collect();
+        let who = format!("{who:?}").to_lowercase();
+        self.steps.push(format!("  {who}  {}", words.join(" ")));
+        self.steps.len() - 1
     }
 }
 
@@ -168,204 +138,138 @@ impl Run {
     fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         state.version += 1;
-        let result = change(&mut state);
+        state.connections.iter_mut().for_each(|it| it.waits = false);
         self.changed.notify_one();
-        result
-    }
-
-    fn processes(&self, who: Who) -> Vec<i32> {
-        self.state()
-            .of(who)
-            .map(|connection| connection.process)
-            .collect()
-    }
-
-    fn returned(&self, who: Who, result: &Result<(), String>) {
-        let outcome = match result {
-            Ok(()) => "Ok".to_owned(),
-            Err(error) => format!("Err: {error}"),
-        };
-        self.change(|state| {
-            state.steps.push(Step {
-                who,
-                statement: "returns".to_owned(),
-                outcome,
-            })
-        });
+        change(&mut state)
     }
 
     /// A new connection, by whose number it reports.
     pub(super) fn opened(&self, who: Who) -> usize {
-        self.change(|state| {
-            state.connections.push(Connection {
-                who,
-                process: 0,
-                held: None,
-                running: None,
-                failed: false,
-                outcome: String::new(),
-            });
-            state.connections.len() - 1
-        })
+        let connection = Connection {
+            who,
+            process: 0,
+            held: None,
+            is_busy: false,
+            waits: false,
+            step: None,
+            outcome: String::new(),
+        };
+        self.change(|state| state.connections.push(connection));
+        self.state().connections.len() - 1
     }
 
-    /// Waits until a unit may be sent to the server. The result becomes ready when the server has answered it.
-    pub(super) async fn turn(
-        &self,
-        at: usize,
-        statement: Option<String>,
-        answer: Answer,
-    ) -> oneshot::Receiver<()> {
-        let failed = self.state().connections[at].failed;
-        let statement = statement.filter(|statement| !failed && !reads_catalog(statement));
-        if statement
-            .as_ref()
-            .is_some_and(|statement| !touches_nothing(statement))
-        {
+    /// Waits until a batch may be sent to the server.
+    pub(super) async fn turn(&self, at: usize, statement: Option<String>, is_answered: bool) {
+        let statement = statement.filter(|statement| !reads_catalog(statement));
+        if statement.as_ref().is_some_and(|it| !touches_nothing(it)) {
             let (go, gone) = oneshot::channel();
             self.change(|state| state.connections[at].held = Some(go));
             let _ = gone.await;
         }
-        let (done, answered) = oneshot::channel();
-        if answer == Answer::Nothing || (failed && answer == Answer::Done) {
-            let _ = done.send(());
-            return answered;
-        }
         self.change(|state| {
+            let who = state.connections[at].who;
+            let step = statement.map(|statement| state.step(who, &statement));
             let connection = &mut state.connections[at];
-            let step = statement.map(|statement| {
-                state.steps.push(Step {
-                    who: connection.who,
-                    statement,
-                    outcome: String::new(),
-                });
-                state.steps.len() - 1
-            });
-            connection.running = Some(Running {
-                answer,
-                step,
-                waits: false,
-                done,
-            });
+            connection.step = step.or(connection.step);
+            connection.is_busy = is_answered;
         });
-        answered
     }
 
-    /// The server has sent a message.
-    pub(super) fn received(&self, at: usize, message: &Message) {
+    /// The server has sent a message. Returns whether it is the last of an answer.
+    pub(super) fn received(&self, at: usize, message: &[u8]) -> bool {
         self.change(|state| {
             let connection = &mut state.connections[at];
-            let kind = message.kind();
-            match kind {
-                b'K' => connection.process = message.process().unwrap_or_default(),
-                b'C' => connection.outcome = message.texts().next().unwrap_or_default(),
+            match message[0] {
+                b'K' => {
+                    connection.process =
+                        i32::from_be_bytes(message[5..9].try_into().unwrap_or_default())
+                }
+                b'C' => connection.outcome = texts(message).next().unwrap_or_default(),
                 b'E' => {
-                    connection.outcome = message.error();
-                    connection.failed = true;
+                    let fields: Vec<_> = texts(message).collect();
+                    let of = |kind| {
+                        fields
+                            .iter()
+                            .find_map(|it| it.strip_prefix(kind))
+                            .unwrap_or_default()
+                    };
+                    connection.outcome = format!("error {}: {}", of('C'), of('M'));
                     state.refused[connection.who as usize] = true;
                 }
-                b'Z' => connection.failed = false,
+                // The data of a `COPY` is next.
+                b'G' => return std::mem::take(&mut connection.is_busy),
+                b'Z' => {
+                    let is_last = std::mem::take(&mut connection.is_busy);
+                    let outcome = std::mem::take(&mut connection.outcome);
+                    let Some(at) = connection.step.take() else {
+                        return is_last;
+                    };
+                    match state.steps[at].strip_suffix(WAITS) {
+                        Some(step) => state
+                            .steps
+                            .push(format!("{step} -> after the wait: {outcome}")),
+                        None => state.steps[at] += &format!(" -> {outcome}"),
+                    }
+                    return is_last;
+                }
                 _ => {}
             }
-            let answer = connection
-                .running
-                .as_ref()
-                .map_or(Answer::Nothing, |running| running.answer);
-            let ends = match answer {
-                Answer::Nothing => false,
-                Answer::Ready => matches!(kind, b'Z' | b'G'),
-                Answer::Done => matches!(kind, b'C' | b'I' | b's' | b'E' | b'G'),
-            };
-            if ends {
-                state.answered(at);
-            }
-        });
-    }
-
-    pub(super) fn closed(&self, at: usize) {
-        self.change(|state| {
-            state.connections[at].held = None;
-            state.answered(at);
-        });
+            false
+        })
     }
 
     async fn schedule(
         &self,
         server: &Observer,
         choose: &mut dyn FnMut(&[Who]) -> Who,
-    ) -> Result<(), ProveError> {
+    ) -> Result<()> {
         loop {
-            let (version, running, thinks) = {
+            let (able, version, processes) = {
                 let state = self.state();
                 if state.over == [true; 2] {
                     return Ok(());
                 }
-                let running: Vec<_> = state.running().collect();
-                let thinks =
-                    |who: &Who| !state.is_settled(*who) && !running.iter().any(|(_, of)| of == who);
-                (state.version, running.clone(), Who::BOTH.iter().any(thinks))
+                let processes = state.connections.iter().map(|it| it.process);
+                (state.able(), state.version, processes.collect::<Vec<_>>())
             };
-            if thinks {
-                self.changed.notified().await;
-                continue;
-            }
-            if !running.is_empty() {
-                if timeout(ASK, self.changed.notified()).await.is_ok() {
-                    continue;
-                }
-                let processes: Vec<_> = self
-                    .state()
-                    .connections
-                    .iter()
-                    .map(|it| it.process)
-                    .collect();
-                let blocked = server.blocked(&processes).await?;
-                let mut state = self.state();
-                if state.version != version {
-                    continue;
-                }
-                state.mark(&blocked);
-            }
-            let able = self.state().able();
             if !able.is_empty() {
                 let who = choose(&able);
                 self.change(|state| {
-                    let mut held = state
-                        .connections
-                        .iter_mut()
-                        .filter(|it| it.who == who)
-                        .filter_map(|it| it.held.take());
-                    held.next().map(|go| go.send(()))
+                    let mut all = state.connections.iter_mut().filter(|it| it.who == who);
+                    all.find_map(|it| it.held.take()).map(|go| go.send(()))
                 });
+            } else if timeout(ASK, self.changed.notified()).await.is_err() {
+                let blocked = server.blocked(&processes).await?;
+                self.mark(version, &blocked);
             }
         }
     }
-}
 
-impl State {
-    fn mark(&mut self, blocked: &[i32]) {
-        for connection in &mut self.connections {
-            let Some(running) = &mut connection.running else {
-                continue;
-            };
-            running.waits = blocked.contains(&connection.process);
-            if let (true, Some(step)) = (running.waits, running.step) {
-                self.steps[step].outcome = "waits for a lock".to_owned();
-            }
+    fn mark(&self, version: u64, blocked: &[i32]) {
+        let state = &mut *self.state();
+        if state.version != version {
+            return;
+        }
+        for connection in &mut state.connections {
+            connection.waits = blocked.contains(&connection.process);
+            let step = connection.step.filter(|_| connection.waits);
+            let step = step
+                .map(|step| &mut state.steps[step])
+                .filter(|step| !step.ends_with(WAITS));
+            step.into_iter().for_each(|step| *step += WAITS);
         }
     }
 }
 
 /// Whether a statement is of the driver, which asks for the types of values.
 fn reads_catalog(statement: &str) -> bool {
-    let statement = statement.to_ascii_lowercase();
+    let statement = statement.to_lowercase();
     statement.starts_with("select") && statement.contains("from pg_catalog.pg_")
 }
 
 /// Whether it makes no difference when a statement runs.
 fn touches_nothing(statement: &str) -> bool {
-    const WORDS: [&str; 9] = [
-        "",
+    const WORDS: [&str; 8] = [
         "begin",
         "deallocate",
         "discard",
@@ -375,7 +279,9 @@ fn touches_nothing(statement: &str) -> bool {
         "show",
         "start",
     ];
-    let statement = statement.trim_end_matches(';').to_ascii_lowercase();
-    let first = statement.split(' ').next().unwrap_or_default();
-    statement == "select 1" || (WORDS.contains(&first) && !statement.contains(';'))
+    let statement = statement.trim().trim_end_matches(';').to_lowercase();
+    let first = statement.split_whitespace().next().unwrap_or_default();
+    statement.is_empty()
+        || statement == "select 1"
+        || (WORDS.contains(&first) && !statement.contains(';'))
 }
