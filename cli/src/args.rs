@@ -120,6 +120,8 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Print the ACL rule that a program with this URL needs
     Acl(Acl),
+    /// Print the migration that creates the table of fencing tokens in a database
+    Fence(Fence),
     /// List the annotated functions of a program, from the output of its `operator::sites_json()`
     Sites(Sites),
     /// Print a completion script
@@ -309,6 +311,25 @@ pub(crate) struct Acl {
     /// The name of the user
     #[arg(long, default_value = "locks", value_name = "NAME")]
     pub(crate) user: String,
+}
+
+/// `auto-mutex fence`
+#[derive(Debug, Args)]
+pub(crate) struct Fence {
+    /// The kind of the database. The command does not connect
+    #[arg(long, value_enum)]
+    pub(crate) dialect: Dialect,
+}
+
+/// The SQL of a kind of database.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Dialect {
+    /// PostgreSQL
+    Postgres,
+    /// MySQL and MariaDB
+    Mysql,
+    /// SQLite
+    Sqlite,
 }
 
 /// `auto-mutex sites`

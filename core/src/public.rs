@@ -13,6 +13,7 @@ pub use crate::locks::client::{blocking_ping, health, is_connected, ping};
 pub use crate::locks::client::{blocking_shutdown, client, setup, setup_async, shutdown};
 pub use crate::locks::condvar::{Condvar, WaitTimeoutResult};
 pub use crate::locks::handle::{LockInfo, Waiter};
+pub use crate::locks::leader::{Leader, LeaderInfo, LeaderWatch, Overrun, Term};
 pub use crate::locks::multi::{MultiGuard, MultiLock};
 pub use crate::locks::mutex::{Mutex, MutexGuard, Ticket};
 pub use crate::locks::rw_lock::{RwLock, RwLockReadGuard, RwLockWriteGuard};

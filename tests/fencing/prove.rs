@@ -1,21 +1,15 @@
 //! The prover on PostgreSQL: it finds the mistakes that people make, and finds none in writes that are right.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Token, prove, prove_within};
-use auto_mutex_tests::databases::{self, IN_A_HURRY, Server};
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection, Executor, PgConnection};
 
+use crate::postgres::SERVER;
+
 type Error = Box<dyn std::error::Error + Send + Sync>;
 type Done = Result<(), Error>;
-
-/// One for all tests, each of which has a database of its own.
-static SERVER: LazyLock<Server> = LazyLock::new(|| {
-    let settings = [&IN_A_HURRY[..], &["deadlock_timeout=10ms"]].concat();
-    databases::postgres(&settings).expect("PostgreSQL")
-});
 
 const TABLES: &str = "CREATE TABLE report (month INT PRIMARY KEY, total BIGINT, fence BIGINT);
     CREATE TABLE line (id SERIAL, total BIGINT, at TIMESTAMPTZ DEFAULT now());
@@ -33,6 +27,9 @@ async fn setup(name: &str) -> Result<String, Error> {
             let mut main = PgConnection::connect(&SERVER.url("postgres")).await?;
             main.execute(format!("CREATE DATABASE {name}").as_str())
                 .await?;
+            // Both writes can block each other.
+            let timeout = format!("ALTER DATABASE {name} SET deadlock_timeout = '10ms'");
+            main.execute(timeout.as_str()).await?;
             let mut db = PgConnection::connect(&url).await?;
             db.execute(TABLES).await?;
             db.execute(Dialect::Postgres.migration()).await?;

@@ -28,7 +28,7 @@ pub(crate) fn man(args: &Man) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn write(text: &[u8]) -> Outcome {
+pub(super) fn write(text: &[u8]) -> Outcome {
     let mut out = stdout();
     out.write_all(text)?;
     out.flush()?;

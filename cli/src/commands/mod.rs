@@ -2,6 +2,7 @@
 
 mod acl;
 mod doctor;
+mod fence;
 mod kick;
 mod ls;
 mod manual;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor(args) => doctor::run(&global, &args),
         Command::Serve(args) => serve::run(&global, &args),
         Command::Acl(args) => acl::run(&global, &args),
+        Command::Fence(args) => fence::run(&args),
         Command::Sites(args) => sites::run(&global, &args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

@@ -1,9 +1,10 @@
 //! [`Bounds`]: how long a nested call may use the holds of the call around it.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::base::clock::Instant;
+use crate::base::error::LossCause;
 use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Marks a bound that a caller has found to be over.
@@ -13,13 +14,35 @@ const OVER: u64 = 0;
 pub(crate) struct Bound {
     since: Instant,
     expires: AtomicU64,
+    /// Set if it did not end by `expire`.
+    cause: OnceLock<LossCause>,
 }
 
 impl Bound {
     fn new(expire: Duration, now: Instant) -> Arc<Self> {
         let expires = AtomicU64::new(now.after(expire).as_nanos());
         let since = now;
-        Arc::new(Self { since, expires })
+        let cause = OnceLock::new();
+        Arc::new(Self {
+            since,
+            expires,
+            cause,
+        })
+    }
+
+    /// A bound without an end of its own: see [`end`](Self::end).
+    pub(crate) fn open(now: Instant) -> Arc<Self> {
+        Self::new(Duration::MAX, now)
+    }
+
+    /// Ends the bound, unless it has ended before. Then wake the listeners of the hold.
+    pub(crate) fn end(&self, cause: LossCause) -> bool {
+        let first = self.cause.set(cause).is_ok();
+        first && self.update(|expires| (expires != OVER).then_some(OVER))
+    }
+
+    pub(crate) fn cause(&self) -> LossCause {
+        self.cause.get().copied().unwrap_or(LossCause::Expired)
     }
 
     pub(crate) fn expires(&self) -> Instant {
@@ -85,6 +108,10 @@ impl Bounds {
 
     pub(crate) fn and(&self, expire: Duration, now: Instant) -> Self {
         let own = Bound::new(expire, now);
+        self.with(own)
+    }
+
+    pub(crate) fn with(&self, own: Arc<Bound>) -> Self {
         Self::of(self.all().iter().cloned().chain([own]).collect())
     }
 

@@ -4,6 +4,7 @@
 pub(crate) mod client;
 pub(crate) mod condvar;
 pub(crate) mod handle;
+pub(crate) mod leader;
 pub(crate) mod multi;
 pub(crate) mod mutex;
 pub(crate) mod rw_lock;

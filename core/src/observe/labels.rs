@@ -141,6 +141,7 @@ mod tests {
             HoldKind::Permit,
             HoldKind::Reader,
             HoldKind::Writer,
+            HoldKind::Leader,
         ];
         let words = outcomes.into_iter().chain(kinds.map(HoldKind::word));
         let words = words.chain(LossCause::ALL.map(LossCause::word));

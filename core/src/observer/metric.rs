@@ -19,16 +19,19 @@ pub(crate) const OPERATION: &str = "operation";
 /// | `auto_mutex.lost` | counter | `lock.site`, `lock.kind`, `cause` |
 /// | `auto_mutex.renewal.failures` | counter | `lock.site`, `lock.kind` |
 /// | `auto_mutex.handoff` | counter | `lock.site`, `lock.kind` |
+/// | `auto_mutex.leader` | up-down counter | `lock.site` |
+/// | `auto_mutex.leader.term` | up-down counter | `lock.site` |
+/// | `auto_mutex.leader.changes` | counter | `lock.site` |
 /// | `auto_mutex.store.operation.duration` | histogram, s | `operation` |
 /// | `auto_mutex.store.connected` | up-down counter | none |
 ///
 /// | label | values |
 /// |---|---|
-/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label), such as `leader` |
-/// | `lock.kind` | `mutex`, `permit`, `reader`, `writer` |
+/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label); `leader` for a [`Leader`](crate::Leader) |
+/// | `lock.kind` | `mutex`, `permit`, `reader`, `writer`, `leader` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `kept` if the client had kept the lock after an earlier call, `local` after a handoff inside the process; otherwise `store` |
-/// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked` |
+/// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked`, `stalled` |
 /// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect` |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -48,6 +51,12 @@ pub enum Metric {
     RenewalFailures,
     /// Releases that passed the lock to the next waiter of the same process, without the store.
     Handoff,
+    /// Whether this process leads: 1 for each seat that it has, and 0 otherwise. The sum over all processes is 1.
+    Leader,
+    /// The number of the term in which this process leads, and 0 otherwise.
+    LeaderTerm,
+    /// Terms of this process that have begun.
+    LeaderChanges,
     /// How long the store took to answer a request. Neither stores in this process, which answer immediately, nor the
     /// requests of searches for deadlocks are measured.
     StoreOperationDuration,
@@ -80,6 +89,9 @@ impl Metric {
         Self::Lost,
         Self::RenewalFailures,
         Self::Handoff,
+        Self::Leader,
+        Self::LeaderTerm,
+        Self::LeaderChanges,
         Self::StoreOperationDuration,
         Self::StoreConnected,
     ];
@@ -101,6 +113,9 @@ impl Metric {
             Self::Lost => "auto_mutex.lost",
             Self::RenewalFailures => "auto_mutex.renewal.failures",
             Self::Handoff => "auto_mutex.handoff",
+            Self::Leader => "auto_mutex.leader",
+            Self::LeaderTerm => "auto_mutex.leader.term",
+            Self::LeaderChanges => "auto_mutex.leader.changes",
             Self::StoreOperationDuration => "auto_mutex.store.operation.duration",
             Self::StoreConnected => "auto_mutex.store.connected",
         }
@@ -113,8 +128,14 @@ impl Metric {
             Self::AcquireDuration | Self::HoldDuration | Self::StoreOperationDuration => {
                 MetricKind::Histogram
             }
-            Self::Active | Self::Waiting | Self::StoreConnected => MetricKind::UpDownCounter,
-            Self::Lost | Self::RenewalFailures | Self::Handoff => MetricKind::Counter,
+            Self::Active
+            | Self::Waiting
+            | Self::Leader
+            | Self::LeaderTerm
+            | Self::StoreConnected => MetricKind::UpDownCounter,
+            Self::Lost | Self::RenewalFailures | Self::Handoff | Self::LeaderChanges => {
+                MetricKind::Counter
+            }
         }
     }
 
@@ -127,6 +148,8 @@ impl Metric {
             Self::Waiting => "{call}",
             Self::RenewalFailures => "{renewal}",
             Self::Handoff => "{handoff}",
+            Self::Leader => "{leader}",
+            Self::LeaderTerm | Self::LeaderChanges => "{term}",
             Self::StoreConnected => "{server}",
         }
     }
@@ -142,6 +165,9 @@ impl Metric {
             Self::Lost => "Locks that were lost while they were held.",
             Self::RenewalFailures => "Renewals of leases that failed.",
             Self::Handoff => "Locks that went to the next waiter of the same process.",
+            Self::Leader => "Whether this process leads.",
+            Self::LeaderTerm => "The number of the term in which this process leads.",
+            Self::LeaderChanges => "Terms of this process that have begun.",
             Self::StoreOperationDuration => "How long the lock store took to answer.",
             Self::StoreConnected => "Servers of the lock store that this process is connected to.",
         }
@@ -158,6 +184,7 @@ impl Metric {
             | Self::Waiting
             | Self::RenewalFailures
             | Self::Handoff => OF_LOCK,
+            Self::Leader | Self::LeaderTerm | Self::LeaderChanges => &[SITE],
             Self::StoreOperationDuration => &[OPERATION],
             Self::StoreConnected => &[],
         }

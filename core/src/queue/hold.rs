@@ -305,6 +305,11 @@ impl Hold {
         change(&self.state, HELD, LOST + cause.number()) || self.state() >= LOST
     }
 
+    /// Why it is lost, if it is.
+    pub(crate) fn loss(&self) -> Option<LossCause> {
+        self.is_lost().then(|| self.cause())
+    }
+
     fn lost_for(&self) -> Option<LossCause> {
         let number = self.state().checked_sub(LOST);
         number.and_then(LossCause::from_number)
@@ -334,7 +339,7 @@ impl Hold {
         self.lost_by(self.cause())
     }
 
-    fn lost_by(&self, cause: LossCause) -> LockError {
+    pub(super) fn lost_by(&self, cause: LossCause) -> LockError {
         LockError::Lost {
             name: self.name().to_string(),
             held: self.held(),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::hold::Hold;
 use crate::base::clock::Instant;
-use crate::base::error::{LockError, LossCause};
+use crate::base::error::LockError;
 use crate::base::process::PerProcess;
 use crate::base::task::TaskId;
 use crate::lease::{Bounds, ListenerKey};
@@ -95,7 +95,7 @@ impl Holds {
         (!hold.is_released()).then(|| LockError::Lost {
             name: hold.name().to_string(),
             held: bound.held(Instant::now()),
-            cause: LossCause::Expired,
+            cause: bound.cause(),
         })
     }
 

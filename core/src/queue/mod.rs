@@ -14,6 +14,7 @@ mod hold;
 mod holds;
 #[cfg(all(test, shuttle, repository))]
 mod interleavings;
+mod lead;
 mod leave;
 mod lock_queue;
 mod places;
@@ -36,6 +37,7 @@ pub use client::Unfinished;
 pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::Hold;
 pub(crate) use holds::{Holds, Stay, held_by_hand};
+pub(crate) use lead::{Lead, LeadRules};
 pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
 pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};

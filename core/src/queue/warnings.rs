@@ -11,6 +11,7 @@ use super::lock_queue::Transition;
 use super::ticket::{Held, Ticket};
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
+use crate::base::error::LockKind;
 use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
@@ -20,10 +21,11 @@ use crate::store::meta;
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
 impl Transition<'_> {
-    /// `None` for a lock that never expires: a leader may hold it for the life of the process.
+    /// `None` for a lock that never expires, and for a leader's seat: they may be held for the life of the process.
     fn slow(&self, want: &Want) -> Option<Duration> {
         let settings = self.queue.core.settings();
         let is_permanent = want.terms.expire.is_none() && settings.expire.is_some();
+        let is_permanent = is_permanent || want.share.kind == LockKind::Leader;
         settings.slow.filter(|_| !is_permanent)
     }
 

@@ -34,6 +34,7 @@ impl Declared {
                 "Permit" => HoldKind::Permit,
                 "Reader" => HoldKind::Reader,
                 "Writer" => HoldKind::Writer,
+                "Leader" => HoldKind::Leader,
                 _ => HoldKind::Mutex,
             },
             owner: match owner.split_at_checked(1) {

@@ -82,7 +82,7 @@ impl Site {
         }
     }
 
-    /// `auto_mutex`, `auto_semaphore`, `auto_read` or `auto_write`.
+    /// `auto_mutex`, `auto_semaphore`, `auto_read`, `auto_write` or `auto_leader`.
     #[must_use]
     pub fn attribute(&self) -> &'static str {
         match self.data.kind {
@@ -90,6 +90,7 @@ impl Site {
             HoldKind::Permit => "auto_semaphore",
             HoldKind::Reader => "auto_read",
             HoldKind::Writer => "auto_write",
+            HoldKind::Leader => "auto_leader",
         }
     }
 

@@ -1,6 +1,6 @@
 //! The requester (holder or waiter), as text in the store. [`Owner`]: the owner that a call gives.
 //!
-//! Three percent-escaped words: machine, process id, site; then the owner and the locks of the task, if any. The
+//! Three percent-escaped words: machine, process id, site; then the owner or a leader's value, and the locks of the task, if any. The
 //! machine is the host, followed by a comma and the pod if it differs. (Host names contain no comma. Clients unaware of
 //! pods take the whole word for the host.)
 
@@ -82,6 +82,11 @@ pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
     format!("{meta}{scope}{}", escape(owner)).into()
 }
 
+/// Appends the value that a leader publishes.
+pub fn leading(meta: &str, value: &str) -> SharedStr {
+    format!("{meta}{LEADS}{}", escape(value)).into()
+}
+
 /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. They replace locks that
 /// `meta` lists already.
 pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
@@ -150,7 +155,10 @@ pub fn held(meta: &str) -> impl Iterator<Item = &str> {
 /// the name.
 pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
     let holder = since(&ticket.meta, ticket.since)?;
-    let kind = HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units);
+    let kind = match after(&ticket.meta, LEADS) {
+        Some(_) => HoldKind::Leader,
+        None => HoldKind::of(LockKind::of(capacity, ticket.takes), ticket.units),
+    };
     Some(Holder {
         kind: Some(kind),
         units: Some(ticket.units),
@@ -162,6 +170,11 @@ pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
 pub fn owner(meta: &str) -> Option<String> {
     let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
     named.map(unescape)
+}
+
+/// The value that a leader or a standby publishes; `None` for other callers.
+pub fn leads(meta: &str) -> Option<String> {
+    after(meta, LEADS).map(unescape)
 }
 
 /// Whether `meta` has an owner in the cluster that is `owner` [in the store](Owner::in_store).
@@ -187,6 +200,8 @@ const POD: char = ',';
 /// colons nor spaces.
 const HERE: &str = " here:";
 const ANYWHERE: &str = " anywhere:";
+/// The separator before the value of a leader.
+const LEADS: &str = " lead:";
 /// The separator before a lock that the task holds. A name contains no space.
 const HOLDS: &str = " holds:";
 

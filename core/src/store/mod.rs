@@ -48,7 +48,7 @@ pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::base::clock::Instant;
 pub use crate::base::error::apart;
 pub use crate::base::error::{RW_LOCK, StoreErrorKind, with_sources};
-pub use crate::base::name::{CONDVAR, Name, NameMap, escape, escape_shown, is_escaped};
+pub use crate::base::name::{CONDVAR, Name, NameMap, WATCHERS, escape, escape_shown, is_escaped};
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 

@@ -72,6 +72,8 @@ pub struct Share {
 impl Share {
     /// The only unit of a mutex.
     pub const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
+    /// The only unit of a leader's seat.
+    pub const LEADER: Self = Self::new(LockKind::Leader, 1, 1);
     /// The units of a reader.
     pub const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
     /// The units of a writer.
@@ -110,17 +112,17 @@ impl Share {
     /// Whether the ticket accepts a signal instead of the units.
     pub fn takes(&self) -> bool {
         match self.kind {
-            LockKind::Mutex | LockKind::RwLock => false,
+            LockKind::Mutex | LockKind::RwLock | LockKind::Leader => false,
             LockKind::Semaphore => self.units == 1,
             LockKind::Condvar => true,
         }
     }
 
     /// Whether no other ticket can hold at the same time: no units are left, and it can neither get a signal nor join
-    /// this hold.
+    /// this hold. Then one ticket can serve all waiters of a process. A standby has its own, which has its value.
     pub fn excludes_all(&self) -> bool {
-        let whole = self.units == self.capacity && self.kind != LockKind::Semaphore;
-        whole && self.owner.is_empty()
+        let serves_all = !matches!(self.kind, LockKind::Semaphore | LockKind::Leader);
+        serves_all && self.units == self.capacity && self.owner.is_empty()
     }
 }
 

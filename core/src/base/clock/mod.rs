@@ -44,6 +44,12 @@ impl Instant {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
+    /// Returns [`Instant::START`] on overflow.
+    #[inline]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(duration)))
+    }
+
     /// Zero if `later` is in the past.
     #[inline]
     pub fn until(self, later: Self) -> Duration {

@@ -67,12 +67,15 @@ pub enum HoldKind {
     Writer,
     /// Permits of a semaphore, or one of its tokens.
     Permit,
+    /// A leader's seat.
+    Leader,
 }
 
 impl HoldKind {
     pub(crate) fn of(lock: LockKind, units: u32) -> Self {
         match lock {
             LockKind::Mutex => Self::Mutex,
+            LockKind::Leader => Self::Leader,
             LockKind::Semaphore | LockKind::Condvar => Self::Permit,
             LockKind::RwLock if units == RW_LOCK => Self::Writer,
             LockKind::RwLock => Self::Reader,
@@ -85,6 +88,7 @@ impl HoldKind {
             Self::Reader => "reader",
             Self::Writer => "writer",
             Self::Permit => "permit",
+            Self::Leader => "leader",
         }
     }
 }

@@ -17,11 +17,13 @@ pub enum LockKind {
     RwLock,
     /// A [`Condvar`](crate::Condvar).
     Condvar,
+    /// The seat of a [`Leader`](crate::Leader), or `#[auto_leader]`.
+    Leader,
 }
 
 impl LockKind {
     /// The kind for a capacity, and for whether the tickets accept tokens. A condition variable looks like a semaphore
-    /// without permits.
+    /// without permits, and a leader's seat like a mutex.
     #[doc(hidden)]
     pub fn of(capacity: u32, takes_token: bool) -> Self {
         match capacity {
@@ -39,6 +41,7 @@ impl fmt::Display for LockKind {
             Self::Semaphore => "semaphore",
             Self::RwLock => "readers-writer lock",
             Self::Condvar => "condition variable",
+            Self::Leader => "leader",
         })
     }
 }

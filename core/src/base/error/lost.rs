@@ -24,10 +24,12 @@ pub enum LossCause {
     ShutDown,
     /// This process is a fork: the lock stays with the process that took it.
     Forked,
+    /// The leader reported no [`progress`](crate::Leader::progress) for too long.
+    Stalled,
 }
 
 impl LossCause {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::NotRenewed,
         Self::Expired,
         Self::Forced,
@@ -35,6 +37,7 @@ impl LossCause {
         Self::Released,
         Self::ShutDown,
         Self::Forked,
+        Self::Stalled,
     ];
 
     /// A number for an atomic: see [`from_number`](Self::from_number).
@@ -52,6 +55,7 @@ impl LossCause {
             Self::Released => ("released", "this program released it"),
             Self::ShutDown => ("shut_down", "the client was shut down"),
             Self::Forked => ("forked", "this process is a fork of the holder"),
+            Self::Stalled => ("stalled", "its leader made no progress for too long"),
         }
     }
 
@@ -80,6 +84,6 @@ mod tests {
             assert_eq!(cause.number(), number);
             assert_eq!(LossCause::from_number(number), Some(cause));
         }
-        assert_eq!(LossCause::from_number(7), None);
+        assert_eq!(LossCause::from_number(8), None);
     }
 }

@@ -20,6 +20,9 @@ use crate::base::sync::RandomState;
 /// Marks names of condition variables. Their capacity does not, because a semaphore may have no permits, too.
 pub const CONDVAR: &str = "condvar";
 
+/// Marks the names for whose signals those wait who watch a leader.
+pub const WATCHERS: &str = "watchers";
+
 /// After escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
 

@@ -9,7 +9,7 @@ use super::last::Last;
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::task::TaskId;
-use crate::lease::{Bounds, Terms};
+use crate::lease::{Bound, Bounds, Terms};
 use crate::observe::HOLD;
 use crate::queue::{Confirmed, Hold, Holds, Stay};
 
@@ -76,6 +76,12 @@ impl Holding {
             let bounds = self.holds.bounds().and(expire, Instant::now());
             self.holds = self.holds.clone().within(bounds);
         }
+    }
+
+    /// Makes the body end with `bound`, too.
+    pub(crate) fn bound(&mut self, bound: Arc<Bound>) {
+        let bounds = self.holds.bounds().with(bound);
+        self.holds = self.holds.clone().within(bounds);
     }
 
     pub(crate) fn park_for(&self, at_least: Duration) {

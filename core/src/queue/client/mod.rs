@@ -1,6 +1,7 @@
 //! [`ClientCore`]: the part of a client that all its locks share. The background thread runs it.
 
 mod deadlocks;
+mod leads;
 mod links;
 mod load;
 mod machine;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
+use self::leads::Leads;
 use self::links::Links;
 pub(crate) use self::load::Load;
 pub use self::load::Unfinished;
@@ -59,6 +61,7 @@ pub(crate) struct ClientCore {
     pub(crate) timers: Timers,
     /// One clone for each name that is kept.
     pub(crate) kept: Arc<()>,
+    leads: Leads,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
@@ -93,6 +96,7 @@ impl ClientCore {
             store,
             register: Registry::default(),
             links: Links::default(),
+            leads: Leads::default(),
             timers: Timers::default(),
             kept: Arc::default(),
             inspections: Mutex::default(),
@@ -223,7 +227,11 @@ impl ClientCore {
             }
         }
         let search = self.search_for_deadlocks(now);
-        [self.timers.next(), search].into_iter().flatten().min()
+        let terms = self.look_at_terms(now);
+        [self.timers.next(), search, terms]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     pub(crate) fn load(&self) -> Load {
@@ -257,6 +265,7 @@ impl ClientCore {
         for local in self.register.all() {
             local.drain(&holders);
         }
+        self.drain_terms();
     }
 
     /// Waits until no lock is held, `ends` has come, or `stop` is set; call [`look`](Self::look) after setting it.
@@ -347,6 +356,7 @@ impl ClientCore {
         for local in self.register.take() {
             local.abandon();
         }
+        self.wake_sleepers(Instant::NEVER);
         self.timers.clear();
         self.timers.interrupt();
         self.note_servers(-self.links.all_gone());

@@ -1,0 +1,184 @@
+//! [`Term`]: the time in which this process leads.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::watch::Announcement;
+use crate::base::error::{LockError, LossCause};
+use crate::caller;
+use crate::locks::handle::Holding;
+use crate::observe::HOLD;
+use crate::observer::{Metric, SITE};
+use crate::queue::{ClientCore, Hold, Lead, LeadRules};
+
+/// The time in which this process leads: from its grant until its body has ended. The body of a
+/// [`Leader`](crate::Leader) gets it.
+#[must_use = "if unused, the seat is given on at once"]
+pub struct Term {
+    // Dropped in this order: who waits for the end of the term finds the seat free.
+    holding: Holding,
+    office: Office,
+    _announcement: Announcement,
+}
+
+impl Term {
+    pub(super) fn begin(mut holding: Holding, core: &Arc<ClientCore>, rules: LeadRules) -> Self {
+        let lead = Lead::new(holding.first().clone(), rules);
+        holding.bound(lead.bound());
+        let announcement = Announcement::new(core, holding.first().name());
+        let (name, term) = (holding.first().name(), holding.first().grant.token);
+        tracing::info!(target: HOLD, %name, term, "this process leads");
+        Self {
+            office: Office::begin(core, lead),
+            holding,
+            _announcement: announcement,
+        }
+    }
+
+    /// The complete name of the seat, with the namespace.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.hold().name().as_str()
+    }
+
+    /// The number of the term: the fencing token of the lock, greater than those of all earlier terms. Pass it with each
+    /// command, and let the receiver refuse smaller ones. It fits into a signed 64-bit column.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.hold().grant.token
+    }
+
+    /// Returns an error if this process no longer leads, or has to stop leading, for use with `?`. Does not ask the store.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Lost`], whose cause says why.
+    pub fn check(&self) -> Result<(), LockError> {
+        // What ended the term, rather than what became of the lock after that.
+        self.office.lead.check()?;
+        self.holding.check()
+    }
+
+    /// Whether [`check`](Self::check) fails. This never changes back to `false`.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.check().is_err()
+    }
+
+    /// Completes when this process no longer leads, or has to stop leading.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn lost(&self) {
+        self.holding.holds().ended().await;
+    }
+
+    /// Gives the lead up: the body is told to end, as by [`Leader::resign`](crate::Leader::resign), and `lead` then
+    /// stands again, behind all who wait.
+    pub fn resign(&self) {
+        self.office.lead.tell(LossCause::Released);
+    }
+
+    /// Reports that the leader is alive and works: see [`Leader::progress`](crate::Leader::progress). Costs a few
+    /// nanoseconds.
+    pub fn progress(&self) {
+        self.office.lead.progress();
+    }
+
+    fn hold(&self) -> &Arc<Hold> {
+        self.holding.first()
+    }
+
+    /// Runs the body. Returns `None` if it was told to end, and did: then stand again.
+    ///
+    /// Expansions call this in a loop, because a future that calls an `AsyncFnMut` with references among its captures is
+    /// not `Send`.
+    #[doc(hidden)]
+    pub async fn run<T, E>(
+        &self,
+        body: impl Future<Output = Result<T, E>>,
+    ) -> Option<Result<T, E>> {
+        let holds = self.holding.holds().clone();
+        let ran = caller::run(holds, body).await;
+        self.result(ran.ok())
+    }
+
+    /// Like [`run`](Self::run), but blocks the thread.
+    #[doc(hidden)]
+    pub fn run_blocking<T, E>(&self, body: impl FnOnce() -> Result<T, E>) -> Option<Result<T, E>> {
+        let _entered = caller::enter_body(self.holding.holds());
+        self.result(Some(body()))
+    }
+
+    fn result<T, E>(&self, returned: Option<Result<T, E>>) -> Option<Result<T, E>> {
+        let cause = match self.check() {
+            Ok(()) => return returned,
+            Err(LockError::Lost { cause, .. }) => Some(cause),
+            Err(_) => None,
+        };
+        // What the body says after its term is the end of the term, unless the work is done.
+        let done = returned.filter(Result::is_ok);
+        if done.is_none() {
+            let (name, term) = (self.name(), self.number());
+            let shown = cause.map(tracing::field::display);
+            match cause {
+                Some(LossCause::Released | LossCause::ShutDown) => {
+                    tracing::info!(target: HOLD, name, term, "this process has resigned");
+                }
+                _ => {
+                    tracing::warn!(target: HOLD, name, term, cause = shown, "this process no longer leads")
+                }
+            }
+        }
+        done
+    }
+}
+
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Term")
+            .field("name", &self.name())
+            .field("number", &self.number())
+            .field("lost", &self.is_lost())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Ends the term for the client and in the metrics when it is dropped, also after a panic.
+struct Office {
+    core: Arc<ClientCore>,
+    lead: Arc<Lead>,
+}
+
+impl Office {
+    fn begin(core: &Arc<ClientCore>, lead: Arc<Lead>) -> Self {
+        core.begin_term(&lead);
+        let office = Self {
+            core: core.clone(),
+            lead,
+        };
+        office.count(1);
+        office
+    }
+
+    fn count(&self, change: i64) {
+        if let Some(observer) = self.core.observer() {
+            let hold = self.lead.hold();
+            let labels = [(SITE, hold.want().label)];
+            let token = i64::try_from(hold.grant.token).unwrap_or(i64::MAX);
+            observer.add(Metric::Leader, &labels, change);
+            observer.add(Metric::LeaderTerm, &labels, change * token);
+            if change > 0 {
+                observer.add(Metric::LeaderChanges, &labels, change);
+            }
+        }
+    }
+}
+
+impl Drop for Office {
+    fn drop(&mut self) {
+        self.count(-1);
+        self.core.end_term(&self.lead);
+    }
+}

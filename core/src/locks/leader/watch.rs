@@ -1,0 +1,218 @@
+//! [`LeaderWatch`]: tells who leads. Watchers wait for a signal, which each leader sends when its term begins and after it
+//! has ended. A leader that dies sends none, so they also look when its lease may have ended.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::base::clock::Instant;
+use crate::base::error::{Holder, LockError};
+use crate::base::name::{Name, WATCHERS};
+use crate::base::wait::{block_on, first};
+use crate::caller::Caller;
+use crate::lease::Terms;
+use crate::locks::client::Client;
+use crate::locks::handle::{Handle, Holding};
+use crate::observe::BY_HAND;
+use crate::queue::{Acquire, ClientCore, Patience};
+use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::{NameRecord, Op, Share, Signal, Ticket, meta};
+
+/// Who leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeaderInfo {
+    /// The process that leads.
+    pub holder: Holder,
+    /// The [`value`](crate::Leader::value) that it published.
+    pub value: String,
+    /// The [number](crate::Term::number) of its term.
+    pub term: u64,
+    /// When its term began, by the store's clock.
+    pub since: SystemTime,
+}
+
+impl LeaderInfo {
+    pub(super) fn of(record: &NameRecord) -> Option<Self> {
+        let leads = |ticket: &&crate::store::TicketRecord| !ticket.kept && !ticket.parked;
+        let ticket = record.holders.iter().find(leads)?;
+        let holder = meta::describe(ticket, record.capacity.unwrap_or(0))?;
+        Some(Self {
+            value: meta::leads(&ticket.meta).unwrap_or_default(),
+            term: ticket.token.saturating_mul(TOKENS_OF_A_GRANT),
+            since: holder.since,
+            holder,
+        })
+    }
+}
+
+/// Tells each change of the leader: made by [`Leader::watch`](crate::Leader::watch).
+///
+/// ```
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// use auto_mutex::{Client, LockError};
+///
+/// let (here, there) = (Client::connect("memory://lead")?, Client::connect("memory://lead")?);
+/// let mut watch = here.leader("scheduler").watch();
+/// let leader = there.leader("scheduler").value("10.0.0.5:9000");
+/// leader.lead(async |term| {
+///     let info = watch.changed().await?.expect("a leader");
+///     assert_eq!((info.term, info.value), (term.number(), "10.0.0.5:9000".to_owned()));
+///     Ok::<_, LockError>(())
+/// })
+/// .await?;
+/// assert_eq!(watch.changed().await?, None);
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "it tells nothing until it is asked"]
+pub struct LeaderWatch {
+    handle: Handle,
+    told: Option<LeaderInfo>,
+    waiting: Option<Waiting>,
+}
+
+struct Waiting {
+    client: Client,
+    signal: Acquire,
+    registered: bool,
+}
+
+/// A signal can overtake the release that it reports: then the next look follows after this time.
+const SOON: Duration = Duration::from_millis(100);
+
+impl LeaderWatch {
+    pub(super) fn of(handle: Handle) -> Self {
+        Self {
+            handle,
+            told: None,
+            waiting: None,
+        }
+    }
+
+    /// Waits until somebody else leads than the last call told, or nobody does, and returns who. The first call returns
+    /// as soon as somebody leads.
+    ///
+    /// Between two changes, a watch makes one small request per lease, to see whether the leader is alive. Changes that
+    /// follow each other quickly may be told as one.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError::Unavailable`], [`LockError::ShutDown`] when the client drains or was shut down, and those of an
+    /// unusable client or name. The watch can be used again after an error.
+    ///
+    /// # Cancel safety
+    ///
+    /// No change is missed if the future is dropped: the next call tells it.
+    pub async fn changed(&mut self) -> Result<Option<LeaderInfo>, LockError> {
+        let mut was_told = false;
+        loop {
+            let waiting = match &mut self.waiting {
+                Some(waiting) => waiting,
+                none => none.insert(Waiting::register(&self.handle)?),
+            };
+            if !waiting.registered {
+                waiting.signal.registered().await;
+                waiting.registered = true;
+            }
+            let record = self.handle.inspect().await?;
+            let leader = LeaderInfo::of(&record);
+            let term = |leader: &Option<LeaderInfo>| leader.as_ref().map(|leader| leader.term);
+            if term(&leader) != term(&self.told) {
+                self.told.clone_from(&leader);
+                return Ok(leader);
+            }
+            let left = record.holders.iter().map(|ticket| ticket.left).max();
+            let now = Instant::now();
+            let look = left.map_or(Instant::NEVER, |left| now.surely_after(left));
+            let look = if was_told {
+                look.min(now.after(SOON))
+            } else {
+                look
+            };
+            was_told = waiting.is_told(look).await?;
+            if was_told {
+                self.waiting = None;
+            }
+        }
+    }
+
+    /// Like [`changed`](Self::changed), but blocks the thread. The errors are the same.
+    pub fn blocking_changed(&mut self) -> Result<Option<LeaderInfo>, LockError> {
+        block_on(self.changed())
+    }
+}
+
+impl Waiting {
+    fn register(handle: &Handle) -> Result<Self, LockError> {
+        let caller = Caller::current(false);
+        let mut target = handle.resolve(&caller)?;
+        target.name = Cow::Owned(target.name.beside(WATCHERS));
+        let patience = Patience::Queue(None);
+        let mut want = target.want(
+            &caller,
+            Share::NOTIFICATION,
+            Terms::default(),
+            BY_HAND,
+            patience,
+        )?;
+        want.relies = true;
+        Ok(Self {
+            signal: target.join(&caller, &mut want, &[])?,
+            client: target.client.into_owned(),
+            registered: false,
+        })
+    }
+
+    /// Waits for the signal until `look`. Returns whether it is used up.
+    async fn is_told(&mut self, look: Instant) -> Result<bool, LockError> {
+        let signal = async {
+            match (&mut self.signal).await {
+                Ok(signal) => drop(Holding::new(signal).leave()),
+                // The store forgot this waiter, or can't be reached: the next look tells.
+                Err(LockError::Unavailable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+            Ok(true)
+        };
+        let timer = async { self.client.core().sleep_until(look).await.map(|()| false) };
+        first(signal, timer).await
+    }
+}
+
+impl std::fmt::Debug for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Waiting").finish_non_exhaustive()
+    }
+}
+
+/// Tells the watchers that a term has begun, and, when it is dropped, that it has ended.
+pub(super) struct Announcement {
+    core: Arc<ClientCore>,
+    name: Name,
+}
+
+impl Announcement {
+    pub(super) fn new(core: &Arc<ClientCore>, seat: &Name) -> Self {
+        let announcement = Self {
+            core: core.clone(),
+            name: seat.beside(WATCHERS),
+        };
+        announcement.send();
+        announcement
+    }
+
+    fn send(&self) {
+        let (ticket, signal) = (Ticket::random(), Signal::All);
+        let op = Op::Signal { ticket, signal };
+        // Not awaited: it is sent again until the store answers. A closed client tells nobody.
+        let _ = self.core.with_queue(&self.name, |local| local.query(&op));
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.send();
+    }
+}

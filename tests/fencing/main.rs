@@ -1,0 +1,33 @@
+//! Fenced writes on real databases, and the guide's chapter about them.
+
+mod cases;
+mod guide;
+mod mariadb;
+mod plain_postgres;
+mod postgres;
+mod prove;
+mod sqlite;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use auto_mutex_fence::{FenceError, Token};
+
+/// A token of the lock of most tests.
+fn token(number: u64) -> Token {
+    Token::new("shop:report", number)
+}
+
+/// The tokens of a refused holder: its own, and the newest.
+#[track_caller]
+fn stale(result: Result<(), FenceError>) -> (u64, u64) {
+    match result {
+        Err(FenceError::Stale { ours, newest, .. }) => (ours, newest),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// A name for the tables of one test.
+fn fresh_name() -> String {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    format!("t{}", LAST.fetch_add(1, Ordering::Relaxed))
+}

@@ -1,0 +1,76 @@
+//! PostgreSQL with sqlx.
+
+use std::sync::LazyLock;
+
+use auto_mutex_fence::Dialect;
+use auto_mutex_tests::databases::{self, IN_A_HURRY, Server};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{PgConnection, PgPool, Postgres};
+
+use crate::fresh_name;
+
+const DIALECT: Dialect = Dialect::Postgres;
+const READ_COMMITTED: &str = "READ COMMITTED";
+const ISOLATIONS: [&str; 3] = [READ_COMMITTED, "REPEATABLE READ", "SERIALIZABLE"];
+/// A transaction is refused if its snapshot is older than the row.
+const SNAPSHOTS_CONFLICT: bool = true;
+
+pub(crate) static SERVER: LazyLock<Server> =
+    LazyLock::new(|| databases::postgres(&IN_A_HURRY).expect("PostgreSQL"));
+
+/// A URL with a schema of its own, which has the tables.
+pub(crate) async fn url() -> String {
+    let schema = fresh_name();
+    let pool = PgPool::connect(&SERVER.url("postgres")).await.unwrap();
+    let create = format!("CREATE SCHEMA {schema}");
+    pool.execute(&*create).await.unwrap();
+    let url = SERVER.url("postgres");
+    let url = format!("{url}&options=-csearch_path%3D{schema}");
+    let pool = PgPool::connect(&url).await.unwrap();
+    pool.execute(DIALECT.migration()).await.unwrap();
+    let work = "CREATE TABLE work (id INT PRIMARY KEY, value INT); INSERT INTO work VALUES (1, 0)";
+    pool.execute(work).await.unwrap();
+    url
+}
+
+struct Db {
+    url: String,
+    pool: PgPool,
+}
+
+impl Db {
+    async fn new() -> Self {
+        let url = url().await;
+        let pool = PgPool::connect(&url).await.unwrap();
+        Self { url, pool }
+    }
+
+    async fn pool(&self, isolation: &'static str) -> PgPool {
+        let pool = PgPoolOptions::new().after_connect(move |connection, _| {
+            Box::pin(async move {
+                let set = format!("SET default_transaction_isolation = '{isolation}'");
+                connection.execute(&*set).await.map(drop)
+            })
+        });
+        pool.connect(&self.url).await.unwrap()
+    }
+
+    async fn waits(&self, id: i32) -> bool {
+        let sql =
+            "SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1";
+        let query = sqlx::query_scalar(sql).bind(id);
+        query.fetch_one(&self.pool).await.unwrap()
+    }
+
+    async fn kill(&self, id: i32) {
+        let query = sqlx::query("SELECT pg_terminate_backend($1)").bind(id);
+        query.execute(&self.pool).await.unwrap();
+    }
+}
+
+async fn id(connection: &mut PgConnection) -> i32 {
+    let query = sqlx::query_scalar("SELECT pg_backend_pid()");
+    query.fetch_one(connection).await.unwrap()
+}
+
+crate::cases::cases!(Postgres, PgConnection);

@@ -1,0 +1,198 @@
+//! SQLite, which has one writer at a time, with rusqlite and sqlx.
+
+use std::path::Path;
+use std::time::Duration;
+
+use auto_mutex_fence::{Dialect, Fence, FenceError, Token};
+use auto_mutex_tests::events::finishes;
+use rusqlite::{Connection, TransactionBehavior};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
+use sqlx::{Connection as _, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::{stale, token};
+
+const JOURNALS: [&str; 2] = ["wal", "delete"];
+
+fn database(journal: &str) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(dir.path());
+    let ask = format!("PRAGMA journal_mode = {journal}");
+    let set: String = db.query_row(&ask, [], |row| row.get(0)).unwrap();
+    assert_eq!(set, journal);
+    db.execute_batch(Dialect::Sqlite.migration()).unwrap();
+    db.execute_batch("CREATE TABLE work (value INT); INSERT INTO work VALUES (0)")
+        .unwrap();
+    dir
+}
+
+fn open(dir: &Path) -> Connection {
+    let db = Connection::open(dir.join("db")).unwrap();
+    db.busy_timeout(Duration::from_secs(60)).unwrap();
+    db
+}
+
+async fn open_with_sqlx(dir: &Path) -> SqliteConnection {
+    let options = SqliteConnectOptions::new().filename(dir.join("db"));
+    let options = options.journal_mode(SqliteJournalMode::Wal);
+    SqliteConnection::connect_with(&options).await.unwrap()
+}
+
+fn write(db: &Connection, value: i64) {
+    db.execute("UPDATE work SET value = ?1", [value]).unwrap();
+}
+
+fn read(db: &Connection) -> i64 {
+    db.query_row("SELECT value FROM work", [], |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn a_stale_transaction_can_not_write_and_the_same_holder_can_again() {
+    for journal in JOURNALS {
+        let dir = database(journal);
+        let mut db = open(dir.path());
+        for value in [2, 3] {
+            let tx = db.transaction().unwrap();
+            token(2).fence(&tx).unwrap();
+            write(&tx, value);
+            tx.commit().unwrap();
+        }
+        let mut tx = db.transaction().unwrap();
+        assert_eq!(stale(token(1).fence(&mut tx)), (1, 2));
+        drop(tx);
+        assert_eq!(read(&db), 3);
+        // A rolled back fence leaves nothing.
+        let tx = db.transaction().unwrap();
+        token(9).fence(&tx).unwrap();
+        drop(tx);
+        token(2).fence(&db.transaction().unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn the_next_holder_waits_for_the_commit_and_then_wins() {
+    for journal in JOURNALS {
+        let dir = database(journal);
+        let mut db = open(dir.path());
+        let first = db.transaction().unwrap();
+        token(1).fence(&first).unwrap();
+        write(&first, 1);
+        let mut other = open(dir.path());
+        other.busy_timeout(Duration::ZERO).unwrap();
+        let result = token(2).fence(&other.transaction().unwrap());
+        assert!(
+            matches!(result, Err(FenceError::Conflict { .. })),
+            "{result:?}"
+        );
+        let path = dir.path().to_owned();
+        let (begins, begun) = std::sync::mpsc::channel();
+        let next = std::thread::spawn(move || {
+            let mut db = open(&path);
+            let tx = db.transaction().unwrap();
+            begins.send(()).unwrap();
+            token(2).fence(&tx).unwrap();
+            write(&tx, read(&tx) + 1);
+            tx.commit().unwrap();
+        });
+        begun.recv().unwrap();
+        first.commit().unwrap();
+        finishes("the next holder", move || next.join().unwrap());
+        assert_eq!(read(&db), 2);
+        assert_eq!(stale(token(1).fence(&db.transaction().unwrap())), (1, 2));
+    }
+}
+
+/// Waiting would not help: such a transaction has to start again.
+#[test]
+fn what_has_read_before_another_has_written_conflicts() {
+    let dir = database("wal");
+    let [mut here, mut there] = [open(dir.path()), open(dir.path())];
+    let late = here.transaction().unwrap();
+    assert_eq!(read(&late), 0);
+    let next = there.transaction().unwrap();
+    token(2).fence(&next).unwrap();
+    write(&next, 2);
+    next.commit().unwrap();
+    let result = token(3).fence(&late);
+    assert!(
+        matches!(result, Err(FenceError::Conflict { .. })),
+        "{result:?}"
+    );
+    drop(late);
+
+    let again = here
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .unwrap();
+    assert_eq!(read(&again), 2);
+    token(3).fence(&again).unwrap();
+}
+
+#[test]
+fn a_connection_is_fenced_only_in_a_transaction() {
+    let dir = database("wal");
+    let mut db = open(dir.path());
+    let result = token(1).fence(&db);
+    assert!(
+        matches!(result, Err(FenceError::NoTransaction)),
+        "{result:?}"
+    );
+    let several = [token(1), Token::new("b", 1)];
+    let tx = db.transaction().unwrap();
+    several.fence(&*tx).unwrap();
+    tx.commit().unwrap();
+    let tx = db.transaction().unwrap();
+    Token::new("b", 7).fence(&tx).unwrap();
+    assert_eq!(stale(several.fence(&tx)), (1, 7));
+}
+
+#[test]
+fn without_its_table_it_says_how_to_create_it() {
+    let mut db = Connection::open_in_memory().unwrap();
+    let error = token(1).fence(&db.transaction().unwrap()).unwrap_err();
+    let how = "create it with `auto-mutex fence --dialect sqlite`";
+    assert!(error.to_string().ends_with(how), "{error}");
+}
+
+#[tokio::test]
+async fn sqlx_does_the_same() {
+    let dir = database("wal");
+    let mut here = open_with_sqlx(dir.path()).await;
+    let mut there = open_with_sqlx(dir.path()).await;
+    let result = token(1).fence(&mut here).await;
+    assert!(
+        matches!(result, Err(FenceError::NoTransaction)),
+        "{result:?}"
+    );
+    let mut late = here.begin().await.unwrap();
+    sqlx::query("SELECT value FROM work")
+        .fetch_one(&mut *late)
+        .await
+        .unwrap();
+    let mut next = there.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    token(2).fence(&mut next).await.unwrap();
+    sqlx::query("UPDATE work SET value = 2")
+        .execute(&mut *next)
+        .await
+        .unwrap();
+    next.commit().await.unwrap();
+    let result = token(3).fence(&mut late).await;
+    assert!(
+        matches!(result, Err(FenceError::Conflict { .. })),
+        "{result:?}"
+    );
+    drop(late);
+
+    let mut late = here.begin().await.unwrap();
+    assert_eq!(stale(token(1).fence(&mut late).await), (1, 2));
+    token(2).fence(&mut late).await.unwrap();
+    sqlx::query("DROP TABLE auto_mutex_fence")
+        .execute(&mut *late)
+        .await
+        .unwrap();
+    let result = token(2).fence(&mut late).await;
+    assert!(
+        matches!(result, Err(FenceError::MissingTable { .. })),
+        "{result:?}"
+    );
+}
