@@ -334,7 +334,7 @@ async fn no_proof() -> Done {
         panic!("{proof:?}")
     };
     assert!(
-        differences.contains("report: {\"fence\": "),
+        differences.contains("report {\"fence\": "),
         "{differences}"
     );
 
@@ -351,7 +351,7 @@ async fn no_proof() -> Done {
     let Err(ProveError::Failed(schedule)) = proof else {
         panic!("{proof:?}")
     };
-    let stale = "older  returns Err: a later holder of `prove` has written";
+    let stale = "older  returns -> Err(\"a later holder of `prove` has written";
     assert!(schedule.contains(stale), "{schedule}");
 
     let proof = prove_within(3, usize::MAX, ready, fenced).await;
@@ -385,7 +385,7 @@ async fn newer_holder_is_refused() -> Done {
         panic!("{proof:?}")
     };
     assert!(
-        schedule.contains("newer  returns Err: busy\n"),
+        schedule.contains("newer  returns -> Err(\"busy\")\n"),
         "{schedule}"
     );
     Ok(())
@@ -406,11 +406,11 @@ async fn check_in_a_subquery() -> Done {
     let text = format!("{:?}", proof.unwrap_err());
     let text = text.replace("UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND (SELECT fence FROM report WHERE month = 1) <= $1", "update");
     // Both begin at once, and one returns while the other goes on.
-    let is_step = |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns Ok");
+    let is_step = |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns -> Ok(())");
     let steps = text.lines().filter(is_step);
     let row = |by| {
-        let other = r#"report: {"fence": 0, "month": 2, "total": 0}"#;
-        format!(r#"{other}, {{"fence": {by}, "month": 1, "total": {by}}}"#)
+        let other = r#"report {"fence": 0, "month": 2, "total": 0}"#;
+        format!("{other}\n  report {{\"fence\": {by}, \"month\": 1, \"total\": {by}}}")
     };
     let (older, newer) = (row("4000000000000000001"), row("4000000000000000002"));
     let expected = format!(
@@ -418,7 +418,7 @@ async fn check_in_a_subquery() -> Done {
   newer  update -> UPDATE 1
   older  update -> waits for a lock
   newer  COMMIT -> COMMIT
-  older  update -> after the wait: UPDATE 1
+  older  update -> UPDATE 1
   older  COMMIT -> COMMIT
 after the newer write:
   {newer}

@@ -1,6 +1,5 @@
 //! The server of the URL that `setup` returns: how to reach it, and what to ask it.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 
@@ -10,43 +9,29 @@ use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
 pub(super) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
-/// The rows of each table, sorted.
-pub(super) type Contents = BTreeMap<String, Vec<String>>;
 
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
+#[derive(Clone)]
 pub(super) struct Url {
-    /// Up to the host, from behind the port up to the parameters, and those that don't say where the server is.
-    parts: [String; 3],
+    text: String,
     config: Config,
 }
 
 impl Url {
-    pub(super) fn parse(url: &str) -> Result<Self> {
-        let (address, parameters) = url.split_once('?').unwrap_or((url, ""));
-        let (scheme, rest) = address.split_once("://").ok_or("no URL")?;
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let user = authority.rfind('@').map_or("", |at| &authority[..=at]);
-        let only = |keep: fn(&str) -> bool| -> String {
-            let all = parameters
-                .split('&')
-                .map(|parameter| format!("&{parameter}"));
-            all.filter(|it| keep(it.split('=').next().unwrap_or_default()))
-                .collect()
-        };
-        // Those of other drivers are unknown to this one.
-        let ours = only(|name| matches!(name, "&host" | "&port" | "&options"));
-        let theirs = only(|name| !matches!(name, "&host" | "&port" | "&sslmode" | "&"));
-        let config = format!("{address}?{}", ours.trim_start_matches('&')).parse()?;
-        let parts = [format!("{scheme}://{user}"), format!("/{database}"), theirs];
-        Ok(Self { parts, config })
+    pub(super) fn parse(text: String) -> Result<Self> {
+        let config = text.parse()?;
+        Ok(Self { text, config })
     }
 
     /// The same by way of a port of this machine.
     pub(super) fn through(&self, port: u16) -> String {
-        let [user, database, parameters] = &self.parts;
-        format!("{user}127.0.0.1:{port}{database}?sslmode=disable{parameters}")
+        let (scheme, rest) = self.text.split_once("://").unwrap_or_default();
+        let (address, database) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let user = &address[..address.rfind('@').map_or(0, |at| at + 1)];
+        let more = if database.contains('?') { '&' } else { '?' };
+        format!("{scheme}://{user}127.0.0.1:{port}{database}{more}sslmode=disable")
     }
 
     pub(super) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
@@ -77,58 +62,49 @@ impl Observer {
         Ok(Self(client))
     }
 
-    /// The first two columns.
-    async fn ask(&self, question: &str) -> Result<Vec<[String; 2]>> {
-        let messages = self.0.simple_query(question).await?.into_iter();
-        let rows = messages.filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => Some(row),
+    /// Returns the first column.
+    async fn ask(&self, question: &str) -> Result<Vec<String>> {
+        let messages = self.0.simple_query(question).await;
+        // The text of an error has not what the server said.
+        let messages = messages.map_err(|error| error.into_source().unwrap_or("closed".into()))?;
+        let rows = messages.into_iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0)?.to_owned()),
             _ => None,
         });
-        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-        Ok(rows
-            .map(|row| [text(row.get(0)), text(row.get(1))])
-            .collect())
+        Ok(rows.collect())
     }
 
     /// Which of the processes wait for a lock of another of them.
     pub(super) async fn blocked(&self, processes: &[i32]) -> Result<Vec<i32>> {
-        let question = format!(
-            "SELECT p, p FROM unnest(ARRAY{processes:?}::int[]) p \
-             WHERE pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p) && ARRAY{processes:?}::int[]"
-        );
+        let all = format!("ARRAY{processes:?}::int[]");
+        let locks = format!("pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p) && {all}");
+        let question = format!("SELECT p FROM unnest({all}) p WHERE {locks}");
         let rows = self.ask(&question).await?;
-        Ok(rows
-            .iter()
-            .flat_map(|[process, _]| process.parse())
-            .collect())
+        Ok(rows.iter().flat_map(|row| row.parse()).collect())
     }
 
     /// Ends the processes, and waits until they are gone.
     pub(super) async fn end(&self, processes: &[i32]) -> Result<()> {
-        let end = format!(
-            "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity \
-             WHERE pid = ANY(ARRAY{processes:?}::int[])"
-        );
+        let running = format!("FROM pg_stat_activity WHERE pid = ANY(ARRAY{processes:?}::int[])");
+        let end = format!("SELECT pg_terminate_backend(pid) {running}");
         while !self.ask(&end).await?.is_empty() {}
         Ok(())
     }
 
-    /// What the tables have, except for what a default of a column makes, which may differ from run to run.
-    pub(super) async fn contents(&self) -> Result<Contents> {
-        const TABLES: &str = "SELECT c.oid::regclass, \
-                format('SELECT to_jsonb(t) - %L::text[], 0 FROM %s t ORDER BY 1', array( \
+    /// The rows of all tables, sorted, without what a default of a column makes: that may differ from run to run.
+    pub(super) async fn contents(&self) -> Result<Vec<String>> {
+        const READ: &str = "SELECT format('SELECT %L || (to_jsonb(t) - %L::text[])::text FROM %s t', \
+                c.oid::regclass::text || ' ', array( \
                     SELECT attname FROM pg_attribute \
                     LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum \
                     WHERE attrelid = c.oid AND (attidentity <> '' OR pg_get_expr(adbin, adrelid) \
-                        ~* 'nextval|now\\(|current_|timestamp\\(|random|uuid') \
-                ), c.oid::regclass) \
+                        ~* 'nextval|now\\(|current_|timestamp\\(|random|uuid')), \
+                c.oid::regclass) \
             FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
             WHERE relkind = 'r' AND relname <> 'auto_mutex_fence' AND nspname = ANY(current_schemas(false))";
-        let mut contents = Contents::new();
-        for [table, question] in self.ask(TABLES).await? {
-            let rows = self.ask(&question).await?;
-            contents.insert(table, rows.into_iter().map(|[row, _]| row).collect());
-        }
-        Ok(contents)
+        let tables = self.ask(READ).await?;
+        let mut rows = self.ask(&tables.join(" UNION ALL ")).await?;
+        rows.sort();
+        Ok(rows)
     }
 }
