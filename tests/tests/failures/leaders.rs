@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LeaderInfo, LeaderWatch, LockError, Term};
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::redis::Options;
 use auto_mutex_tests::worker::{Setup, Worker};
 
