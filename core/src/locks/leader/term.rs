@@ -114,6 +114,10 @@ impl Term {
     /// Like [`run`](Self::run), but blocks the thread.
     #[doc(hidden)]
     pub fn run_blocking<T, E>(&self, body: impl FnOnce() -> Result<T, E>) -> Option<Result<T, E>> {
+        // The process may have been suspended since the grant.
+        if self.is_lost() {
+            return self.result(None);
+        }
         let _entered = caller::enter_body(self.holding.holds());
         self.result(Some(body()))
     }
