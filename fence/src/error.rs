@@ -50,6 +50,12 @@ pub enum FenceError {
         /// What is wrong.
         reason: &'static str,
     },
+    /// The store has no conditional puts, or no metadata.
+    #[error("the store of the object has no conditional puts, or no metadata")]
+    Unsupported {
+        /// The error of the store.
+        source: Source,
+    },
     /// The resource did not answer, or refused the check for another reason.
     #[error("the fencing token could not be checked")]
     Resource {

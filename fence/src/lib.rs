@@ -3,6 +3,12 @@
 mod dialect;
 mod error;
 mod fence;
+#[cfg(feature = "object_store")]
+mod object_store;
+#[cfg(feature = "prove")]
+mod prove;
+#[cfg(feature = "redis")]
+mod redis;
 #[cfg(any(
     feature = "rusqlite",
     feature = "sqlx-mysql",
@@ -16,4 +22,10 @@ mod token;
 pub use dialect::Dialect;
 pub use error::FenceError;
 pub use fence::{Fence, FenceFuture, Resource};
+#[cfg(feature = "object_store")]
+pub use object_store::FencedPut;
+#[cfg(feature = "prove")]
+pub use prove::{Proof, ProveError, prove, prove_within};
+#[cfg(feature = "redis")]
+pub use redis::{FencedCall, FencedScript};
 pub use token::{Token, Tokens};

@@ -3,8 +3,11 @@
 mod cases;
 mod guide;
 mod mariadb;
+mod objects;
 mod plain_postgres;
 mod postgres;
+mod prove;
+mod redis;
 mod sqlite;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -15,7 +15,7 @@ const ISOLATIONS: [&str; 3] = [READ_COMMITTED, "REPEATABLE READ", "SERIALIZABLE"
 /// A transaction is refused if its snapshot is older than the row.
 const SNAPSHOTS_CONFLICT: bool = true;
 
-static SERVER: LazyLock<Server> =
+pub(crate) static SERVER: LazyLock<Server> =
     LazyLock::new(|| databases::postgres(&IN_A_HURRY).expect("PostgreSQL"));
 
 /// A URL with a schema of its own, which has the tables.

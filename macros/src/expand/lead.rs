@@ -110,19 +110,11 @@ impl Expansion<'_> {
             quote_spanned!(*span=> #(#attrs)* let #pat: #ty = #value;)
         });
         let (at, is_sync) = (ours(body.span), flavor.is_sync());
-        let (names, head, wait) = match is_sync {
-            true => (
-                ["blocking_next", "blocking_run"],
-                quote_spanned!(at=> ||),
-                None,
-            ),
-            false => (
-                ["next", "run"],
-                quote_spanned!(at=> async),
-                Some(quote!(.await)),
-            ),
-        };
-        let [next, run] = names.map(|name| Ident::new(name, *span));
+        let prefix = if is_sync { "blocking_" } else { "" };
+        let [next, run] = ["next", "run"].map(|name| Ident::new(&format!("{prefix}{name}"), *span));
+        let wait = (!is_sync).then(|| quote!(.await));
+        let closure = is_sync.then(|| quote_spanned!(at=> ||));
+        let head = closure.unwrap_or_else(|| quote_spanned!(at=> async));
         let (edge, tokens) = (self.edge(), &body.tokens);
         let body = braced(quote!(#edge #term #tokens), at);
         let expanded = quote_spanned! {*span=>

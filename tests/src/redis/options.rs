@@ -75,7 +75,7 @@ impl Options {
 
     /// Makes the server a node of a cluster, which has a second port.
     #[must_use]
-    pub(crate) fn cluster(mut self) -> Self {
+    pub fn cluster(mut self) -> Self {
         self.cluster = true;
         self.line("cluster-enabled yes")
     }

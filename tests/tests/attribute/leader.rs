@@ -1,7 +1,9 @@
 //! `#[auto_leader]`: the body runs in one process at a time, once for each of its terms.
 
 use std::future::pending;
+use std::os::unix::process::ExitStatusExt as _;
 use std::pin::Pin;
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -191,6 +193,61 @@ fn a_drain_ends_the_call() {
     let client = client();
     let ended = scoped_on(&client, lead(client.clone()));
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+}
+
+#[test]
+fn a_body_without_progress_begins_again() {
+    #[auto_leader(progress = "30ms", stop_within = "1s")]
+    async fn lead(mut terms: u32, term: &Term) -> Out<u32> {
+        terms += 1;
+        if terms == 1 {
+            pending::<()>().await;
+        }
+        term.progress();
+        Ok(terms)
+    }
+    assert!(scoped(lead(0)).unwrap() > 1);
+}
+
+/// This test runs itself again, as the process that is aborted.
+#[test]
+fn a_body_that_overruns_aborts_the_process() {
+    #[auto_leader(progress = "20ms", stop_within = "20ms", on_overrun = abort)]
+    fn hangs() -> Out {
+        loop {
+            std::thread::park();
+        }
+    }
+    const HANGS: &str = "AUTO_MUTEX_TEST_HANGS";
+    if std::env::var_os(HANGS).is_some() {
+        client().blocking_scope(hangs).unwrap();
+    }
+    let process = Command::new(std::env::current_exe().unwrap())
+        .args(["leader::a_body_that_overruns_aborts_the_process", "--exact"])
+        .env(HANGS, "1")
+        .output()
+        .unwrap();
+    assert_eq!(process.status.signal(), Some(libc::SIGABRT), "{process:?}");
+}
+
+#[test]
+fn a_panic_gives_the_lead_up() {
+    #[auto_leader(name = "s")]
+    async fn lead(panics: bool, term: &Term) -> Out<bool> {
+        let current = auto_mutex::current()?;
+        assert_eq!(
+            (current.name(), current.fencing_token()),
+            (term.name(), term.number())
+        );
+        assert!(!panics, "meant");
+        Ok(panics)
+    }
+    let client = client();
+    let (panics, ends) = (client.scope(lead(true)), client.scope(lead(false)));
+    scoped(async {
+        assert!(tokio::spawn(panics).await.unwrap_err().is_panic());
+        assert!(!ends.await.unwrap());
+    });
 }
 
 /// What it had done before the loss stays, and its arguments are there again.

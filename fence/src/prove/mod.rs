@@ -1,0 +1,181 @@
+//! [`prove`]: runs a write of yours with an older and a newer token, in every order of its statements.
+
+mod relay;
+mod run;
+mod server;
+
+use std::fmt::{self, Display};
+
+use run::{Outcome, run};
+use server::Url;
+use thiserror::Error;
+
+use crate::Token;
+
+const OLDER: usize = 0;
+const NEWER: usize = 1;
+
+/// No stale write landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Proof {
+    /// In how many orders the statements ran.
+    pub schedules: usize,
+}
+
+/// Why [`prove`] failed. The text shows the order of the statements, also as the error that a test returns.
+#[derive(Error)]
+#[non_exhaustive]
+pub enum ProveError {
+    /// The older holder wrote after the newer one, or the write of the newer one was lost.
+    #[error("a stale write landed, in this order of statements:\n{0}")]
+    Stale(String),
+    /// The newer holder could not write, and it was not the database that refused it.
+    #[error("the newer holder could not write, in this order of statements:\n{0}")]
+    NewerRefused(String),
+    /// A write failed although nothing was in its way.
+    #[error("a write fails alone (does `setup` empty the table `auto_mutex_fence`?):\n{0}")]
+    Failed(String),
+    /// A write left all tables as `setup` had made them, or did not use its URL.
+    #[error("`write` changes no table that `setup` made, by way of the URL that it is given")]
+    NothingWritten,
+    /// What is in the tables doesn't show who wrote it.
+    #[error("both holders write the same: let what they write depend on the token")]
+    SameContents,
+    /// A write that ran twice, alone, did not write the same.
+    #[error("`write` does not always write the same:\n{0}")]
+    NotDeterministic(String),
+    /// There are more schedules than may be tried. Nothing was wrong in those that were.
+    #[error("after {0} schedules, there are more: allow more schedules, or fewer switches")]
+    TooMany(usize),
+    /// `setup` failed.
+    #[error("`setup` failed: {0}")]
+    Setup(String),
+    /// The database could not be reached or observed.
+    #[error("the database could not be observed: {0}")]
+    Database(#[from] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Debug for ProveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+/// Proves that no order of its statements lets a stale `write` land.
+///
+/// # Errors
+///
+/// See [`ProveError`].
+pub async fn prove<S: Display, T, E: Display>(
+    setup: impl AsyncFnMut() -> Result<String, S>,
+    write: impl AsyncFn(String, Token) -> Result<T, E>,
+) -> Result<Proof, ProveError> {
+    prove_within(1000, usize::MAX, setup, write).await
+}
+
+/// As [`prove`], but with at most `schedules` runs, and only such that change from one holder to the other at most
+/// `switches` times where both could go on. Most mistakes take one or two.
+///
+/// # Errors
+///
+/// See [`ProveError`].
+pub async fn prove_within<S: Display, T, E: Display>(
+    schedules: usize,
+    switches: usize,
+    mut setup: impl AsyncFnMut() -> Result<String, S>,
+    write: impl AsyncFn(String, Token) -> Result<T, E>,
+) -> Result<Proof, ProveError> {
+    let mut fresh = async || {
+        let url = setup().await;
+        let url = url.map_err(|error| ProveError::Setup(format!("{error:#}")))?;
+        Ok::<_, ProveError>(Url::parse(url)?)
+    };
+    let alone = async |url: &Url, who: usize| {
+        let Outcome {
+            steps,
+            contents,
+            failed,
+            ..
+        } = run(url, &[who], &write, &mut || who).await?;
+        match failed[who] {
+            true => Err(ProveError::Failed(steps.join("\n"))),
+            // The last step is its return.
+            false => Ok((contents, steps.len() > 1)),
+        }
+    };
+
+    // What is right: the writes one after the other, or that of the newer holder alone.
+    // The older holder comes last: if `setup` left something of the others, it fails.
+    let url = fresh().await?;
+    let untouched = run(&url, &[], &write, &mut || OLDER).await?.contents;
+    let (last, is_seen) = alone(&url, NEWER).await?;
+    let (again, _) = alone(&fresh().await?, NEWER).await?;
+    let url = fresh().await?;
+    let (first, _) = alone(&url, OLDER).await?;
+    let (both, _) = alone(&url, NEWER).await?;
+    if last != again {
+        let texts = [text("first", &last), text("then", &again)];
+        return Err(ProveError::NotDeterministic(texts.concat()));
+    }
+    if last == untouched || !is_seen {
+        return Err(ProveError::NothingWritten);
+    }
+    if last == first {
+        return Err(ProveError::SameContents);
+    }
+
+    // Depth first. For each time that both could go on: whether the other one did than the last time.
+    let mut path: Vec<bool> = Vec::new();
+    for tried in 0..schedules {
+        let (mut depth, mut switched, mut goes) = (0, 0, OLDER);
+        let mut choose = || {
+            if switched < switches {
+                if depth == path.len() {
+                    path.push(false);
+                }
+                if path[depth] {
+                    (switched, goes) = (switched + 1, 1 - goes);
+                }
+                depth += 1;
+            }
+            goes
+        };
+        let outcome = run(&fresh().await?, &[OLDER, NEWER], &write, &mut choose).await?;
+        path.truncate(depth);
+        let failed = outcome.failed[NEWER];
+        let right = [&both, &last, &first, &untouched];
+        let is_right = right[..if failed { 4 } else { 2 }].contains(&&outcome.contents);
+        let is_late = !failed && outcome.contents != outcome.written;
+        let schedule = || {
+            let texts = [
+                outcome.steps.join("\n") + "\n",
+                text("after the newer write", &outcome.written),
+                text("at the end", &outcome.contents),
+                text("right: older, then newer", &both),
+                text("right: newer alone", &last),
+            ];
+            texts.concat()
+        };
+        if !is_right || is_late {
+            return Err(ProveError::Stale(schedule()));
+        }
+        if failed && !outcome.refused[NEWER] {
+            return Err(ProveError::NewerRefused(schedule()));
+        }
+        while path.pop_if(|other| *other).is_some() {}
+        match path.last_mut() {
+            Some(other) => *other = true,
+            None => {
+                return Ok(Proof {
+                    schedules: tried + 1,
+                });
+            }
+        }
+    }
+    Err(ProveError::TooMany(schedules))
+}
+
+fn text(when: &str, rows: &[String]) -> String {
+    format!("{when}:\n  {}\n", rows.join("\n  "))
+}

@@ -1,0 +1,110 @@
+//! The server of the URL that `setup` returns: how to reach it, and what to ask it.
+
+use std::error::Error;
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_postgres::config::Host;
+use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+
+pub(super) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+#[derive(Clone)]
+pub(super) struct Url {
+    text: String,
+    config: Config,
+}
+
+impl Url {
+    pub(super) fn parse(text: String) -> Result<Self> {
+        let config = text.parse()?;
+        Ok(Self { text, config })
+    }
+
+    /// The same by way of a port of this machine.
+    pub(super) fn through(&self, port: u16) -> String {
+        let (scheme, rest) = self.text.split_once("://").unwrap_or_default();
+        let (address, database) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        let user = &address[..address.rfind('@').map_or(0, |at| at + 1)];
+        let more = if database.contains('?') { '&' } else { '?' };
+        format!("{scheme}://{user}127.0.0.1:{port}{database}{more}sslmode=disable")
+    }
+
+    pub(super) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+        let port = *self.config.get_ports().last().unwrap_or(&5432);
+        let host = match self.config.get_hosts().last() {
+            Some(Host::Tcp(host)) => host,
+            #[cfg(unix)]
+            Some(Host::Unix(folder)) => {
+                let path = folder.join(format!(".s.PGSQL.{port}"));
+                return Ok(Box::new(tokio::net::UnixStream::connect(path).await?));
+            }
+            _ => "localhost",
+        };
+        let stream = TcpStream::connect((host, port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(Box::new(stream))
+    }
+}
+
+/// A connection that watches the others.
+pub(super) struct Observer(Client);
+
+impl Observer {
+    pub(super) async fn connect(url: &Url) -> Result<Self> {
+        let stream = url.connect().await?;
+        let (client, connection) = url.config.connect_raw(stream, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(Self(client))
+    }
+
+    /// Returns the first column.
+    async fn ask(&self, question: &str) -> Result<Vec<String>> {
+        let messages = self.0.simple_query(question).await;
+        // The text of an error has not what the server said.
+        let messages = messages.map_err(|error| error.into_source().unwrap_or("closed".into()))?;
+        let rows = messages.into_iter().filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => Some(row.get(0)?.to_owned()),
+            _ => None,
+        });
+        Ok(rows.collect())
+    }
+
+    /// Which of the processes wait for a lock of another of them.
+    pub(super) async fn blocked(&self, processes: &[i32]) -> Result<Vec<i32>> {
+        let all = format!("ARRAY{processes:?}::int[]");
+        let locks = format!("pg_blocking_pids(p) || pg_safe_snapshot_blocking_pids(p) && {all}");
+        let question = format!("SELECT p FROM unnest({all}) p WHERE {locks}");
+        let rows = self.ask(&question).await?;
+        Ok(rows.iter().flat_map(|row| row.parse()).collect())
+    }
+
+    /// Ends the processes, and waits until they are gone.
+    pub(super) async fn end(&self, processes: &[i32]) -> Result<()> {
+        let running = format!("FROM pg_stat_activity WHERE pid = ANY(ARRAY{processes:?}::int[])");
+        let end = format!("SELECT pg_terminate_backend(pid) {running}");
+        while !self.ask(&end).await?.is_empty() {}
+        Ok(())
+    }
+
+    /// The rows of all tables, sorted, without what a default of a column makes: that may differ from run to run.
+    pub(super) async fn contents(&self) -> Result<Vec<String>> {
+        const READ: &str = "SELECT format('SELECT %L || (to_jsonb(t) - %L::text[])::text FROM %s t', \
+                c.oid::regclass::text || ' ', array( \
+                    SELECT attname FROM pg_attribute \
+                    LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum \
+                    WHERE attrelid = c.oid AND (attidentity <> '' OR pg_get_expr(adbin, adrelid) \
+                        ~* 'nextval|now\\(|current_|timestamp\\(|random|uuid')), \
+                c.oid::regclass) \
+            FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace \
+            WHERE relkind = 'r' AND relname <> 'auto_mutex_fence' AND nspname = ANY(current_schemas(false))";
+        let tables = self.ask(READ).await?;
+        let mut rows = self.ask(&tables.join(" UNION ALL ")).await?;
+        rows.sort();
+        Ok(rows)
+    }
+}

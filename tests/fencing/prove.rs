@@ -1,0 +1,434 @@
+//! The prover on PostgreSQL: it finds the mistakes that people make, and finds none in writes that are right.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Token, prove, prove_within};
+use sqlx::postgres::PgPoolOptions;
+use sqlx::{Connection, Executor, PgConnection};
+
+use crate::postgres::SERVER;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+type Done = Result<(), Error>;
+
+const TABLES: &str = "CREATE TABLE report (month INT PRIMARY KEY, total BIGINT, fence BIGINT);
+    CREATE TABLE line (id SERIAL, total BIGINT, at TIMESTAMPTZ DEFAULT now());
+    CREATE TABLE lock (name TEXT PRIMARY KEY, token BIGINT);";
+const ROWS: &str =
+    "DELETE FROM report; DELETE FROM line; DELETE FROM lock; DELETE FROM auto_mutex_fence;
+    INSERT INTO report VALUES (1, 0, 0), (2, 0, 0);";
+
+/// Makes the tables afresh, in a database of this name.
+async fn setup(name: &str) -> Result<String, Error> {
+    let url = SERVER.url(name);
+    let mut db = match PgConnection::connect(&url).await {
+        Ok(db) => db,
+        Err(_) => {
+            let mut main = PgConnection::connect(&SERVER.url("postgres")).await?;
+            main.execute(format!("CREATE DATABASE {name}").as_str())
+                .await?;
+            // Both writes can block each other.
+            let timeout = format!("ALTER DATABASE {name} SET deadlock_timeout = '10ms'");
+            main.execute(timeout.as_str()).await?;
+            let mut db = PgConnection::connect(&url).await?;
+            db.execute(TABLES).await?;
+            db.execute(Dialect::Postgres.migration()).await?;
+            db
+        }
+    };
+    db.execute(ROWS).await?;
+    db.close().await?;
+    Ok(url)
+}
+
+/// Executes a statement with what the holder writes: its token. Returns how many rows it changed.
+async fn execute(db: &mut PgConnection, statement: &str, token: &Token) -> Result<u64, Error> {
+    let query = sqlx::query(statement).bind(i64::try_from(token.number())?);
+    Ok(query.execute(db).await?.rows_affected())
+}
+
+/// The check of those who have read about fencing, but not all of it.
+async fn check(db: &mut PgConnection, select: &str, token: &Token) -> Done {
+    let newest: Option<Option<i64>> = sqlx::query_scalar(select).fetch_optional(db).await?;
+    match newest.flatten() {
+        Some(newest) if newest.unsigned_abs() > token.number() => Err("stale".into()),
+        _ => Ok(()),
+    }
+}
+
+const UPDATE: &str = "UPDATE report SET total = $1 WHERE month = 1";
+const APPEND: &str = "INSERT INTO line (total) VALUES ($1)";
+const READ: &str = "SELECT token FROM lock WHERE name = 'report'";
+const KEEP: &str =
+    "INSERT INTO lock VALUES ('report', $1) ON CONFLICT (name) DO UPDATE SET token = $1";
+
+/// Tests of writes, each on a connection of its own.
+macro_rules! writes {
+    ($($(#[$flavor:meta])* $expected:ident $name:ident |$db:ident, $token:ident| $body:block)*) => {
+        $(
+            #[tokio::test]
+            async fn $name() -> Done {
+                let write = async |url: String, token: Token| -> Done {
+                    let mut db = PgConnection::connect(&url).await?;
+                    let ($db, $token) = (&mut db, &token);
+                    $body
+                    Ok(())
+                };
+                $expected(prove(async || setup(stringify!($name)).await, write).await)
+            }
+        )*
+    };
+}
+
+fn proves(result: Result<Proof, ProveError>) -> Done {
+    println!("{result:?}");
+    assert!(result?.schedules > 1);
+    Ok(())
+}
+
+fn finds(result: Result<Proof, ProveError>) -> Done {
+    match result {
+        Err(ProveError::Stale(schedule)) => println!("{schedule}"),
+        other => panic!("{other:?}"),
+    }
+    Ok(())
+}
+
+writes! {
+    proves fence_first |db, token| {
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    // The row of the table stays locked until the commit.
+    proves fence_after_the_write |db, token| {
+        let mut tx = db.begin().await?;
+        execute(&mut tx, UPDATE, token).await?;
+        execute(&mut tx, APPEND, token).await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+    }
+
+    proves column_with_the_token |db, token| {
+        let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence <= $1";
+        execute(db, update, token).await?;
+    }
+
+    // A refused write has taken a number of the sequence: the ids are not compared, nor the times.
+    proves rows_with_defaults |db, token| {
+        let mut tx = db.begin().await?;
+        execute(&mut tx, APPEND, token).await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+    }
+
+    // The database refuses one of two that read before the other has written.
+    proves snapshot_read_serializable |db, token| {
+        let mut tx = db.begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
+        check(&mut tx, "SELECT max(total) FROM line", token).await?;
+        execute(&mut tx, APPEND, token).await?;
+        tx.commit().await?;
+    }
+
+    finds no_check |db, token| {
+        execute(db, UPDATE, token).await?;
+    }
+
+    finds check_outside_of_the_transaction |db, token| {
+        check(db, READ, token).await?;
+        let mut tx = db.begin().await?;
+        execute(&mut tx, KEEP, token).await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    finds snapshot_read |db, token| {
+        let mut tx = db.begin().await?;
+        check(&mut tx, READ, token).await?;
+        execute(&mut tx, KEEP, token).await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    finds snapshot_read_repeatable |db, token| {
+        let mut tx = db.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ").await?;
+        check(&mut tx, "SELECT max(total) FROM line", token).await?;
+        execute(&mut tx, APPEND, token).await?;
+        tx.commit().await?;
+    }
+
+    // There is no row to lock before the first write.
+    finds lock_of_a_row_that_is_missing |db, token| {
+        let mut tx = db.begin().await?;
+        check(&mut tx, &format!("{READ} FOR UPDATE"), token).await?;
+        execute(&mut tx, KEEP, token).await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    finds fence_in_a_transaction_of_its_own |db, token| {
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+        execute(db, UPDATE, token).await?;
+    }
+
+    finds fence_after_the_commit |db, token| {
+        let mut tx = db.begin().await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+    }
+
+    finds fence_that_is_undone |db, token| {
+        let mut tx = db.begin().await?;
+        let mut inner = tx.begin().await?;
+        token.fence(&mut inner).await?;
+        inner.rollback().await?;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    finds error_that_is_ignored |db, token| {
+        let mut tx = db.begin().await?;
+        let _ = token.fence(&mut tx).await;
+        execute(&mut tx, UPDATE, token).await?;
+        tx.commit().await?;
+    }
+
+    finds token_that_is_not_kept |db, token| {
+        execute(db, "UPDATE report SET total = $1 WHERE month = 1 AND fence <= $1", token).await?;
+    }
+
+    finds token_as_a_double |db, token| {
+        let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence::float <= $1::float";
+        execute(db, update, token).await?;
+    }
+}
+
+/// Each transaction locks a row that the other one needs: the server ends one, which is an outcome like others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn deadlocks() -> Done {
+    let deadlocks = AtomicUsize::new(0);
+    let write = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        let months = token.number() % 2;
+        for month in [1 + months, 2 - months] {
+            let update = format!("UPDATE report SET total = $1 WHERE month = {month}");
+            let updated = execute(&mut tx, &update, &token).await;
+            let deadlock = |error: &Error| error.to_string().contains("deadlock");
+            deadlocks.fetch_add(
+                usize::from(updated.as_ref().is_err_and(deadlock)),
+                Ordering::Relaxed,
+            );
+            updated?;
+        }
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+        Ok(())
+    };
+    proves(prove(async || setup("deadlocks").await, write).await)?;
+    assert!(deadlocks.into_inner() > 0);
+    Ok(())
+}
+
+/// The transaction of one connection guards a write of another one.
+#[tokio::test]
+async fn pool() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let pool = PgPoolOptions::new()
+            .max_connections(2)
+            .connect(&url)
+            .await?;
+        let mut tx = pool.begin().await?;
+        token.fence(&mut tx).await?;
+        execute(&mut *pool.acquire().await?, UPDATE, &token).await?;
+        tx.commit().await?;
+        Ok(())
+    };
+    proves(prove(async || setup("pool").await, write).await)
+}
+
+async fn connect(url: &str) -> Result<tokio_postgres::Client, Error> {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
+    tokio::spawn(connection);
+    Ok(client)
+}
+
+/// Another driver, which sends several statements at a time, and `COPY`; by a Unix socket, in a schema.
+#[tokio::test]
+async fn tokio_postgres() -> Done {
+    let schema = async || {
+        let url = setup("tokio_postgres").await?;
+        let db = connect(&url).await?;
+        let mut tables = format!(
+            "DROP SCHEMA IF EXISTS other CASCADE; CREATE SCHEMA other; SET search_path = other; {TABLES}"
+        );
+        tables += Dialect::Postgres.migration();
+        db.batch_execute(&tables).await?;
+        let folder = db.query_one("SHOW unix_socket_directories", &[]).await?;
+        let folder: String = folder.get::<_, String>(0).replace('/', "%2F");
+        let port = SERVER.port();
+        Ok::<_, Error>(format!(
+            "postgres://test@{folder}:{port}/tokio_postgres?options=-csearch_path%3Dother"
+        ))
+    };
+    let fenced = async |url: String, token: Token| -> Done {
+        let mut db = connect(&url).await?;
+        let tx = db.transaction().await?;
+        token.fence(&tx).await?;
+        let number = i64::try_from(token.number())?;
+        let values: [&(dyn tokio_postgres::types::ToSql + Sync); 1] = [&number];
+        let (appended, kept) = (tx.execute(APPEND, &values), tx.execute(KEEP, &values));
+        let (appended, kept) = tokio::join!(appended, kept);
+        assert_eq!((appended?, kept?), (1, 1));
+        let copy = tx
+            .copy_in::<_, &[u8]>("COPY line (total) FROM STDIN")
+            .await?;
+        let mut copy = std::pin::pin!(copy);
+        futures::SinkExt::send(&mut copy, format!("{number}\n").leak().as_bytes()).await?;
+        assert_eq!(copy.finish().await?, 1);
+        tx.commit().await?;
+        Ok(())
+    };
+    let proof = prove_within(1000, 2, schema, fenced).await?;
+    assert!(proof.schedules >= 10, "{proof:?}");
+
+    let unfenced = async |url: String, token: Token| -> Done {
+        let number = i64::try_from(token.number())?;
+        connect(&url).await?.execute(KEEP, &[&number]).await?;
+        Ok(())
+    };
+    finds(prove(schema, unfenced).await)
+}
+
+/// What prevents a proof, for writes and setups that a test of its own would not use.
+#[tokio::test]
+async fn no_proof() -> Done {
+    let ready = async || setup("no_proof").await;
+    let write = async |url: String, statement: &str, token: &Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        execute(&mut db, statement, token).await?;
+        Ok(())
+    };
+    let same =
+        async |url, token| write(url, "UPDATE report SET total = 5 WHERE $1 > 0", &token).await;
+    let proof = prove(ready, same).await;
+    assert!(matches!(proof, Err(ProveError::SameContents)), "{proof:?}");
+
+    let nothing = async |url, token| write(url, "DELETE FROM line WHERE total = $1", &token).await;
+    let proof = prove(ready, nothing).await;
+    assert!(
+        matches!(proof, Err(ProveError::NothingWritten)),
+        "{proof:?}"
+    );
+
+    let random = "UPDATE report SET total = $1, fence = 1e9 * random()";
+    let proof = prove(ready, async |url, token| write(url, random, &token).await).await;
+    let Err(ProveError::NotDeterministic(differences)) = proof else {
+        panic!("{proof:?}")
+    };
+    assert!(
+        differences.contains("report {\"fence\": "),
+        "{differences}"
+    );
+
+    // The fence of the first run is still there in the second one.
+    let fenced = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        execute(&mut tx, UPDATE, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    let once = ready().await?;
+    let proof = prove(async || Ok::<_, Error>(once.clone()), fenced).await;
+    let Err(ProveError::Failed(schedule)) = proof else {
+        panic!("{proof:?}")
+    };
+    let stale = "older  returns -> Err(\"a later holder of `prove` has written";
+    assert!(schedule.contains(stale), "{schedule}");
+
+    let proof = prove_within(3, usize::MAX, ready, fenced).await;
+    assert!(matches!(proof, Err(ProveError::TooMany(3))), "{proof:?}");
+    // One holder after the other, in both orders.
+    let proof = prove_within(100, 1, ready, fenced).await?;
+    assert!(proof.schedules > 2);
+
+    let proof = prove(async || Err::<String, _>("no disk"), fenced).await;
+    assert_eq!(proof.unwrap_err().to_string(), "`setup` failed: no disk");
+    let proof = prove(async || Ok::<_, Error>("mysql".to_owned()), fenced).await;
+    assert!(matches!(proof, Err(ProveError::Database(_))), "{proof:?}");
+    Ok(())
+}
+
+/// Who finds the lock taken gives up: the newer holder, too.
+#[tokio::test]
+async fn newer_holder_is_refused() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let take = "INSERT INTO lock VALUES ('report', $1) ON CONFLICT DO NOTHING";
+        if execute(&mut db, take, &token).await? == 0 {
+            return Err("busy".into());
+        }
+        execute(&mut db, UPDATE, &token).await?;
+        execute(&mut db, "DELETE FROM lock WHERE token = $1", &token).await?;
+        Ok(())
+    };
+    let proof = prove(async || setup("newer_holder_is_refused").await, write).await;
+    let Err(ProveError::NewerRefused(schedule)) = proof else {
+        panic!("{proof:?}")
+    };
+    assert!(
+        schedule.contains("newer  returns -> Err(\"busy\")\n"),
+        "{schedule}"
+    );
+    Ok(())
+}
+
+/// The check waits for a lock, and then goes by what it read before. The text has each statement, and what came of it.
+#[tokio::test]
+async fn check_in_a_subquery() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        let update = "UPDATE report SET total = $1, fence = $1\n  \
+            WHERE month = 1 AND (SELECT fence FROM report WHERE month = 1) <= $1";
+        execute(&mut tx, update, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    let proof = prove(async || setup("check_in_a_subquery").await, write).await;
+    let text = format!("{:?}", proof.unwrap_err());
+    let text = text.replace("UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND (SELECT fence FROM report WHERE month = 1) <= $1", "update");
+    // Both begin at once, and one returns while the other goes on.
+    let is_step = |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns -> Ok(())");
+    let steps = text.lines().filter(is_step);
+    let row = |by| {
+        let other = r#"report {"fence": 0, "month": 2, "total": 0}"#;
+        format!("{other}\n  report {{\"fence\": {by}, \"month\": 1, \"total\": {by}}}")
+    };
+    let (older, newer) = (row("4000000000000000001"), row("4000000000000000002"));
+    let expected = format!(
+        "a stale write landed, in this order of statements:
+  newer  update -> UPDATE 1
+  older  update -> waits for a lock
+  newer  COMMIT -> COMMIT
+  older  update -> UPDATE 1
+  older  COMMIT -> COMMIT
+after the newer write:
+  {newer}
+at the end:
+  {older}
+right: older, then newer:
+  {newer}
+right: newer alone:
+  {newer}"
+    );
+    assert_eq!(steps.collect::<Vec<_>>().join("\n"), expected);
+    Ok(())
+}

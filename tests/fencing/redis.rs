@@ -1,0 +1,150 @@
+//! Scripts of Redis.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use auto_mutex_fence::{FenceError, FencedScript};
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::redis::{Options, Redis};
+use redis::Connection;
+
+use crate::{stale, token};
+
+static SERVER: LazyLock<Redis> = LazyLock::new(Redis::start);
+
+fn connect(server: &Redis) -> Connection {
+    let client = redis::Client::open(server.url()).unwrap();
+    client.get_connection().unwrap()
+}
+
+fn set() -> FencedScript {
+    FencedScript::new("return redis.call('SET', KEYS[1], ARGV[1])")
+}
+
+fn get(db: &mut Connection, key: &str) -> Option<String> {
+    redis::cmd("GET").arg(key).query(db).unwrap()
+}
+
+#[test]
+fn a_stale_script_does_not_run_and_the_same_holder_can_again() {
+    let (mut db, set) = (connect(&SERVER), set());
+    let mut write = |number, value| {
+        set.key("again")
+            .arg(value)
+            .invoke::<()>(&token(number), &mut db)
+    };
+    write(9, "first").unwrap();
+    write(10, "next").unwrap();
+    assert_eq!(stale(write(9, "late")), (9, 10));
+    write(10, "again").unwrap();
+    assert_eq!(get(&mut db, "again").unwrap(), "again");
+    assert_eq!(
+        get(&mut db, "auto-mutex:fence:{again}:shop:report").unwrap(),
+        "10"
+    );
+}
+
+/// A number of Lua can't tell these apart.
+#[test]
+fn the_longest_tokens_are_told_apart() {
+    let (mut db, set) = (connect(&SERVER), set());
+    let mut write = |number| {
+        set.key("long")
+            .arg(number)
+            .invoke::<()>(&token(number), &mut db)
+    };
+    let (first, last) = ((1 << 53) + 1, i64::MAX.unsigned_abs());
+    for (older, newer) in [(first - 1, first), (first, first + 1), (last - 1, last)] {
+        write(newer).unwrap();
+        assert_eq!(stale(write(older)), (older, newer));
+    }
+    assert!(matches!(write(last + 1), Err(FenceError::Invalid { .. })));
+}
+
+#[tokio::test]
+async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
+    let client = redis::Client::open(SERVER.url()).unwrap();
+    let mut db = client.get_multiplexed_async_connection().await.unwrap();
+    let echo = FencedScript::new("#!lua\nreturn {#KEYS, KEYS[2], #ARGV, ARGV[2]}");
+    let call = || echo.key("{own}:1").key("{own}:2").arg("one").arg("two");
+    let other = |number| auto_mutex_fence::Token::new("other {name}", number);
+    let (first, second) = ([other(5), token(7)], [token(7), other(6)]);
+    for tokens in [&first, &second] {
+        let echoed: (u32, String, u32, String) =
+            call().invoke_async(&tokens[..], &mut db).await.unwrap();
+        assert_eq!(echoed, (2, "{own}:2".to_owned(), 2, "two".to_owned()));
+    }
+    // One of them is stale: the other is not kept either.
+    let third = [other(5), token(8)];
+    match call().invoke_async::<()>(&third[..], &mut db).await {
+        Err(FenceError::Stale {
+            name,
+            ours: 5,
+            newest: 6,
+        }) => assert_eq!(name, "other {name}"),
+        refused => panic!("{refused:?}"),
+    }
+    call()
+        .invoke_async::<()>(&second[..], &mut db)
+        .await
+        .unwrap();
+}
+
+#[test]
+fn an_error_of_the_script_is_no_refusal_and_has_its_own_line() {
+    let mut db = connect(&SERVER);
+    let broken = FencedScript::new("-- the first line\nreturn redis.call('NONE')");
+    let result = broken.key("broken").invoke::<()>(&token(1), &mut db);
+    let Err(FenceError::Resource { source }) = result else {
+        panic!("{result:?}")
+    };
+    assert!(source.to_string().contains("user_script:2"), "{source}");
+    let refused = set().key("a}b").arg(1).invoke::<()>(&token(1), &mut db);
+    assert!(matches!(refused, Err(FenceError::Invalid { .. })));
+}
+
+#[test]
+fn a_token_is_kept_for_ever_or_as_long_as_it_is_told() {
+    let mut db = connect(&SERVER);
+    let mut expires = |script: FencedScript| -> i64 {
+        script
+            .key("kept")
+            .arg(1)
+            .invoke::<()>(&token(1), &mut db)
+            .unwrap();
+        redis::cmd("TTL")
+            .arg("auto-mutex:fence:{kept}:shop:report")
+            .query(&mut db)
+            .unwrap()
+    };
+    assert_eq!(expires(set()), -1);
+    assert!((86_000..=86_400).contains(&expires(set().keep_for(Duration::from_secs(86_400)))));
+}
+
+/// A node of a cluster refuses a script with keys in several slots.
+#[test]
+fn the_tokens_are_in_the_slot_of_the_first_key() {
+    let server = Redis::with(Options::default().cluster());
+    let slots: Vec<_> = (0..16384).map(|slot| slot.to_string()).collect();
+    let all = ["CLUSTER", "ADDSLOTS"]
+        .into_iter()
+        .chain(slots.iter().map(String::as_str));
+    server.command(&all.collect::<Vec<_>>());
+    eventually("the cluster is up", || {
+        let info = server.command(&["CLUSTER", "INFO"]);
+        info.text().contains("cluster_state:ok")
+    });
+    let (mut db, set) = (connect(&server), set());
+    for key in [
+        "plain",
+        "{tag}:key",
+        "a{tag}b}c",
+        "{open",
+        "ключ",
+        "foo{{bar}}zap",
+    ] {
+        let mut write = |number| set.key(key).arg(1).invoke::<()>(&token(number), &mut db);
+        write(2).unwrap_or_else(|error| panic!("{key}: {:?}", error));
+        assert_eq!(stale(write(1)), (1, 2), "{key}");
+    }
+}
