@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Ls(Ls),
     /// Show everything about one lock: its holders and its waiters
     Show(Show),
+    /// List the leaders with their values and terms, and how many processes stand by
+    Leaders(Leaders),
     /// Explain a wait: the chain from a holder that waits for nobody to this lock or process
     Why(Why),
     /// Show all chains of waits, and mark cycles
@@ -141,7 +143,7 @@ pub(crate) struct Ls {
     /// Only locks with waiters
     #[arg(long)]
     pub(crate) waiting: bool,
-    /// Only locks that were held, or waited for, longer than this
+    /// Only locks that were held, or waited for, longer than this. The seats of leaders are left out
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) longer_than: Option<Duration>,
     /// Also names used in about the last ten minutes that are not in use now
@@ -156,6 +158,16 @@ pub(crate) struct Show {
     pub(crate) within: Within,
     /// The name of the lock, as `ls` shows it
     pub(crate) name: String,
+}
+
+/// `auto-mutex leaders`
+#[derive(Debug, Args)]
+pub(crate) struct Leaders {
+    #[command(flatten)]
+    pub(crate) within: Within,
+    /// The names to list: see `ls`
+    #[arg(default_value = "*", hide_default_value = true)]
+    pub(crate) pattern: String,
 }
 
 /// `auto-mutex why`

@@ -3,6 +3,7 @@
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};
+pub use crate::caller::{Current, current};
 pub use crate::clients::exit::{release_on_termination, release_on_termination_within};
 pub use crate::clients::order::{OrderEdge, OrderedLock};
 pub use crate::config::{Config, Deadlock};

@@ -1,6 +1,6 @@
 //! The functions that the small examples share: they choose the store.
 //!
-//! Each example is a file beside this folder; `cluster` and `deadlock` have folders of their own. `actix_web`, `axum_handler`,
+//! Each example is a file beside this folder; `cluster`, `deadlock` and `leader` have folders of their own. `actix_web`, `axum_handler`,
 //! `service`, `tokio_cron` and `tonic` are packages.
 
 #![forbid(unsafe_code)]

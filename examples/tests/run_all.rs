@@ -1,7 +1,7 @@
 //! Runs every example of this package as a user would, and checks its output.
 //!
 //! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed, `cluster`
-//! also runs on a private Redis; `deadlock` runs only then.
+//! also runs on a private Redis; `deadlock` and `leader` run only then.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::PathBuf;
@@ -177,12 +177,43 @@ fn deadlock_on_redis() {
 }
 
 #[test]
-fn deadlock_without_redis() {
-    let output = example("deadlock").env("PATH", "/nowhere").output();
-    let output = output.expect("it starts");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success());
-    assert!(complaint.contains("no redis-server"), "{complaint}");
+fn those_that_need_a_redis_say_so() {
+    for name in ["deadlock", "leader"] {
+        let output = example(name).env("PATH", "/nowhere").output();
+        let output = output.expect("it starts");
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success());
+        assert!(complaint.contains("no redis-server"), "{complaint}");
+    }
+}
+
+#[test]
+fn leader_on_redis() {
+    if !has_redis() {
+        eprintln!("skipped: no redis-server on the PATH");
+        return;
+    }
+    let said = succeeds(
+        &mut example("leader"),
+        &[
+            "show     kills the leader (kill -9)",
+            "show     sends SIGTERM to the leader",
+            "watcher  nobody leads",
+            "take-over after kill -9  ",
+            "take-over after SIGTERM  ",
+            "result: three terms, each with a greater number",
+        ],
+    );
+    for (line, count) in [
+        ("  stands for the lead", 3),
+        ("  leads, term ", 3),
+        (".example:9000 leads (process ", 3),
+        // The one that was killed says nothing.
+        ("  stops working", 2),
+    ] {
+        assert_eq!(said.matches(line).count(), count, "{line}: {said}");
+    }
+    assert!(is_plain(&said), "{said}");
 }
 
 /// What the last lines of `cluster` must contain, on any store.

@@ -15,9 +15,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Postgres, Self::Mysql, Self::Sqlite];
-
     /// The statement that creates the table, for the program's migrations. The command `auto-mutex fence` prints it.
     #[must_use]
     pub const fn migration(self) -> &'static str {
@@ -27,20 +24,15 @@ impl Dialect {
             Self::Sqlite => include_str!("migrations/sqlite.sql"),
         }
     }
+}
 
-    /// The name as `auto-mutex fence --dialect` takes it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
+/// As `auto-mutex fence --dialect` takes it.
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Postgres => "postgres",
             Self::Mysql => "mysql",
             Self::Sqlite => "sqlite",
-        }
-    }
-}
-
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        })
     }
 }

@@ -1,17 +1,4 @@
-//! Writes that a stale holder of a lock cannot make.
-//!
-//! A lock with a lease can't stop a process that was suspended, lost its lock, and now sends the statement that it was
-//! about to send. The database can, if it remembers the greatest *fencing token* it has seen: each grant of a lock has a
-//! greater one than all earlier grants. [`Fence::fence`] does this in one statement inside your transaction:
-//!
-//! ```ignore
-//! use auto_mutex_fence::Fence;
-//!
-//! let mut tx = pool.begin().await?;
-//! guard.fence(&mut tx).await?; // Err(FenceError::Stale { .. }) if a later holder has written
-//! sqlx::query("UPDATE …").execute(&mut *tx).await?;
-//! tx.commit().await?;
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod dialect;
 mod error;

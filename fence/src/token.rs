@@ -1,6 +1,6 @@
 //! [`Token`]: a lock's name and a fencing token of it; [`Tokens`]: whatever has some.
 
-use auto_mutex_core::{MultiGuard, MutexGuard, RwLockWriteGuard};
+use auto_mutex_core::{Current, MultiGuard, MutexGuard, Permit, RwLockWriteGuard, Term};
 
 use crate::error::FenceError;
 
@@ -62,9 +62,10 @@ impl Token {
     }
 }
 
-/// What has fencing tokens: guards, and [`Token`] itself.
+/// What has fencing tokens: guards, [`Current`], a leader's [`Term`], and [`Token`] itself.
 ///
-/// A semaphore's permits and read guards have none to fence with: several of them are valid at a time.
+/// Only locks that nobody shares have tokens to fence with, so the [`Permit`] of a semaphore has one only if it holds all
+/// permits.
 pub trait Tokens {
     /// The locks' complete names and tokens.
     fn tokens(&self) -> Vec<Token>;
@@ -92,13 +93,20 @@ macro_rules! tokens_of {
     ($($guard:ident),*) => {
         $(impl Tokens for $guard {
             fn tokens(&self) -> Vec<Token> {
-                let tokens = self.complete_tokens().into_iter();
+                let tokens = self.fencing_tokens().into_iter();
                 tokens.map(|(name, number)| Token::new(name, number)).collect()
             }
         })*
     };
 }
-tokens_of!(MutexGuard, MultiGuard, RwLockWriteGuard);
+tokens_of!(
+    Current,
+    MultiGuard,
+    MutexGuard,
+    Permit,
+    RwLockWriteGuard,
+    Term
+);
 
 /// Puts tokens into the order in which all transactions lock their rows, and checks that there are some, and that they
 /// fit into a signed column.
@@ -117,7 +125,7 @@ pub(crate) fn in_order(mut tokens: Vec<Token>) -> Result<Vec<(Token, i64)>, Fenc
     let signed: Vec<_> = signed.collect::<Result<_, FenceError>>()?;
     match signed.is_empty() {
         true => Err(FenceError::Invalid {
-            reason: "there is no token to check",
+            reason: "there is no fencing token to check: a read lock or a permit is shared with others",
         }),
         false => Ok(signed),
     }

@@ -13,10 +13,17 @@ pub(crate) enum Kind {
     Semaphore,
     Read,
     Write,
+    Leader,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Mutex, Self::Semaphore, Self::Read, Self::Write];
+    const ALL: [Self; 5] = [
+        Self::Mutex,
+        Self::Semaphore,
+        Self::Read,
+        Self::Write,
+        Self::Leader,
+    ];
 
     /// The attribute's name.
     pub(crate) fn word(self) -> &'static str {
@@ -25,6 +32,7 @@ impl Kind {
             Self::Semaphore => "auto_semaphore",
             Self::Read => "auto_read",
             Self::Write => "auto_write",
+            Self::Leader => "auto_leader",
         }
     }
 
@@ -35,6 +43,7 @@ impl Kind {
             Self::Semaphore => "Semaphore",
             Self::Read => "Read",
             Self::Write => "Write",
+            Self::Leader => "Leader",
         };
         Ident::new(ident, Span::mixed_site())
     }
@@ -46,6 +55,7 @@ impl Kind {
             Self::Semaphore => "Permit",
             Self::Read => "Reader",
             Self::Write => "Writer",
+            Self::Leader => "Leader",
         }
     }
 

@@ -49,6 +49,12 @@ pub fn auto_write(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::protecting(Kind::Write, args.into(), item.into()).into()
 }
 
+#[doc = include_str!("docs/auto_leader.md")]
+#[proc_macro_attribute]
+pub fn auto_leader(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::protecting(Kind::Leader, args.into(), item.into()).into()
+}
+
 #[doc = include_str!("docs/no_auto_mutex.md")]
 #[proc_macro_attribute]
 pub fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {

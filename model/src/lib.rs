@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod deadlock;
+pub mod leading;
 pub mod member;
 pub mod network;
 #[cfg(feature = "checker")]

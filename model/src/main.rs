@@ -23,7 +23,8 @@ fn main() -> ExitCode {
     let threads = available_parallelism().map_or(1, usize::from);
     let protocol = auto_mutex_model::runs::report(large, &only, threads);
     let deadlocks = auto_mutex_model::deadlock::check::report(&only);
-    if protocol && deadlocks {
+    let leading = auto_mutex_model::leading::check::report(&only);
+    if protocol && deadlocks && leading {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -26,6 +26,8 @@ pub struct Hold {
     pub held: Duration,
     /// The time until the lease ends unless it is renewed.
     pub lease_left: Duration,
+    /// What a leader [published](auto_mutex_core::Leader::value), perhaps nothing; `None` for other holders.
+    pub value: Option<String>,
     /// The process, and the site in its program; `None` if another program wrote the record.
     pub who: Option<Holder>,
 }
@@ -50,6 +52,9 @@ pub struct Wait {
     pub waited: Duration,
     /// The time until the waiter loses its place if its process stays silent.
     pub place_left: Duration,
+    /// What a standby of a leader will [publish](auto_mutex_core::Leader::value), perhaps nothing; `None` for other
+    /// waiters.
+    pub value: Option<String>,
     /// The process, and the site in its program; `None` if another program wrote the record. If several tasks of the
     /// process share the waiter, [`Holder::holds`] has the locks of the first one.
     pub who: Option<Holder>,
@@ -66,6 +71,7 @@ impl Hold {
             since: time_of(ticket.since),
             held: since(ticket, now),
             lease_left: ticket.left,
+            value: meta::leads(&ticket.meta),
             who: meta::describe(ticket, capacity),
         }
     }
@@ -88,6 +94,7 @@ impl Wait {
             since: time_of(ticket.since),
             waited: since(ticket, now),
             place_left: ticket.left,
+            value: meta::leads(&ticket.meta),
             who: meta::describe(ticket, capacity),
         }
     }

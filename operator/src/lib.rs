@@ -38,12 +38,14 @@ use std::thread;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    CONDVAR, Layout, Name, Reader, StoreErrorKind, escape, escape_shown, is_escaped, with_sources,
+    CONDVAR, Layout, Name, NameRecord, Reader, StoreErrorKind, WATCHERS, escape, escape_shown,
+    is_escaped, with_sources,
 };
 use auto_mutex_core::{Client, Config, LockError, Settings, SetupError, StoreError};
 use tokio::runtime::{Builder, Runtime};
 
 pub use self::hold::{Hold, Wait};
+use self::lock::is_seat;
 pub use self::lock::{Kicked, Lock};
 pub use self::names::{Keys, Names};
 pub use self::sites::sites_json;
@@ -151,10 +153,26 @@ impl Operator {
         let parsed: Vec<_> = names.iter().map(|name| parse(name.as_ref())).collect();
         let asked: Vec<Name> = parsed.iter().flatten().cloned().collect();
         let names = asked.clone();
-        let snapshot = self.run(async move |reader| reader.inspect(&names).await)?;
+        let (snapshot, watchers) = self.run(async move |reader| {
+            let snapshot = reader.inspect(&names).await?;
+            let states = names.iter().zip(&snapshot.names);
+            let seats = states.filter(|(_, state)| state.as_ref().is_ok_and(is_seat));
+            let watched: Vec<_> = seats.map(|(name, _)| name.beside(WATCHERS)).collect();
+            let watchers = match watched.is_empty() {
+                true => Vec::new(),
+                false => reader.inspect(&watched).await?.names,
+            };
+            Ok((snapshot, watchers))
+        })?;
+        let count = |state: Result<NameRecord, _>| state.map_or(0, |record| record.waiters.len());
+        let mut watchers = watchers.into_iter().map(count);
         let mut found = asked.iter().zip(snapshot.names).map(|(name, state)| {
             let record = state.map_err(|error| self.settings.lock_error(name, error))?;
-            Ok(Lock::new(name, record, snapshot.now))
+            let mut lock = Lock::new(name, record, snapshot.now);
+            if lock.is_seat() {
+                lock.watchers = watchers.next().unwrap_or(0);
+            }
+            Ok(lock)
         });
         let unused = |name: &_| Ok(Lock::new(name, Default::default(), snapshot.now));
         let states = parsed.into_iter().map(|name| {

@@ -31,8 +31,10 @@ pub struct Lock {
     pub kicked: Option<Kicked>,
     /// The holders, in order of arrival.
     pub holders: Vec<Hold>,
-    /// The waiters, in the order of the queue.
+    /// The waiters, in the order of the queue. Those of a leader's seat are its standbys.
     pub waiters: Vec<Wait>,
+    /// How many processes and tasks [watch](auto_mutex_core::LeaderWatch) who leads. Only known of a leader's seat.
+    pub watchers: usize,
     /// The store's time when it answered.
     pub asked: SystemTime,
     pub(super) id: Name,
@@ -71,7 +73,10 @@ impl Lock {
             if name.before(CONDVAR).is_some() {
                 return LockKind::Condvar;
             }
-            LockKind::of(capacity, record.takes())
+            match is_seat(&record) {
+                true => LockKind::Leader,
+                false => LockKind::of(capacity, record.takes()),
+            }
         });
         let waiters = (1..).zip(&record.waiters);
         Self {
@@ -90,6 +95,7 @@ impl Lock {
             waiters: waiters
                 .map(|(place, ticket)| Wait::new(place, ticket, capacity, now))
                 .collect(),
+            watchers: 0,
             asked: time_of(now),
             id: name.clone(),
             record: Arc::new(record),
@@ -102,10 +108,24 @@ impl Lock {
         !self.holders.is_empty() || !self.waiters.is_empty() || self.signals > 0
     }
 
-    /// How long the oldest waiter has waited.
+    /// Whether this is the seat of a [`Leader`](auto_mutex_core::Leader), which somebody has or stands for.
+    #[must_use]
+    pub fn is_seat(&self) -> bool {
+        self.kind == Some(LockKind::Leader)
+    }
+
+    /// The leader, if this is a [seat](Self::is_seat). Its [token](Hold::token) is the number of its term.
+    #[must_use]
+    pub fn leader(&self) -> Option<&Hold> {
+        let mut holders = self.holders.iter().filter(|_| self.is_seat());
+        holders.find(|hold| !hold.parked && !hold.kept)
+    }
+
+    /// How long the oldest waiter has waited. `None` for a leader's [seat](Self::is_seat): a standby is not kept waiting.
     #[must_use]
     pub fn oldest_wait(&self) -> Option<Duration> {
-        self.waiters.iter().map(|waiter| waiter.waited).max()
+        let waiters = self.waiters.iter().filter(|_| !self.is_seat());
+        waiters.map(|waiter| waiter.waited).max()
     }
 
     /// How long the oldest holder has held the lock. A lock that is only [kept](Self::is_kept) is not held.
@@ -120,4 +140,10 @@ impl Lock {
     pub fn is_kept(&self) -> bool {
         self.holders.iter().any(|holder| holder.kept)
     }
+}
+
+/// Whether somebody leads, or stands for the lead.
+pub(super) fn is_seat(record: &NameRecord) -> bool {
+    let mut tickets = record.holders.iter().chain(&record.waiters);
+    tickets.any(|ticket| meta::leads(&ticket.meta).is_some())
 }

@@ -5,7 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Key, Page};
+use auto_mutex_core::store::{Key, Page, WATCHERS};
 
 use super::Operator;
 
@@ -61,9 +61,14 @@ impl Iterator for Names<'_> {
             let found = page.keys.into_iter();
             let wanted = found.filter(|found| !(self.in_use && found.idle));
             let names = wanted.filter_map(|found| found.name);
-            // Leaves out the names that clients use for checks when they connect. Names of users never begin with a
-            // colon.
-            let names = names.filter(|name| !name.starts_with(':'));
+            // Leaves out the names that clients use for checks when they connect, and those on which the watchers of a leader
+            // wait. Names of users never begin with a colon, nor have a bare `%`.
+            let is_watched = |name: &str| {
+                name.strip_suffix(WATCHERS)
+                    .is_some_and(|seat| seat.ends_with(":%"))
+            };
+            let is_own = |name: &str| name.starts_with(':') || is_watched(name);
+            let names = names.filter(|name| !is_own(name));
             let is_new = |name: &String| self.seen.insert(self.hashes.hash_one(name));
             names.filter(is_new).collect()
         }))

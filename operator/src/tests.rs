@@ -83,6 +83,83 @@ fn a_semaphore_without_permits_is_no_condition_variable() {
 }
 
 #[test]
+fn a_seat_has_a_leader_standbys_and_watchers() {
+    let (client, operator) = operator("memory://operator-seat");
+    let others = [(); 2].map(|()| Client::connect("memory://operator-seat").unwrap());
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let seen = |is_seen: &dyn Fn(&Lock) -> bool| {
+        let ends = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        loop {
+            let lock = state(&operator, "seat");
+            if is_seen(&lock) {
+                return lock;
+            }
+            assert!(std::time::Instant::now() < ends, "{lock:?}");
+        }
+    };
+    // A standby that holds a lock for which another one waits.
+    let clients = [&client, &others[0], &others[1]].map(Clone::clone);
+    for (index, client) in clients.into_iter().enumerate() {
+        runtime.spawn(async move {
+            let _held = client
+                .mutex(format!("held:{index}"))
+                .reentrant()
+                .lock()
+                .await?;
+            let seat = client.leader("seat").value(format!("10.0.0.{index} é:9"));
+            let body = async |_: &auto_mutex_core::Term| std::future::pending().await;
+            seat.lead::<(), LockError>(body).await
+        });
+        match index {
+            0 => seen(&|lock| lock.leader().is_some()),
+            _ => seen(&|lock| lock.waiters.len() == index),
+        };
+    }
+    let mut watch = client.leader("seat").watch();
+    let leader = watch.blocking_changed().unwrap().unwrap();
+    runtime.spawn(async move { watch.changed().await });
+    let lock = seen(&|lock| lock.watchers == 1);
+    assert!(lock.is_seat());
+    let hold = lock.leader().unwrap();
+    assert_eq!((hold.token, hold.since), (leader.term, leader.since));
+    assert_eq!(hold.value.as_deref(), Some("10.0.0.0 é:9"));
+    let standbys = lock.waiters.iter().map(|wait| wait.value.as_deref());
+    let standbys: Vec<_> = standbys.map(Option::unwrap).collect();
+    assert_eq!(standbys, ["10.0.0.1 é:9", "10.0.0.2 é:9"]);
+    assert_eq!(lock.oldest_wait(), None);
+    assert!(lock.held().is_some());
+
+    let mut names: Vec<_> = operator.names("*").flat_map(Result::unwrap).collect();
+    names.sort();
+    assert_eq!(names, ["held:0", "held:1", "held:2", "seat"]);
+    // A standby does not wait for the end of a call; who waits for its other locks does.
+    let chains = |locks| operator.waits(locks).unwrap().chains().len();
+    assert_eq!(chains(vec![lock.clone()]), 0);
+    let other = Client::connect("memory://operator-seat").unwrap();
+    let waits = std::thread::spawn(move || other.mutex("held:1").blocking_lock().map(drop));
+    let waited = loop {
+        let waited = state(&operator, "held:1");
+        if !waited.waiters.is_empty() {
+            break waited;
+        }
+    };
+    assert_eq!(chains(vec![lock.clone(), waited.clone()]), 1);
+    let waits_for = operator.waits(vec![lock, waited]).unwrap();
+    let hops = waits_for.to_lock("held:1").unwrap().hops;
+    let names: Vec<_> = hops.iter().map(|hop| &*hop.lock.name).collect();
+    assert_eq!(names, ["seat", "held:1"]);
+
+    drop(runtime);
+    waits.join().unwrap().unwrap();
+    let lock = seen(&|lock| !lock.is_in_use());
+    assert!(!lock.is_seat() && lock.leader().is_none());
+    let mutex = client.mutex("seat").blocking_lock().unwrap();
+    assert_eq!(state(&operator, "seat").kind, Some(LockKind::Mutex));
+    assert_eq!(state(&operator, "seat").holders[0].value, None);
+    drop(mutex);
+}
+
+#[test]
 fn names_are_listed_by_pattern() {
     let (client, operator) = operator("memory://operator-names");
     let _held: Vec<_> = ["a:1", "a:2", "b:1", "a b"]

@@ -115,8 +115,9 @@ impl Waits {
         let waits = |index: &usize| self.next(*index).is_some();
         let (last, first): (Vec<_>, Vec<_>) = (0..self.locks.len()).partition(waits);
         for index in first.into_iter().chain(last) {
-            // A waiter of a condition variable waits for no holder.
-            let is_linked = self.locks[index].kind != Some(LockKind::Condvar);
+            // A waiter of a condition variable waits for no holder, and a standby for no release.
+            let kind = self.locks[index].kind;
+            let is_linked = !matches!(kind, Some(LockKind::Condvar | LockKind::Leader));
             if is_linked && !self.locks[index].waiters.is_empty() && !done.contains(&index) {
                 chains.push(Chain {
                     cycle: false,

@@ -24,11 +24,12 @@
 //!
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
 //!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
-//!   [leader election](mod@_guide::leader_election), [fencing](mod@_guide::fencing), [testing](mod@_guide::testing),
+//!   [leader election](mod@_guide::leader_election), [fenced writes](mod@_guide::fencing), [testing](mod@_guide::testing),
 //!   [metrics and spans](mod@_guide::observe), [deadlocks](mod@_guide::deadlocks), [lock order](mod@_guide::lock_order),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
 //! - The attributes: [`#[auto_mutex]`](macro@auto_mutex) with every option, [`#[auto_semaphore]`](macro@auto_semaphore),
-//!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[no_auto_mutex]`](macro@no_auto_mutex).
+//!   [`#[auto_read]`](macro@auto_read), [`#[auto_write]`](macro@auto_write), [`#[auto_leader]`](macro@auto_leader),
+//!   [`#[no_auto_mutex]`](macro@no_auto_mutex).
 //! - [`Config`]: every URL, TLS, and the defaults of locks.
 //! - Locks by hand: [`Mutex`], [`MultiLock`], [`Semaphore`], [`RwLock`], [`Condvar`].
 //! - [`operator`]: the holders and waiters of all locks, for operators (feature `operator`). The command `auto-mutex` is
@@ -64,7 +65,8 @@
 #[cfg(feature = "quorum")]
 use auto_mutex_quorum as _;
 
-pub use auto_mutex_macros::{auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
+pub use auto_mutex_macros::{auto_leader, auto_mutex, no_auto_mutex};
+pub use auto_mutex_macros::{auto_read, auto_semaphore, auto_write};
 
 #[doc(inline)]
 pub use auto_mutex_core::public::*;

@@ -1,34 +1,68 @@
-//! Runs the guide's chapter on fencing: its SQL on SQLite, and its job with a holder that writes too late. `documents.rs`
-//! checks that the chapter shows exactly this job.
+//! Runs the guide's chapter on fencing: its jobs with a holder that writes too late, and its SQL. `documents.rs` checks
+//! that the chapter shows exactly these jobs.
 
+use std::cell::RefCell;
 use std::error::Error;
 
-use auto_mutex::{Client, auto_mutex};
+use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
+use auto_mutex_fence::{Dialect, Fence, FenceError};
+use auto_mutex_tests::redis::Redis;
 use rusqlite::Connection;
+use sqlx::PgPool;
+
+use crate::postgres;
 
 const CHAPTER: &str = include_str!("../../runtime/src/guide/fencing.md");
 
-const TABLE: &str = "CREATE TABLE report (
-    month INTEGER PRIMARY KEY,
-    total INTEGER NOT NULL,
-    fence INTEGER NOT NULL
-)";
-
-const WRITE: &str = "INSERT INTO report (month, total, fence) VALUES (?1, ?2, ?3)
-ON CONFLICT (month) DO UPDATE SET total = excluded.total, fence = excluded.fence
-WHERE report.fence <= excluded.fence";
-
-/// Sums up a month. `Ok(false)`: a later holder has written before, and this result is refused.
-#[auto_mutex(key = month, guard = lock)]
-fn close(db: &Connection, month: u32) -> Result<bool, Box<dyn Error>> {
+/// Adds up a month. An error if a later holder has already written.
+#[auto_mutex(key = month)]
+async fn close(pool: &PgPool, month: i32) -> Result<(), Box<dyn Error>> {
     let total = sum_up(month);
-    let token = i64::try_from(lock.fencing_token())?;
-    let changed = db.execute(WRITE, (month, total, token))?;
-    Ok(changed == 1)
+    let mut tx = pool.begin().await?;
+    auto_mutex::current()?.fence(&mut tx).await?;
+    sqlx::query("UPDATE report SET total = $1 WHERE month = $2")
+        .bind(total)
+        .bind(month)
+        .execute(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    Ok(())
 }
 
-fn sum_up(month: u32) -> u32 {
-    month * 100
+/// The same with rusqlite, and with the guard.
+#[auto_mutex(key = month, guard = lock)]
+fn close_here(db: &mut Connection, month: i32) -> Result<(), Box<dyn Error>> {
+    let total = sum_up(month);
+    let tx = db.transaction()?;
+    lock.fence(&tx)?;
+    tx.execute(
+        "UPDATE report SET total = ?1 WHERE month = ?2",
+        (total, month),
+    )?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// The example of `fence/README.md`.
+async fn change(guard: &MutexGuard, pool: &PgPool) -> Result<(), Box<dyn Error>> {
+    let mut tx = pool.begin().await?;
+    guard.fence(&mut tx).await?; // Err(FenceError::Stale { .. }) if a later holder has written
+    sqlx::query("UPDATE report SET total = 7")
+        .execute(&mut *tx)
+        .await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+type Step = Box<dyn FnOnce() -> i32>;
+
+thread_local! {
+    /// What happens in the middle of the next job of this thread.
+    static MIDDLE: RefCell<Option<Step>> = const { RefCell::new(None) };
+}
+
+fn sum_up(month: i32) -> i32 {
+    MIDDLE.take().map_or(month * 100, |step| step())
 }
 
 /// The chapter's code blocks of a kind, such as `sql`.
@@ -40,60 +74,100 @@ fn blocks(kind: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn database() -> Connection {
-    let db = Connection::open_in_memory().unwrap();
+const TABLE: &str = "CREATE TABLE report (month INT PRIMARY KEY, total INT);
+    INSERT INTO report VALUES (5, 0)";
+
+#[tokio::test]
+async fn an_async_job_that_lost_its_lock_writes_nothing() {
+    let pool = PgPool::connect(&postgres::url().await).await.unwrap();
+    sqlx::raw_sql(TABLE).execute(&pool).await.unwrap();
+    let total = async || {
+        let query = sqlx::query_scalar::<_, i32>("SELECT total FROM report");
+        query.fetch_one(&pool).await.unwrap()
+    };
+    let redis = Redis::start();
+    let [here, there] = [(); 2].map(|()| Client::connect(redis.url()).unwrap());
+    here.scope(close(&pool, 5)).await.unwrap();
+    assert_eq!(total().await, 500);
+    // Each job writes with a greater token.
+    there.scope(close(&pool, 5)).await.unwrap();
+
+    let guard = there.mutex("by-hand").lock().await.unwrap();
+    change(&guard, &pool).await.unwrap();
+    assert_eq!(total().await, 7);
+
+    let breaker = there.clone();
+    MIDDLE.set(Some(Box::new(move || {
+        let name = auto_mutex::current().unwrap().name().to_owned();
+        assert!(breaker.mutex(name).blocking_force_unlock().unwrap());
+        9
+    })));
+    let error = here.scope(close(&pool, 5)).await.unwrap_err();
+    let error = error.downcast::<LockError>().unwrap();
+    assert!(matches!(*error, LockError::Lost { .. }), "{error:?}");
+    assert_eq!(total().await, 7);
+}
+
+#[test]
+fn a_blocking_job_that_is_too_late_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("db");
+    let open = || Connection::open(&file).unwrap();
+    let mut db = open();
     db.execute_batch(TABLE).unwrap();
-    db
+    db.execute_batch(Dialect::Sqlite.migration()).unwrap();
+    let redis = Redis::start();
+    let [here, there] = [(); 2].map(|()| Client::connect(redis.url()).unwrap());
+    // As if the process were suspended: it loses the lock, and another one does the job.
+    let mut their_db = open();
+    MIDDLE.set(Some(Box::new(move || {
+        let name = auto_mutex::current().unwrap().name().to_owned();
+        assert!(there.mutex(name).blocking_force_unlock().unwrap());
+        let job = move || there.blocking_scope(|| close_here(&mut their_db, 5).unwrap());
+        std::thread::spawn(job).join().unwrap();
+        7
+    })));
+    let error = here.blocking_scope(|| close_here(&mut db, 5)).unwrap_err();
+    let error = error.downcast::<FenceError>().unwrap();
+    assert!(matches!(*error, FenceError::Stale { .. }), "{error:?}");
+    let ask = "SELECT total FROM report";
+    let total: i32 = db.query_row(ask, [], |row| row.get(0)).unwrap();
+    assert_eq!(total, 500);
 }
 
-/// The total and the fence of a month.
-fn row(db: &Connection, month: u32) -> (u32, i64) {
-    let ask = "SELECT total, fence FROM report WHERE month = ?1";
-    db.query_row(ask, [month], |row| Ok((row.get(0)?, row.get(1)?)))
-        .unwrap()
-}
-
-#[test]
-fn the_chapter_shows_the_sql_that_is_run_here() {
-    let sql = blocks("sql");
-    assert_eq!(sql[..2], [TABLE, WRITE]);
-    assert_eq!(sql.len(), 4);
-}
-
-#[test]
-fn each_run_of_the_job_writes_with_a_greater_token() {
-    let (db, client) = (database(), Client::connect("memory://").unwrap());
-    assert!(client.blocking_scope(|| close(&db, 5)).unwrap());
-    let first = row(&db, 5);
-    assert_eq!(first.0, 500);
-    assert!(client.blocking_scope(|| close(&db, 5)).unwrap());
-    assert!(row(&db, 5).1 > first.1);
-}
-
-#[test]
-fn a_holder_that_is_too_late_is_refused_and_a_retry_is_not() {
-    let db = database();
-    let [here, there] = [(); 2].map(|()| Client::connect("memory://fencing").unwrap());
-    let late = here.mutex("report").blocking_lock().unwrap();
-    let late_token = i64::try_from(late.fencing_token()).unwrap();
-    // Simulates a long pause of the first holder: it loses the lock, and another client takes the lock.
-    assert!(there.mutex("report").blocking_force_unlock().unwrap());
-    let next = there.mutex("report").blocking_lock().unwrap();
-    let token = i64::try_from(next.fencing_token()).unwrap();
-
-    let write = |total: u32, token: i64| db.execute(WRITE, (5, total, token)).unwrap();
-    assert_eq!(write(2, token), 1);
-    assert_eq!(write(1, late_token), 0, "the first holder is refused");
-    assert_eq!(row(&db, 5), (2, token));
-    assert_eq!(write(3, token), 1, "the same holder may write again");
-    assert_eq!(row(&db, 5), (3, token));
-}
-
-#[test]
-fn a_row_for_each_lock_refuses_who_is_too_late() {
-    let db = Connection::open_in_memory().unwrap();
-    let sql = blocks("sql");
-    db.execute_batch(sql[2]).unwrap();
-    let enter = |token: i64| db.execute(sql[3], ("report", token)).unwrap();
-    assert_eq!([enter(7), enter(9), enter(9), enter(8)], [1, 1, 1, 0]);
+/// Other drivers and languages can use the statement, and old rows can go.
+#[tokio::test]
+async fn the_sql_of_the_chapter_works() {
+    let [check, delete] = blocks("sql")[..] else {
+        panic!("other SQL");
+    };
+    let pool = PgPool::connect(&postgres::url().await).await.unwrap();
+    let newest = async |name: &str, token: i64| {
+        let query = sqlx::query_scalar::<_, i64>(check).bind(name).bind(token);
+        query.fetch_one(&pool).await.unwrap()
+    };
+    assert_eq!(
+        [
+            newest("a", 7).await,
+            newest("a", 9).await,
+            newest("a", 8).await
+        ],
+        [7, 9, 9]
+    );
+    let redis = Redis::start();
+    let client = Client::connect(redis.url()).unwrap();
+    let guard = client.mutex("new").lock().await.unwrap();
+    guard.fence(&mut pool.begin().await.unwrap()).await.unwrap();
+    let token = i64::try_from(guard.fencing_token()).unwrap();
+    assert_eq!(newest("new", token).await, token);
+    assert_eq!(
+        sqlx::query(delete)
+            .execute(&pool)
+            .await
+            .unwrap()
+            .rows_affected(),
+        1
+    );
+    assert_eq!(newest("a", 1).await, 1, "the row is new");
+    assert_eq!(newest("new", 1).await, token, "the row is still there");
 }

@@ -57,7 +57,7 @@ const IGNORED: [(&str, &str); 4] = [
     ),
     (
         "runtime/src/guide/fencing.md",
-        "tests/fencing, which has a database",
+        "tests/fencing, which has databases",
     ),
     ("runtime/src/guide/kubernetes.md", "examples/axum_handler"),
 ];

@@ -52,6 +52,8 @@ mod attributes {
     struct AutoSemaphore;
     #[doc = include_str!("../../macros/src/docs/auto_write.md")]
     struct AutoWrite;
+    #[doc = include_str!("../../macros/src/docs/auto_leader.md")]
+    struct AutoLeader;
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
 }

@@ -8,6 +8,8 @@ mod async_traits;
 mod blocks;
 #[path = "attribute/bodies.rs"]
 mod bodies;
+#[path = "attribute/current.rs"]
+mod current;
 #[path = "attribute/executors.rs"]
 mod executors;
 #[path = "attribute/futures.rs"]
@@ -22,6 +24,8 @@ mod instrumented;
 mod keys;
 #[path = "attribute/kinds.rs"]
 mod kinds;
+#[path = "attribute/leader.rs"]
+mod leader;
 #[path = "attribute/lints.rs"]
 mod lints;
 #[path = "attribute/lock_order.rs"]
@@ -56,6 +60,11 @@ mod tower_layer;
 mod was;
 
 auto_mutex_tests::conformance! {
+    leader:
+        the_next_one_leads_after_the_end,
+        #[needs(order)]
+        who_resigns_leads_again_after_the_others,
+        a_lost_term_ends_the_body_and_not_the_call;
     owners:
         tasks_of_an_owner_share_the_lock,
         other_owners_and_other_members_wait;

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 /// The most floors of one crate.
 const MOST: usize = 8;
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "core",
     "stores/redis",
     "stores/quorum",
     "operator",
+    "fence",
     "cli",
     "macros",
 ];

@@ -7,7 +7,8 @@
 
 use std::fmt::Display;
 
-use auto_mutex::{LockError, auto_mutex, auto_read, auto_semaphore, auto_write, no_auto_mutex};
+use auto_mutex::{LockError, Term, auto_leader, auto_mutex};
+use auto_mutex::{auto_read, auto_semaphore, auto_write, no_auto_mutex};
 // Linked, but not used.
 use auto_mutex_tests as _;
 
@@ -39,6 +40,10 @@ fn a_site_says_where_it_is() {
     assert!(file!().ends_with(site.file()), "{}", site.file());
     assert_eq!(site.file(), file!());
     assert_eq!(site.line(), line_of("fn close("));
+    let leader = sites.iter().find(|site| site.function() == "lead");
+    let leader = leader.expect("it is listed");
+    assert_eq!(leader.attribute(), "auto_leader");
+    assert_eq!(leader.name(), "auto-mutex-tests:{Self}:lead");
     let library = sites
         .iter()
         .find(|site| site.module() == "auto_mutex_tests::annotated")
@@ -105,6 +110,18 @@ impl<T> Ledger<T> {
         T: Display,
     {
         Ok(month)
+    }
+}
+
+impl<T: Display> Ledger<T> {
+    #[auto_leader(value = "{self.0}:{port}", stop_within = 5, progress = "1m", on_overrun = abort)]
+    async fn lead(&self, port: u16, term: &Term) -> Result<u16, LockError> {
+        term.check().map(|()| port)
+    }
+
+    #[auto_leader(name = "seat", key = shard)]
+    fn seat(shard: u32) -> Result<u32, LockError> {
+        Ok(shard)
     }
 }
 

@@ -241,7 +241,9 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
 /// Adds findings about long waits.
 fn of_waiters(waited: &[Lock], args: &Doctor, findings: &mut Findings) {
     for lock in waited {
-        let oldest = lock.waiters.iter().max_by_key(|wait| wait.waited);
+        // Standbys of a leader wait for as long as it leads.
+        let waiters = lock.waiters.iter().filter(|_| !lock.is_seat());
+        let oldest = waiters.max_by_key(|wait| wait.waited);
         if let Some(oldest) = oldest.filter(|wait| wait.waited > args.longest_wait) {
             let (who, waited) = (process(&oldest.who), short(oldest.waited));
             let remedy = format!("auto-mutex why {}", quoted(&lock.name));

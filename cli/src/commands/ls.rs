@@ -22,7 +22,8 @@ const HEADINGS: [&str; 8] = [
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let is_asked_for = |lock: &Lock| {
-        let is_long = |least| lock.oldest_wait().max(lock.held()) > Some(least);
+        // A leader may lead for as long as its process lives.
+        let is_long = |least| !lock.is_seat() && lock.oldest_wait().max(lock.held()) > Some(least);
         (args.all || lock.is_in_use())
             && !(args.waiting && lock.waiters.is_empty())
             && args.longer_than.is_none_or(is_long)

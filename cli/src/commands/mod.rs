@@ -4,6 +4,7 @@ mod acl;
 mod doctor;
 mod fence;
 mod kick;
+mod leaders;
 mod ls;
 mod manual;
 mod run;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     match command {
         Command::Ls(args) => ls::run(&global, &args),
         Command::Show(args) => show::run(&global, &args),
+        Command::Leaders(args) => leaders::run(&global, &args),
         Command::Why(args) => why::run(&global, &args),
         Command::Tree => tree::run(&global),
         Command::Watch(args) => watch::run(&global, &args),

@@ -34,15 +34,25 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
         Some(token) => writeln!(out, "  last token {token}")?,
         None => writeln!(out)?,
     }
+    if lock.watchers > 0 {
+        writeln!(out, "watched by {}", lock.watchers)?;
+    }
+    let (mut holders, mut waiters) = (HOLDERS, WAITERS);
+    let mut titles = ["holders", "waiters"];
+    if lock.is_seat() {
+        // Each has one unit, and most have a value.
+        (holders[0], holders[2], waiters[2]) = ("TERM", "VALUE", "VALUE");
+        titles = ["leader", "standbys"];
+    }
     if !lock.holders.is_empty() {
-        writeln!(out, "\nholders")?;
+        writeln!(out, "\n{}", titles[0])?;
         let rows: Vec<_> = lock.holders.iter().map(|hold| holder(lock, hold)).collect();
-        table::write(out, HOLDERS, &rows, "  ")?;
+        table::write(out, holders, &rows, "  ")?;
     }
     if !lock.waiters.is_empty() {
-        writeln!(out, "\nwaiters")?;
+        writeln!(out, "\n{}", titles[1])?;
         let rows: Vec<_> = lock.waiters.iter().map(|wait| waiter(lock, wait)).collect();
-        table::write(out, WAITERS, &rows, "  ")?;
+        table::write(out, waiters, &rows, "  ")?;
     }
     if let Some(kicked) = kicked(lock) {
         writeln!(out, "\n{kicked}")?;
@@ -55,7 +65,11 @@ fn describe(out: &mut impl Write, lock: &Lock) -> Result<(), Failure> {
     } else if let Some(first) = lock.holders.first() {
         writeln!(
             out,
-            "\nto break a hold:  auto-mutex kick {} --token {}",
+            "\nto {}:  auto-mutex kick {} --token {}",
+            match lock.is_seat() {
+                true => "depose the leader",
+                false => "break a hold",
+            },
             quoted(&lock.name),
             first.token
         )?;
@@ -87,7 +101,7 @@ fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
     [
         hold.token.to_string(),
         process_and_host(&hold.who),
-        units(lock, hold.units) + state,
+        units(lock, hold.units, &hold.value) + state,
         since,
         held,
         short(hold.lease_left),
@@ -105,7 +119,7 @@ fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
     [
         wait.place.to_string(),
         process_and_host(&wait.who),
-        units(lock, wait.units),
+        units(lock, wait.units, &wait.value),
         json::state(wait).replace('_', " "),
         date(wait.since),
         short(wait.waited),
@@ -115,9 +129,10 @@ fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
     ]
 }
 
-/// A writer holds all units of a readers-writer lock, a number that only programs need.
-fn units(lock: &Lock, units: u32) -> String {
+/// A writer holds all units of a readers-writer lock, a number that only programs need. Of a leader, its value.
+fn units(lock: &Lock, units: u32, value: &Option<String>) -> String {
     match lock.kind {
+        Some(LockKind::Leader) => or_dash(value.as_deref()),
         Some(LockKind::RwLock) if lock.capacity == Some(units) => "all".to_owned(),
         _ => units.to_string(),
     }

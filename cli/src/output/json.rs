@@ -125,6 +125,62 @@ impl Shown {
     }
 }
 
+/// A seat, and who leads.
+#[derive(Debug, Serialize)]
+pub(crate) struct Seat {
+    pub(crate) name: String,
+    pub(crate) leader: Option<Leader>,
+    pub(crate) standbys: Vec<Standby>,
+    pub(crate) watchers: usize,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Leader {
+    pub(crate) term: String,
+    pub(crate) value: String,
+    pub(crate) since: String,
+    pub(crate) leads_ms: u64,
+    pub(crate) lease_left_ms: u64,
+    #[serde(flatten)]
+    pub(crate) process: Process,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Standby {
+    pub(crate) place: u32,
+    pub(crate) value: String,
+    pub(crate) since: String,
+    pub(crate) stands_ms: u64,
+    #[serde(flatten)]
+    pub(crate) process: Process,
+}
+
+impl Seat {
+    pub(crate) fn of(seat: &Lock) -> Self {
+        let leader = |hold: &Hold| Leader {
+            term: hold.token.to_string(),
+            value: hold.value.clone().unwrap_or_default(),
+            since: date(hold.since),
+            leads_ms: millis(hold.held),
+            lease_left_ms: millis(hold.lease_left),
+            process: Process::of(&hold.who),
+        };
+        let standby = |wait: &Wait| Standby {
+            place: wait.place,
+            value: wait.value.clone().unwrap_or_default(),
+            since: date(wait.since),
+            stands_ms: millis(wait.waited),
+            process: Process::of(&wait.who),
+        };
+        Self {
+            name: seat.name.clone(),
+            leader: seat.leader().map(leader),
+            standbys: seat.waiters.iter().map(standby).collect(),
+            watchers: seat.watchers,
+        }
+    }
+}
+
 /// The last hold broken by a kick, and who broke it.
 #[derive(Debug, Serialize)]
 pub(crate) struct LastKick {
@@ -187,6 +243,9 @@ pub(crate) struct Holder {
     pub(crate) held_ms: u64,
     pub(crate) lease_left_ms: u64,
     pub(crate) kept: bool,
+    /// Only of a leader.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<String>,
     #[serde(flatten)]
     pub(crate) process: Process,
 }
@@ -201,6 +260,7 @@ impl Holder {
             held_ms: millis(hold.held),
             lease_left_ms: millis(hold.lease_left),
             kept: hold.kept,
+            value: hold.value.clone(),
             process: Process::of(&hold.who),
         }
     }
@@ -214,6 +274,9 @@ pub(crate) struct Waiter {
     pub(crate) units: u32,
     pub(crate) since: String,
     pub(crate) waited_ms: u64,
+    /// Only of a standby.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) value: Option<String>,
     #[serde(flatten)]
     pub(crate) process: Process,
 }
@@ -227,6 +290,7 @@ impl Waiter {
             units: wait.units,
             since: date(wait.since),
             waited_ms: millis(wait.waited),
+            value: wait.value.clone(),
             process: Process::of(&wait.who),
         }
     }
@@ -246,6 +310,7 @@ pub(crate) fn kind(kind: LockKind) -> &'static str {
         LockKind::Semaphore => "semaphore",
         LockKind::RwLock => "rw_lock",
         LockKind::Condvar => "condvar",
+        LockKind::Leader => "leader",
         _ => "other",
     }
 }

@@ -147,6 +147,12 @@ pub(crate) fn kicked(lock: &Lock) -> Option<String> {
     ))
 }
 
+/// How many waiters these locks have, without the standbys of leaders.
+pub(crate) fn waiting(locks: &[Lock]) -> usize {
+    let locks = locks.iter().filter(|lock| !lock.is_seat());
+    locks.map(|lock| lock.waiters.len()).sum()
+}
+
 /// The oldest holder, and how many others there are: `web-3:4711 +2`
 pub(crate) fn holders(lock: &Lock) -> String {
     match &*lock.holders {

@@ -1,4 +1,5 @@
-//! The last snapshot in Prometheus' text format. No label has a name, host or token, of which there may be too many.
+//! The last snapshot in Prometheus' text format. No label has a host or a token, of which there may be too many; and only the
+//! seats of leaders have their name, up to [`SEATS`] of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -27,6 +28,18 @@ const BY_KIND: [(&str, &str); 6] = [
     ),
 ];
 
+/// For each seat of a leader: names and help texts.
+const BY_SEAT: [(&str, &str); 3] = [
+    ("seat_led", "Whether somebody leads."),
+    (
+        "seat_term",
+        "The number of the leader's term; 0 if nobody leads.",
+    ),
+    ("seat_standbys", "Processes that stand by."),
+];
+/// The most seats whose names are labels.
+const SEATS: usize = 200;
+
 pub(crate) fn text(snapshot: &Snapshot) -> String {
     // After an outage began, old values are no longer true.
     let is_up = snapshot.trouble.is_none();
@@ -47,6 +60,27 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
         let of =
             |(kind, values): (&&str, &[f64; 6])| (format!("{{kind=\"{kind}\"}}"), values[index]);
         put(name, help, &kinds.iter().map(of).collect::<Vec<_>>());
+    }
+    let seats: BTreeMap<_, _> = snapshot
+        .locks
+        .iter()
+        .filter(|lock| lock.is_seat() && is_up)
+        .map(|lock| (&*lock.name, lock))
+        .collect();
+    for (index, (name, help)) in BY_SEAT.into_iter().enumerate() {
+        let of = |(seat, lock): (&&str, &&Lock)| {
+            let term = lock.leader().map_or(0, |leader| leader.token);
+            let led = u8::from(term > 0);
+            let values = [led.into(), term as f64, lock.waiters.len() as f64];
+            // The text of a name is already escaped, except for these.
+            let seat = seat.replace('\\', r"\\").replace('"', r#"\""#);
+            (format!("{{seat=\"{seat}\"}}"), values[index])
+        };
+        put(
+            name,
+            help,
+            &seats.iter().take(SEATS).map(of).collect::<Vec<_>>(),
+        );
     }
     let up = f64::from(u8::from(is_up));
     let took = snapshot.took.as_secs_f64();

@@ -30,7 +30,7 @@ use super::guard::Guard;
 use super::metrics;
 use super::snapshot::Snapshot;
 use crate::exit::Failure;
-use crate::output::json::{Listed, Shown, Versioned, list};
+use crate::output::json::{Listed, Seat, Shown, Versioned, list};
 use crate::output::words::{clean, date};
 use crate::store::one;
 
@@ -84,6 +84,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/events", get(events))
         .route("/metrics", get(write_metrics))
         .route("/api/ls", get(ls))
+        .route("/api/leaders", get(leaders))
         .route("/api/show/{name}", get(show))
         .route("/api/tree", get(tree))
         .layer(from_fn_with_state(shared.clone(), read));
@@ -213,6 +214,18 @@ async fn ls(State(shared): AppState) -> Answer {
     let snapshot = shared.read().await?;
     let locks: Vec<_> = snapshot.locks.iter().map(Listed::of).collect();
     Ok(json(StatusCode::OK, &list("locks", &locks)))
+}
+
+async fn leaders(State(shared): AppState) -> Answer {
+    let snapshot = shared.read().await?;
+    let mut seats: Vec<_> = snapshot
+        .locks
+        .iter()
+        .filter(|lock| lock.is_seat())
+        .collect();
+    seats.sort_by(|a, b| a.name.cmp(&b.name));
+    let seats: Vec<_> = seats.into_iter().map(Seat::of).collect();
+    Ok(json(StatusCode::OK, &list("leaders", &seats)))
 }
 
 async fn tree(State(shared): AppState) -> Answer {

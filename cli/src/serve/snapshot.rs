@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use crate::exit::Failure;
 use crate::output::chain::Chain;
 use crate::output::json::{Listed, Versioned};
-use crate::output::words::{date, readable};
+use crate::output::words::{date, readable, waiting};
 use crate::store::in_use;
 
 /// The most locks, and the most chains, that the page gets.
@@ -95,7 +95,7 @@ impl Snapshot {
             place: &place,
             trouble: trouble.as_deref(),
             count: locks.len(),
-            waiting: locks.iter().map(|lock| lock.waiters.len()).sum(),
+            waiting: waiting(&locks),
             locks: locks.iter().take(SHOWN).map(Row::of).collect(),
             chains: &chains[..chains.len().min(SHOWN_CHAINS)],
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use auto_mutex::operator::Lock;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::output::words::process_and_host;
+use crate::output::words::{process_and_host, waiting};
 
 /// How many reads the history keeps.
 const HISTORY: usize = 200;
@@ -111,7 +111,7 @@ impl App {
         match looked {
             Ok(locks) => {
                 self.trouble = None;
-                let waiters = locks.iter().map(|lock| lock.waiters.len() as u64).sum();
+                let waiters = waiting(&locks) as u64;
                 self.history.push_back(waiters);
                 if self.history.len() > HISTORY {
                     self.history.pop_front();

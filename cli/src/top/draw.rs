@@ -127,7 +127,7 @@ fn columns<T>(is_narrow: bool, all: [T; 7]) -> impl Iterator<Item = T> {
 /// `name` and `holder` are the widths of these columns.
 fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>; 7] {
     let none = || "-".to_owned();
-    let waits = match lock.waiters.is_empty() {
+    let waits = match lock.waiters.is_empty() || lock.is_seat() {
         true => Style::new(),
         false => colored(app, Color::Yellow),
     };
@@ -178,21 +178,27 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
         let token = format!("token {}", hold.token);
         let (verb, held, style) = match hold.kept {
             true => ("keeps", String::new(), Style::new()),
+            false if hold.value.is_some() => {
+                ("leads", short(hold.held), colored(app, Color::Green))
+            }
             false => ("holds", short(hold.held), colored(app, Color::Green)),
         };
         let text = format!(
-            "{verb} {held:>7}  {:22} {token}  {}",
+            "{verb} {held:>7}  {:22} {token}  {}{}",
             process(&hold.who),
+            value(&hold.value),
             location(&hold.who)
         );
         lines.push(Line::styled(text, style));
     }
     for wait in &lock.waiters {
         let text = format!(
-            "waits {:>7}  {:22} place {}  {}",
+            "{} {:>7}  {:22} place {}  {}{}",
+            wait.value.as_ref().map_or("waits", |_| "ready"),
             short(wait.waited),
             process(&wait.who),
             wait.place,
+            value(&wait.value),
             location(&wait.who)
         );
         lines.push(Line::raw(text));
@@ -207,6 +213,12 @@ fn draw_queue(frame: &mut Frame<'_>, app: &App, lock: Option<&Lock>, area: Rect)
         )));
     }
     frame.render_widget(Paragraph::new(lines), inner);
+}
+
+/// The value of a leader or a standby, before its place.
+fn value(value: &Option<String>) -> String {
+    let value = value.as_deref().filter(|value| !value.is_empty());
+    value.map_or_else(String::new, |value| clean(value).into_owned() + "  ")
 }
 
 fn draw_foot(frame: &mut Frame<'_>, app: &App, area: Rect) {

@@ -2,8 +2,8 @@
 
 mod picture;
 
-use auto_mutex::Client;
 use auto_mutex::operator::{Lock, Operator};
+use auto_mutex::{Client, LockKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -113,6 +113,36 @@ fn eighty_columns_are_enough() {
         lines[2].contains("mutex") && lines[2].contains("1/1"),
         "{lines:#?}"
     );
+}
+
+#[test]
+fn standbys_of_a_leader_are_not_kept_waiting() {
+    let mut found = locks("top-leader");
+    let seat = &mut found[1];
+    (seat.kind, seat.holders[0].value) = (Some(LockKind::Leader), Some("10.0.0.5:9000".to_owned()));
+    seat.waiters[0].value = Some(String::new());
+    let mut app = App::new("127.0.0.1:6379".to_owned(), false);
+    app.take(Ok(found));
+    let (lines, _) = seen(&mut app, 120);
+    assert!(lines[0].contains("3 locks, 0 waiting  "), "{lines:#?}");
+    let words = |line: &str| {
+        line.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    // It comes among the others by how long it is held.
+    assert_eq!(order(&app), ["a", "b", "c"]);
+    assert_eq!(words(&lines[3])[..3], ["b", "leader", "1/1"]);
+    assert_eq!(words(&lines[3])[5..], ["2", "-"]);
+    press(&mut app, "↓");
+    let (lines, _) = seen(&mut app, 120);
+    let has = |parts: &[&str]| {
+        lines
+            .iter()
+            .any(|line| parts.iter().all(|part| line.contains(part)))
+    };
+    assert!(has(&["leads", "10.0.0.5:9000  "]), "{lines:#?}");
+    assert!(has(&["ready", "place 1"]), "{lines:#?}");
 }
 
 #[test]

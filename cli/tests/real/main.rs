@@ -6,6 +6,7 @@ mod chains;
 mod doctor;
 mod kept;
 mod kick;
+mod leaders;
 mod list;
 mod manual;
 mod reads;

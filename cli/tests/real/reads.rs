@@ -14,12 +14,13 @@ fn dump(redis: &Redis) -> Vec<String> {
     redis.command(&["EVAL", DUMP, "0"]).texts()
 }
 
-const READS: [&[&str]; 11] = [
+const READS: [&[&str]; 12] = [
     &["ls", "--all"],
     &["ls", "-o", "json"],
     &["show", "orders:7"],
     &["show", "nothing"],
     &["why", "orders:7"],
+    &["leaders"],
     &["tree"],
     &["watch", "orders:7", "--count", "0"],
     &["doctor"],

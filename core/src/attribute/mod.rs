@@ -7,6 +7,7 @@ mod around;
 mod borrowed;
 mod carry;
 mod kind;
+mod lead;
 mod lock;
 mod protect;
 mod request;
@@ -20,6 +21,7 @@ pub use std::pin::pin;
 pub use std::result::Result::{Err, Ok};
 
 pub use crate::locks::handle::Guard;
+pub use crate::locks::leader::{Leader, Overrun};
 pub use crate::locks::multi::MultiGuard as Multi;
 pub use crate::locks::mutex::MutexGuard as Mutex;
 pub use crate::locks::rw_lock::{RwLockReadGuard as Read, RwLockWriteGuard as Write};
@@ -33,6 +35,7 @@ pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{
     Done, IsFuture, Otherwise, ReturnType, Value, make, never, require_done, require_value,
 };
+pub use lead::{Carrier, LeadOutput, Standing, standing};
 pub use lock::{Call, Lock};
 pub use protect::{
     Ask, Protect, Protection, ask, asking_multi, asking_mutex, asking_read, asking_semaphore,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::iter;
 use std::marker::PhantomData;
+use std::mem;
 
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
 use crate::base::duration::doubt_block;
@@ -11,6 +12,7 @@ use crate::base::name::{Name, NameBuilder};
 use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Options, Reentry, Taking};
+use crate::locks::leader::{Leader, Leading, Overrun, Seat};
 use crate::locks::multi::{MultiGuard, take};
 use crate::locks::mutex::MutexGuard;
 use crate::locks::semaphore::{self, Permit};
@@ -43,6 +45,8 @@ struct Given {
     was: Option<(bool, &'static str)>,
     /// If empty, the parts of the key complete the name of `was`.
     was_parts: Vec<String>,
+    /// For a leader.
+    leading: Leading,
 }
 
 impl Given {
@@ -116,6 +120,7 @@ impl<L> Request<L> {
                 owner: None,
                 was: None,
                 was_parts: Vec::new(),
+                leading: Leading::default(),
             })
         })
     }
@@ -328,6 +333,42 @@ impl Request<MultiGuard> {
             }
         }
         take::take(caller, targets, &options, None).await
+    }
+}
+
+impl Request<Leader> {
+    pub fn value<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
+        let text = self.shown(before, part, after);
+        self.given().leading.value.push_str(&text);
+    }
+
+    pub fn stop_within<D: IsDuration>(&mut self, time: D) {
+        let given = self.given();
+        given.leading.stop_within = given.options.length("stop_within", time);
+    }
+
+    pub fn progress<D: IsDuration>(&mut self, time: D) {
+        let given = self.given();
+        given.leading.progress = given.options.length("progress", time);
+    }
+
+    pub fn on_overrun(&mut self, overrun: Overrun) {
+        self.given().leading.overrun = overrun;
+    }
+
+    pub(super) fn seat(&mut self, blocking: bool) -> Result<Seat<'static>, LockError> {
+        let (client, mut options) = self.terms(&Caller::current(blocking))?;
+        options.reentry = Reentry::Refused;
+        client.core().check()?;
+        let known = self.known(&client);
+        let name = Cow::Owned(self.keyed(known, &client)?);
+        let meta = self.meta(known, &client);
+        let leading = mem::take(&mut self.given().leading);
+        Seat::new(
+            AcquireTarget::new(client, name, meta, None),
+            options,
+            &leading,
+        )
     }
 }
 

@@ -12,7 +12,7 @@ use crate::locks::client::Client;
 pub trait Nothing {}
 
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be part of a lock's key, or name its owner: it does not implement `Display`",
+    message = "`{Self}` cannot be part of a lock's key, its owner or a leader's value: it does not implement `Display`",
     label = "needs `Display`",
     note = "use a field or a method that can be displayed (`key = order.id`, `owner = session.id`), or implement `Display` (a type parameter needs the bound)"
 )]

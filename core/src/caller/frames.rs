@@ -107,6 +107,18 @@ pub(super) fn leave(id: u64) {
     drop(frame);
 }
 
+/// The locks of the innermost body.
+pub(super) fn innermost() -> Option<Holds> {
+    with_stack(|stack| {
+        let task = tokio::task::try_id();
+        let mut frames = stack.iter().rev().filter(|frame| frame.task == task);
+        frames.find_map(|frame| match &frame.content {
+            Content::Locks(holds) => Some(holds.clone()),
+            Content::Scope(_) => None,
+        })
+    })
+}
+
 /// Visits the outermost locks first.
 #[inline]
 pub(super) fn scan(caller: &mut Caller) {

@@ -3,6 +3,7 @@
 //! reentrant handle ([`Stay`](crate::queue::Stay)).
 
 mod body;
+mod current;
 mod frames;
 mod run;
 
@@ -13,6 +14,7 @@ use crate::base::task::{Home, TaskId};
 use crate::queue::{Hold, Holds, OpenClient, Requester, Want, held_by_hand};
 use crate::store::meta;
 
+pub use current::{Current, current};
 pub(crate) use frames::{Body, enter, enter_body};
 pub(crate) use run::{Around, Loss, Scoped, blocking_scope, run, scope};
 

@@ -30,7 +30,11 @@ pub(crate) fn begin(observer: &SharedObserver) {
                 Metric::Lost => LossCause::ALL
                     .iter()
                     .for_each(|cause| observer.add(metric, &labels.lost(*cause), 0)),
-                Metric::StoreConnected => {}
+                // Those of leaders begin with a seat that is stood for.
+                Metric::StoreConnected
+                | Metric::Leader
+                | Metric::LeaderTerm
+                | Metric::LeaderChanges => {}
                 _ => observer.add(metric, &labels.pairs(), 0),
             }
         }

@@ -51,7 +51,9 @@ pub enum Metric {
     RenewalFailures,
     /// Releases that passed the lock to the next waiter of the same process, without the store.
     Handoff,
-    /// Whether this process leads: 1 for each seat that it has, and 0 otherwise. The sum over all processes is 1.
+    /// Whether this process leads: 1 for each seat that it has, and 0 from when it begins to stand. Nothing is reported for a
+    /// seat for which it never stood. For each seat, the sum over all processes is 1. Seats are told apart by their
+    /// [labels](crate::Leader::metrics_label).
     Leader,
     /// The number of the term in which this process leads, and 0 otherwise.
     LeaderTerm,

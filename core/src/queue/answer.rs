@@ -102,7 +102,10 @@ impl Transition<'_> {
                 holder,
             } => {
                 ticket.log.executed(lease.counter);
-                ticket.again = self.now.after(again);
+                // A lost notification only delays what a watcher learns.
+                let watches = ticket.waiting().is_some_and(|it| it.share == Share::WATCH);
+                let least = if watches { lease.place / 3 } else { again };
+                ticket.again = self.now.after(again.max(least));
                 ticket.trouble = None;
                 if let Some(waiting) = ticket.waiting_mut() {
                     waiting.queued = true;

@@ -183,6 +183,11 @@ impl Hold {
         self.units.load(Ordering::Acquire)
     }
 
+    /// Whether no other holder can have the lock at the same time.
+    pub(crate) fn is_exclusive(&self) -> bool {
+        self.units() > 0 && self.units() == self.want().share.capacity
+    }
+
     pub(super) fn keep_units(&self, units: u32) {
         self.units.fetch_min(units, Ordering::AcqRel);
     }

@@ -52,9 +52,9 @@ impl Holds {
         tokens.max().unwrap_or(0)
     }
 
-    /// With the complete name of each lock.
-    pub(crate) fn tokens(&self) -> Vec<(String, u64)> {
-        let holds = self.all().iter();
+    /// The complete names of the locks that nobody shares, with their tokens.
+    pub(crate) fn fencing_tokens(&self) -> Vec<(String, u64)> {
+        let holds = self.all().iter().filter(|hold| hold.is_exclusive());
         holds
             .map(|hold| (hold.name().to_string(), hold.grant.token))
             .collect()

@@ -31,7 +31,7 @@ pub(crate) struct Lead {
     rules: LeadRules,
     /// Ends when the body is told to end. The hold goes on until the body has ended.
     told: Arc<Bound>,
-    /// By when the leader must report progress.
+    /// By when the leader must report progress, also while its body ends.
     stalls: AtomicU64,
     /// By when a body that was told to end must have ended.
     ends: AtomicU64,
@@ -90,11 +90,8 @@ impl Lead {
         if !self.told.end(cause) {
             return;
         }
-        let mut ends = now.after(self.rules.stop_within);
         // After the end of the validity, the next leader may begin.
-        if cause == LossCause::NotRenewed {
-            ends = ends.min(self.hold.valid());
-        }
+        let ends = now.after(self.rules.stop_within).min(self.hold.valid());
         self.ends.store(ends.as_nanos(), Ordering::Release);
         self.hold.listeners.wake(wakes);
     }
@@ -124,6 +121,13 @@ impl Lead {
         if !self.overran.swap(true, Ordering::AcqRel) {
             self.overrun(wakes);
         }
+        if stalls > now {
+            return stalls;
+        }
+        // A body that hangs must not lead for ever, whatever ended its term.
+        if self.hold.is_valid() {
+            drop(self.hold.unlock());
+        }
         Instant::NEVER
     }
 
@@ -146,10 +150,6 @@ impl Lead {
             std::process::abort();
         }
         wakes.report(report);
-        // A body that hangs must not lead for ever.
-        if cause == LossCause::Stalled {
-            drop(self.hold.unlock());
-        }
     }
 
     /// The body has ended.

@@ -74,6 +74,8 @@ impl Share {
     pub const MUTEX: Self = Self::new(LockKind::Mutex, 1, 1);
     /// The only unit of a leader's seat.
     pub const LEADER: Self = Self::new(LockKind::Leader, 1, 1);
+    /// A notification of a new leader.
+    pub const WATCH: Self = Self::new(LockKind::Leader, 1, 0);
     /// The units of a reader.
     pub const READER: Self = Self::new(LockKind::RwLock, 1, RW_LOCK);
     /// The units of a writer.
@@ -112,9 +114,10 @@ impl Share {
     /// Whether the ticket accepts a signal instead of the units.
     pub fn takes(&self) -> bool {
         match self.kind {
-            LockKind::Mutex | LockKind::RwLock | LockKind::Leader => false,
+            LockKind::Mutex | LockKind::RwLock => false,
             LockKind::Semaphore => self.units == 1,
             LockKind::Condvar => true,
+            LockKind::Leader => self.capacity == 0,
         }
     }
 

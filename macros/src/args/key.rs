@@ -5,6 +5,7 @@ use quote::ToTokens;
 use syn::{Expr, LitStr};
 
 use super::escape::escape;
+use super::row::Value;
 use super::template::{constant, is_constant};
 use crate::errors::Errors;
 use crate::kind::Kind;
@@ -95,7 +96,14 @@ impl Part {
 }
 
 const NO_SELF: &str =
-    "there is no `self` here: the key of a function without a receiver is made of its parameters";
+    "there is no `self` here: a function without a receiver has only its parameters";
+
+/// The parts of `value`, one after the other.
+impl Value for Vec<Part> {
+    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+        check_parts("value", self, kind, params, inherited, errors);
+    }
+}
 
 impl Place {
     /// The parameter or field, as the user wrote it.
@@ -140,8 +148,12 @@ impl Place {
             )
         } else {
             match (option, known().next()) {
-                ("key", None) => "it has none; `key = …` also takes an expression".to_owned(),
-                ("key", Some(_)) => format!("use {}, or an expression: `key = …`", names()),
+                ("key" | "value", None) => {
+                    format!("it has none; `{option} = …` also takes an expression")
+                }
+                ("key" | "value", Some(_)) => {
+                    format!("use {}, or an expression: `{option} = …`", names())
+                }
                 (_, None) => "it has none".to_owned(),
                 (_, Some(_)) => format!("use {}", names()),
             }

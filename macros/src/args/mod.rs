@@ -23,7 +23,6 @@ use syn::{Error, Expr, Result};
 
 use crate::errors::Errors;
 use crate::params::Params;
-use crate::tokens::bare_expr;
 
 pub(crate) use handler::{Handler, is_awaited};
 pub(crate) use key::Part;
@@ -160,20 +159,15 @@ impl Options {
 
 impl OnLost {
     fn parse(value: Expr) -> Result<Self> {
-        let word = match bare_expr(&value) {
-            Expr::Path(path) => path.path.get_ident().cloned(),
-            _ => None,
-        };
-        match word {
-            Some(word) if word == "cancel" || word == "finish" => Ok(Self {
-                finish: word == "finish",
-                span: word.span(),
-            }),
-            _ => Err(Error::new_spanned(
-                value,
-                "`on_lost` is `cancel` (stop the body at its next await) or `finish` (let it run on)",
-            )),
-        }
+        let word = read::one_of(
+            &value,
+            ["cancel", "finish"],
+            "`on_lost` is `cancel` (stop the body at its next await) or `finish` (let it run on)",
+        )?;
+        Ok(Self {
+            finish: word == "finish",
+            span: word.span(),
+        })
     }
 }
 

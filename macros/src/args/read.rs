@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
+use super::key::Part;
 use super::word::{self, DONE, Word};
 use super::{Given, Options, table, template};
 use crate::errors::Errors;
@@ -168,6 +169,37 @@ pub(super) fn fixed(word: &Word, value: &Expr) -> Result<LitStr> {
             "`{option}` is the same for every call: write `{before}key = {key}` for a lock per value"
         )
     })
+}
+
+/// Parses a template, or an expression.
+pub(super) fn value(value: Expr) -> Result<Vec<Part>> {
+    match text(&value) {
+        Some(text) => template::parts("value", text),
+        None => Ok(vec![Part::Value(value)]),
+    }
+}
+
+/// Parses the word `abort` or `log`.
+pub(super) fn overrun(value: Expr) -> Result<Ident> {
+    let word = one_of(
+        &value,
+        ["abort", "log"],
+        "`on_overrun` is `abort` (end the process before another can lead) or `log` (report it)",
+    )?;
+    let variant = if word == "abort" { "Abort" } else { "Log" };
+    Ok(Ident::new(variant, Span::mixed_site()))
+}
+
+/// Parses one of two words.
+pub(super) fn one_of(value: &Expr, words: [&str; 2], message: &str) -> Result<Ident> {
+    let word = match bare_expr(value) {
+        Expr::Path(path) => path.path.get_ident(),
+        _ => None,
+    };
+    let known = word.filter(|word| words.iter().any(|known| word == known));
+    known
+        .cloned()
+        .ok_or_else(|| Error::new_spanned(value, message))
 }
 
 /// Rejects an owner that is a template, because a text is the same owner for all calls.

@@ -55,8 +55,9 @@ fn joined(parts: &[Part], span: Span) -> LitStr {
     LitStr::new(&texts.collect::<Vec<_>>().join(":"), span)
 }
 
-/// The parts between the colons. Parts without a placeholder may be empty.
-fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
+/// The parts between the colons. Parts without a placeholder may be empty. A `value` is only divided where a part would
+/// have two placeholders.
+pub(super) fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
     let wrong = |message: &str| Err(Error::new(text.span(), message));
     let value = text.value();
     let mut parts = Vec::new();
@@ -81,7 +82,9 @@ fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
                         Some(c) => inside.push(c),
                     }
                 }
-                if part.place.is_some() {
+                if part.place.is_some() && option == "value" {
+                    parts.push(std::mem::take(&mut part).finish(text.span()));
+                } else if part.place.is_some() {
                     return wrong(
                         "two placeholders in one part: separate them with `:`, so that distinct values never make the same name",
                     );
@@ -93,7 +96,7 @@ fn parts(option: &str, text: &LitStr) -> Result<Vec<Part>> {
                     "unbalanced `}`: open the placeholder with `{`, or write `}}` for a brace",
                 );
             }
-            ':' => parts.push(std::mem::take(&mut part).finish(text.span())),
+            ':' if option != "value" => parts.push(std::mem::take(&mut part).finish(text.span())),
             c => part.text(c),
         }
     }
@@ -152,8 +155,9 @@ fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
     } else if let Some((word, _)) = inside.split_once(':')
         && !inside.contains("::")
     {
+        let option = if option == "value" { option } else { "key" };
         return wrong(format!(
-            "a placeholder is shown by `Display`, without a format: `{{{}}}`; for more use an expression: `key = …`",
+            "a placeholder is shown by `Display`, without a format: `{{{}}}`; for more use an expression: `{option} = …`",
             word.trim(),
         ));
     }
@@ -170,8 +174,9 @@ fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
     }
     if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
         let hint = match option {
-            "key" if alone => format!("use an expression, as in `key = {inside}`"),
+            "key" | "value" if alone => format!("use an expression, as in `{option} = {inside}`"),
             "key" => format!("use expressions, as in `key = (…, {inside})`"),
+            "value" => "use an expression, as in `value = format!(…)`".to_owned(),
             _ => "an expression can only be the value of `key`".to_owned(),
         };
         return wrong(format!(
@@ -190,8 +195,9 @@ pub(super) fn is_constant(word: &str) -> bool {
 /// The error for the constant `path` in the text of `option`. `alone` tells whether the text has nothing else.
 pub(super) fn constant(option: &str, path: &str, alone: bool) -> String {
     let hint = match option {
-        "key" if alone => format!("write `key = {path}`"),
+        "key" | "value" if alone => format!("write `{option} = {path}`"),
         "key" => format!("make it a separate part, as in `key = ({path}, id)`"),
+        "value" => "use an expression, as in `value = format!(…)`".to_owned(),
         _ => "write its value into the text".to_owned(),
     };
     format!("`{{{path}}}` is no parameter, and placeholders name parameters only: {hint}")

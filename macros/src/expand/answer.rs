@@ -8,6 +8,7 @@ use syn::{Error, ExprPath, Result};
 
 use crate::args::{Handler, Options};
 use crate::flavor::Returns;
+use crate::kind::Kind;
 use crate::params::Argument;
 use crate::tokens::{braced, moved, ours, private, private_at, whole};
 
@@ -105,13 +106,16 @@ impl Answers<'_> {
     }
 
     /// `<R as FromLockError>::from_lock_error`
-    fn carrier(&self, by: &str, make: &str) -> Result<TokenStream> {
+    pub(super) fn carrier(&self, by: &str, make: &str) -> Result<TokenStream> {
         let Some(ty) = &self.returns.ty else {
-            return Err(Error::new(
-                self.returns.span,
-                "this return type cannot carry a `LockError`: add both `on_timeout = …` and `on_error = …`, \
-                 or return a `Result` whose error implements `From<LockError>`",
-            ));
+            let handlers = match self.options.kind {
+                Kind::Leader => "",
+                _ => "add both `on_timeout = …` and `on_error = …`, or ",
+            };
+            let message = format!(
+                "this return type cannot carry a `LockError`: {handlers}return a `Result` whose error implements `From<LockError>`"
+            );
+            return Err(Error::new(self.returns.span, message));
         };
         let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);

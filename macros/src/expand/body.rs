@@ -1,6 +1,6 @@
 //! The body of a protected function, for each flavor.
 
-use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{ReturnType, Type};
 
@@ -272,15 +272,8 @@ impl Expansion<'_> {
                 quote_spanned!(span=> async move #inside),
             )
         };
-        Ok(match &block.pin {
-            None => quote!(#statement #future),
-            Some((pin, place)) => {
-                let mut call = Group::new(Delimiter::Parenthesis, future);
-                call.set_span(*place);
-                let call = TokenTree::from(call);
-                quote!(#statement #pin #call)
-            }
-        })
+        let future = block.pinned(future);
+        Ok(quote!(#statement #future))
     }
 
     /// Input:  `{ let n = self.n; other(n) }`, which makes a future
@@ -343,7 +336,7 @@ impl Expansion<'_> {
 
     /// A statement that tells the compiler the return type of an async block, so that coercions, `?` and type errors
     /// work as in the function.
-    fn edge(&self) -> TokenStream {
+    pub(super) fn edge(&self) -> TokenStream {
         let Some(ty) = &self.returns.ty else {
             return TokenStream::new();
         };
@@ -362,7 +355,7 @@ impl Expansion<'_> {
     }
 
     /// `let mut __request = …;`, then [`first`](Self::first), then `edge`, then the statements that set options.
-    fn before(&self, function: &Function, edge: &TokenStream) -> TokenStream {
+    pub(super) fn before(&self, function: &Function, edge: &TokenStream) -> TokenStream {
         let first = self.first();
         self.request(function).statements(&quote!(#first #edge))
     }

@@ -7,10 +7,12 @@ use syn::{Attribute, ReturnType, Safety, Type};
 use super::answer::Answers;
 use super::body::Expansion;
 use super::handlers;
+use super::lead::take_term;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
 use crate::item::{Function, is_mark, second_mark};
+use crate::kind::Kind;
 use crate::params::{Arguments, Params, forwarded, is_shared, shares};
 use crate::source;
 use crate::tokens::{braced, find_word, private};
@@ -34,6 +36,10 @@ pub(crate) fn protect(
     errors: &mut Errors,
 ) -> TokenStream {
     function.check(options.kind, errors);
+    let term = match options.kind {
+        Kind::Leader => take_term(&mut function.sig, errors),
+        _ => None,
+    };
     options.check(&Params::of(&function.sig), errors);
     let Some(body) = function.body.take() else {
         return TokenStream::new();
@@ -81,6 +87,9 @@ pub(crate) fn protect(
         span: Span::mixed_site(),
     };
     let expanded = match &flavor {
+        flavor if options.kind == Kind::Leader => {
+            expansion.lead(&function, flavor, &body, term.as_ref())
+        }
         Flavor::Sync => expansion.sync(&function, &body),
         Flavor::Async => {
             let rewrites = !has_attributes

@@ -6,6 +6,7 @@ mod body;
 mod closure;
 mod function;
 mod handlers;
+mod lead;
 mod request;
 mod site;
 

@@ -7,6 +7,7 @@ use syn::Path;
 use super::site::site;
 use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
+use crate::kind::Kind;
 use crate::tokens::{ours, private, private_at, whole};
 
 /// The request of a call.
@@ -67,6 +68,10 @@ fn settings(options: &Options) -> TokenStream {
             Shape::Length(Some(Length::Given(value))) => {
                 settings.set(row.name, value.to_token_stream(), whole(value));
             }
+            Shape::Length(Some(Length::Known(length))) if options.kind == Kind::Leader => {
+                let seconds = length.as_secs_f64().to_token_stream();
+                settings.set(row.name, seconds, Span::mixed_site());
+            }
             Shape::Count(Some(Count::Known(count))) => {
                 settings.set(row.name, count.to_token_stream(), Span::mixed_site());
             }
@@ -81,6 +86,14 @@ fn settings(options: &Options) -> TokenStream {
         let (in_namespace, fixed) = (was.in_namespace, &was.fixed);
         settings.set("was", quote!(#in_namespace, #fixed), Span::mixed_site());
         settings.parts("was_part", &was.parts);
+    }
+    if let Some(value) = &options.value {
+        settings.parts("value", value);
+    }
+    if let Some(overrun) = &options.on_overrun {
+        let private = private(settings.runtime);
+        let overrun = quote_spanned!(Span::mixed_site()=> #private::Overrun::#overrun);
+        settings.set("on_overrun", overrun, Span::mixed_site());
     }
     match (&options.key, &options.keys) {
         (_, Some(Keys::List(keys))) => {

@@ -1,6 +1,7 @@
 //! Bodies that are exactly an async block.
 
-use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use quote::quote;
 
 use crate::item::Body;
 
@@ -12,6 +13,18 @@ pub(crate) struct AsyncBlock {
 }
 
 impl AsyncBlock {
+    /// Input:  `future`
+    /// Output: `Box::pin(future)` if the block was in `Box::pin(…)`
+    pub(crate) fn pinned(&self, future: TokenStream) -> TokenStream {
+        let Some((pin, place)) = &self.pin else {
+            return future;
+        };
+        let mut call = Group::new(Delimiter::Parenthesis, future);
+        call.set_span(*place);
+        let call = TokenTree::from(call);
+        quote!(#pin #call)
+    }
+
     /// Input:  `Box::pin(async move { a; b })`
     /// Output: `a; b` and `Box::pin`
     pub(super) fn find(tokens: &TokenStream) -> Option<Self> {

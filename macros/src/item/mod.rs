@@ -55,6 +55,7 @@ impl Item {
             word = head.call(Ident::parse_any)?;
         }
         match word.to_string().as_str() {
+            "impl" | "trait" if kind == Kind::Leader => Err(refused(word.span(), "a block")),
             "impl" | "trait" => input.parse().map(|block| Self::Block(Box::new(block))),
             "struct" => Err(refused(word.span(), "a struct")),
             "enum" => Err(refused(word.span(), "an enum")),
@@ -74,10 +75,13 @@ impl Item {
 
 fn refused(kind: Kind, span: Span, what: &str) -> Error {
     let attribute = kind.word();
-    Error::new(
-        span,
-        format!(
-            "`#[{attribute}]` cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
+    let why = match kind {
+        Kind::Leader => {
+            format!("cannot lead with {what}: put it on the function that the leader runs")
+        }
+        _ => format!(
+            "cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
         ),
-    )
+    };
+    Error::new(span, format!("`#[{attribute}]` {why}"))
 }

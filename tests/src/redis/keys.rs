@@ -76,15 +76,15 @@ impl Redis {
         self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
-    /// Asks for the state of every name, with a new client per namespace. Skips names of condition variables, for whose
-    /// state a client cannot ask.
+    /// Asks for the state of every name, with a new client per namespace. Skips names of condition variables and of
+    /// watchers of leaders, for whose state a client cannot ask.
     #[track_caller]
     fn inspect(&self) -> Vec<LockInfo> {
         let keys = self.keys();
         let names = keys
             .iter()
             .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'))
-            .filter(|name| !name.ends_with(":%condvar"));
+            .filter(|name| !name.contains(":%"));
         let mut clients = BTreeMap::new();
         let infos = names
             .map(|name| {

@@ -10,6 +10,7 @@
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
 //! | `cross OUTER INNER` | `inside OUTER`; after `go`, `got INNER TOKEN` or `failed INNER …`; `left OUTER` or `failed OUTER …` |
 //! | `go` | none: see `cross` |
+//! | `lead NAME [hang] [abort] [stop_within=SECONDS] [progress=SECONDS]` | `leads NAME NUMBER` when a body begins, `ends NAME` when it has ended; with `hang` it never does |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
 //! | `check NAME` | `held NAME`, or `lost NAME` |
@@ -30,6 +31,7 @@
 
 pub mod contest;
 mod guards;
+mod lead;
 pub mod serve;
 
 use std::io::{BufRead, BufReader, Write};

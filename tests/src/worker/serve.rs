@@ -10,6 +10,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::contest;
 use super::guards::Held;
+use super::lead;
 use crate::runtimes::multi_thread;
 
 /// A request to the task that keeps a guard.
@@ -47,7 +48,7 @@ pub fn configure(config: Config, word: &str) -> Config {
     }
 }
 
-fn seconds(text: &str) -> Duration {
+pub(super) fn seconds(text: &str) -> Duration {
     Duration::from_secs_f64(text.parse().expect("seconds"))
 }
 
@@ -133,6 +134,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["cross", outer, inner] => {
                 tokio::spawn(cross(client.clone(), outer.to_owned(), inner.to_owned()));
             }
+            ["lead", name, ref options @ ..] => lead::start(&client, name, options),
             ["go"] => GO.notify_one(),
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),

@@ -20,7 +20,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, auto_mutex, auto_read, auto_semaphore, auto_write};
+use auto_mutex::{Client, LockError, Term, auto_leader};
+use auto_mutex::{auto_mutex, auto_read, auto_semaphore, auto_write};
 
 #[derive(Debug)]
 struct Ledger {
@@ -103,6 +104,27 @@ impl Ledger {
         Ok(self.id)
     }
 
+    #[auto_leader(
+        key = (self.id, month),
+        value = "{self.id}-{month}",
+        stop_within = SHORT / 5,
+        progress = 60,
+        on_overrun = abort,
+        client = self.locks
+    )]
+    async fn lead(&self, month: u32, term: &Term) -> Result<u64, LockError> {
+        for _ in 0..month {
+            term.check()?;
+            std::future::ready(()).await;
+        }
+        Ok(term.number() + u64::from(month))
+    }
+
+    #[auto_leader(client = self.locks)]
+    fn lead_sync(&self, _: &Term) -> Result<u32, LockError> {
+        Ok(self.id)
+    }
+
     fn busy(&self, month: u32) -> Result<u64, LockError> {
         let sum = month.checked_add(self.id).ok_or(LockError::NotSetUp)?;
         Ok(u64::from(sum))
@@ -120,6 +142,7 @@ fn it_runs_all_the_same() {
     assert!(ledger.write(1).unwrap() > 1);
     assert_eq!(ledger.several().unwrap(), 4);
     assert_eq!(ledger.owned().unwrap(), 1);
+    assert_eq!(ledger.lead_sync().unwrap(), 1);
     futures::executor::block_on(async {
         assert!(ledger.close(1).await.unwrap() > 1);
         ledger.nothing_async().await;
@@ -127,5 +150,6 @@ fn it_runs_all_the_same() {
         assert_eq!(ledger.read(1).await.unwrap(), 2);
         assert_eq!(ledger.limited().await.unwrap(), 1);
         assert_eq!(ledger.each(&[1, 2]).await.unwrap(), 2);
+        assert!(ledger.lead(1).await.unwrap() > 1);
     });
 }

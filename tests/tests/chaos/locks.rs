@@ -16,6 +16,7 @@ impl Lock {
         Self::of("several names", "multi:3"),
         Self::of("condition variable", "handoff:2"),
         Self::of("kept mutex", "kept:2"),
+        Self::of("leader", "lead"),
     ];
 
     const fn of(name: &'static str, contest: &'static str) -> Self {
@@ -25,6 +26,11 @@ impl Lock {
     /// Whether the contest is for a mutex that is kept between calls.
     pub(crate) fn is_kept(self) -> bool {
         self.contest.starts_with("kept")
+    }
+
+    /// Whether only the faults that harm a keeper are tried.
+    pub(crate) fn is_narrow(self) -> bool {
+        self.is_kept() || self.contest == "lead"
     }
 
     /// Whether the contest is for a belt.

@@ -40,7 +40,7 @@ fn number(variable: &str) -> Option<usize> {
 /// Whether `AUTO_MUTEX_CHAOS_ONLY` selects this combination.
 fn is_wanted(fault: &dyn Fault, lock: Lock) -> bool {
     let only = std::env::var("AUTO_MUTEX_CHAOS_ONLY").unwrap_or_default();
-    if lock.is_kept() && !fault.harms_keepers() {
+    if lock.is_narrow() && !fault.harms_keepers() {
         return false;
     }
     let name = format!("{}/{}", fault.name(), lock.name);

@@ -7,6 +7,7 @@
 mod at_least;
 mod causes;
 mod condvar;
+mod current;
 mod deadlocks;
 mod draining;
 mod exclusion;
@@ -15,6 +16,7 @@ mod handoff;
 mod hears;
 mod holding;
 mod inquiry;
+mod leader;
 mod lock_order;
 mod looks;
 mod multi;
@@ -58,6 +60,10 @@ auto_mutex_tests::conformance! {
         threads_wait_and_notify_too,
         after_a_wait_the_handle_has_the_lock_still,
         after_a_wait_a_reentrant_guard_still_counts;
+    current:
+        it_is_the_innermost_body,
+        it_has_all_names_and_works_in_blocking_bodies,
+        a_lost_lock_is_an_error;
     deadlocks:
         two_members_in_opposite_order,
         two_tasks_of_one_member,
@@ -130,6 +136,17 @@ auto_mutex_tests::conformance! {
         info_shows_holder_waiters_and_token,
         info_describes_everybody,
         asking_changes_nothing;
+    leader:
+        the_next_one_takes_over_when_a_body_ends,
+        neither_leaders_nor_standbys_are_slow,
+        #[needs(order)]
+        who_resigns_leads_after_all_who_waited,
+        resign_ends_the_body_first,
+        a_loss_drops_the_body_and_the_seat_stands_again,
+        a_sync_body_is_told_by_check_and_its_error_ends_nothing,
+        who_watches_is_told_of_each_change,
+        a_body_that_hangs_does_not_lead_on,
+        a_drain_ends_the_lead_after_the_body;
     lock_order:
         a_nested_call_makes_an_edge_once,
         every_lock_around_a_call_counts,

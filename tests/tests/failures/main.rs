@@ -14,6 +14,7 @@ mod guarantees;
 mod health;
 mod kinds;
 mod lazily;
+mod leaders;
 mod link;
 mod managed;
 mod others;

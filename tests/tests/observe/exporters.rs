@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use auto_mutex::{
-    Client, Config, Metric, MetricKind, MetricsObserver, Observer, OtelObserver, sites,
+    Client, Config, LockError, Metric, MetricKind, MetricsObserver, Observer, OtelObserver, Term,
+    sites,
 };
-use auto_mutex_tests::events::{LONG, becomes};
+use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::Redis;
 use metrics_util::MetricKind as Exported;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
@@ -14,8 +15,8 @@ use opentelemetry::global;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 
-/// Makes some calls on a server.
-async fn calls(observer: impl Observer) -> (Redis, Client) {
+/// Makes some calls on a server, and leads. Returns the number of the term.
+async fn calls(observer: impl Observer) -> (Redis, Client, f64) {
     let redis = Redis::start();
     let config = Config::new(redis.url()).unwrap().lease(LONG);
     let config = config.connect_timeout("60s");
@@ -24,7 +25,15 @@ async fn calls(observer: impl Observer) -> (Redis, Client) {
     for _ in 0..3 {
         assert!(mutex.lock().await.unwrap().unlock().await.unwrap());
     }
-    (redis, client)
+    let (sender, mut terms) = tokio::sync::mpsc::unbounded_channel();
+    let seat = client.leader("seat");
+    let leads = async move |term: &Term| {
+        sender.send(term.number()).unwrap();
+        std::future::pending::<Result<(), LockError>>().await
+    };
+    tokio::spawn(async move { seat.lead(leads).await });
+    let term = soon("it leads", terms.recv()).await.unwrap();
+    (redis, client, term as f64)
 }
 
 fn all_names() -> BTreeSet<String> {
@@ -39,7 +48,7 @@ async fn the_crate_metrics_gets_all_metrics() {
     let recorder = DebuggingRecorder::new();
     let snapshots = recorder.snapshotter();
     recorder.install().expect("the only one");
-    let (_redis, _client) = calls(MetricsObserver::new()).await;
+    let (_redis, _client, term) = calls(MetricsObserver::new()).await;
     let mut names = BTreeSet::new();
     let mut found = BTreeMap::new();
     becomes("all are there", async || {
@@ -100,6 +109,11 @@ async fn the_crate_metrics_gets_all_metrics() {
     let seconds: Vec<f64> = seconds.map(|value| value.0).collect();
     assert_eq!(seconds.len(), 3);
     assert!(seconds.iter().all(|second| (0.0..60.0).contains(second)));
+    for (name, expected) in [("leader", 1.0), ("leader.term", term)] {
+        let values = here(&format!("auto_mutex.{name}"), &["lock.site=leader"]).unwrap();
+        let value = &values.last().unwrap().3;
+        assert_eq!(*value, DebugValue::Gauge(expected.into()), "{name}");
+    }
     for site in sites() {
         let site = format!("lock.site={}", site.name());
         let known = |((name, labels), _): (&(String, Vec<String>), _)| {
@@ -168,7 +182,7 @@ async fn opentelemetry_gets_all_metrics() {
     let provider = SdkMeterProvider::builder().with_reader(reader).build();
     global::set_meter_provider(provider.clone());
     let observer: Arc<dyn Observer> = Arc::new(OtelObserver::new());
-    let (_redis, _client) = calls(observer).await;
+    let (_redis, _client, term) = calls(observer).await;
     becomes("all are there", async || {
         provider.force_flush().unwrap();
         let names: BTreeSet<String> = points(&exporter).into_keys().collect();
@@ -181,6 +195,11 @@ async fn opentelemetry_gets_all_metrics() {
         .to_vec();
     assert!(found["auto_mutex.active"].contains(&(here.clone(), 0.0)));
     assert!(found["auto_mutex.hold.duration"].contains(&(here, 3.0)));
+    let seat = vec!["lock.site=leader".to_owned()];
+    for (name, value) in [("", 1.0), (".term", term), (".changes", 1.0)] {
+        let points = &found[&format!("auto_mutex.leader{name}")];
+        assert_eq!(*points, [(seat.clone(), value)], "{name}");
+    }
     for site in sites() {
         let site = format!("lock.site={}", site.name());
         for name in ["active", "waiting", "lost", "handoff", "renewal.failures"] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex::{
-    Client, Config, LockError, Metric, MetricKind, auto_mutex, auto_read, auto_semaphore,
+    Client, Config, LockError, Metric, MetricKind, Term, auto_mutex, auto_read, auto_semaphore,
     auto_write, sites,
 };
 use auto_mutex_tests::events::{LONG, becomes, soon};
@@ -81,6 +81,8 @@ fn every_site_reads_zero_from_setup_on() {
             let of_lock = metric.labels().contains(&"lock.site");
             match metric.kind() {
                 MetricKind::Histogram => assert!(of_site.is_empty()),
+                // Those of leaders begin with a seat that is stood for.
+                _ if metric.labels() == ["lock.site"] => assert!(of_site.is_empty()),
                 _ if of_lock => assert!(!of_site.is_empty(), "{metric:?} of {name}"),
                 _ => {}
             }
@@ -98,6 +100,61 @@ fn every_site_reads_zero_from_setup_on() {
         };
         assert!(kinds.iter().any(found), "{expected:?}");
     }
+}
+
+#[tokio::test]
+async fn a_seat_reads_zero_until_it_leads_and_again_after_that() {
+    const SEAT: &[(&str, &str)] = &[("lock.site", "scheduler")];
+    let stands = |client: &Client| {
+        let seat = client.leader("seat").metrics_label("scheduler");
+        let (sender, terms) = tokio::sync::mpsc::unbounded_channel();
+        let leads = tokio::spawn(async move {
+            seat.lead(async move |term: &Term| {
+                sender.send(term.number()).unwrap();
+                term.lost().await;
+                Err::<(), LockError>(term.check().unwrap_err())
+            })
+            .await
+        });
+        (terms, leads)
+    };
+    let seen = [Seen::default(), Seen::default()];
+    let clients = seen.each_ref().map(|seen| {
+        let config = Config::new("memory://observed-seat").unwrap();
+        Client::connect(config.observer(seen.clone())).unwrap()
+    });
+    let of = |seen: &Seen| {
+        [Metric::Leader, Metric::LeaderTerm, Metric::LeaderChanges].map(|metric| {
+            let all = seen.series(metric);
+            assert!(all.len() == 1 && all[0].0 == SEAT, "{all:?}");
+            u64::try_from(all[0].1.total).unwrap()
+        })
+    };
+    let (mut terms, leads) = stands(&clients[0]);
+    let first = soon("it leads", terms.recv()).await.unwrap();
+    assert_eq!(of(&seen[0]), [1, first, 1]);
+    let (mut others, stands_by) = stands(&clients[1]);
+    let waits = |seen: &Seen| seen.total(Metric::Waiting, &[("lock.kind", "leader")]);
+    becomes("it stands", async || waits(&seen[1]) == 1).await;
+    assert_eq!(of(&seen[1]), [0, 0, 0]);
+
+    assert!(clients[0].leader("seat").resign().await.unwrap());
+    let second = soon("the other one leads", others.recv()).await.unwrap();
+    assert!(second > first);
+    assert_eq!(of(&seen[1]), [1, second, 1]);
+    assert_eq!(of(&seen[0]), [0, 0, 1]);
+    becomes("it stands again", async || waits(&seen[0]) == 1).await;
+
+    clients[1].shutdown().await;
+    let ended = soon("it ends", stands_by).await.unwrap();
+    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+    let third = soon("it leads again", terms.recv()).await.unwrap();
+    assert_eq!(of(&seen[1]), [0, 0, 1]);
+    assert_eq!(of(&seen[0]), [1, third, 2]);
+    leads.abort();
+    becomes("nobody leads", async || of(&seen[0]) == [0, 0, 2]).await;
+    // A leader that resigned lost nothing.
+    assert_eq!(seen[0].total(Metric::Lost, &[]), 0);
 }
 
 #[tokio::test]

@@ -27,6 +27,9 @@ pub struct Read;
 pub struct Write;
 pub struct Attribute;
 pub struct Listed;
+pub struct Leader;
+pub struct Overrun;
+pub struct Standing;
 
 #[allow(unused_macros)]
 macro_rules! concat {
@@ -63,6 +66,12 @@ pub trait Everything {
         panic!("the user's")
     }
     fn from_lock_error(&self) {
+        panic!("the user's")
+    }
+    fn next(&self) {
+        panic!("the user's")
+    }
+    fn run(&self) {
         panic!("the user's")
     }
 }
@@ -110,6 +119,12 @@ async fn write() -> Out<u32> {
     ::std::result::Result::Ok(3)
 }
 
+#[auto_mutex::auto_leader(value = "{__term}", stop_within = 5, on_overrun = abort)]
+async fn lead(__term: u32, __value: &auto_mutex::Term, __standing: u32) -> Out<u32> {
+    let __body = __value.number() > 0;
+    ::std::result::Result::Ok(if __body { __term + __standing } else { __SITE })
+}
+
 fn main() {
     let client = Client::connect("memory://").unwrap();
     assert_eq!(client.blocking_scope(|| sync(1)), 15);
@@ -123,5 +138,9 @@ fn main() {
     assert_eq!(
         ::futures::executor::block_on(client.scope(guarded())).unwrap(),
         7
+    );
+    assert_eq!(
+        ::futures::executor::block_on(client.scope(lead(1, 2))).unwrap(),
+        3
     );
 }

@@ -17,6 +17,11 @@ fn close() -> Result<u32, LockError> {
     Ok(1)
 }
 
+#[locks::auto_leader(crate = crate::mine::deep::locks, value = "x", stop_within = 1, on_overrun = log)]
+fn lead(_: &locks::Term) -> Result<u32, LockError> {
+    Ok(1)
+}
+
 struct Ledger;
 
 #[locks::auto_mutex(crate = locks)]
@@ -33,7 +38,12 @@ impl Ledger {
 
 fn main() {
     let client = locks::Client::connect("memory://").unwrap();
-    client.blocking_scope(|| assert_eq!(close().unwrap() + Ledger.open(1).unwrap(), 2));
+    client.blocking_scope(|| {
+        assert_eq!(
+            close().unwrap() + Ledger.open(1).unwrap() + lead().unwrap(),
+            3
+        )
+    });
     assert_eq!(
         futures::executor::block_on(client.scope(Ledger.close())).unwrap(),
         1

@@ -2,7 +2,7 @@
 #![deny(warnings)]
 #![allow(missing_docs, unreachable_pub, unsafe_code, clippy::missing_safety_doc)]
 
-use auto_mutex::{LockError, auto_mutex};
+use auto_mutex::{LockError, Term, auto_leader, auto_mutex};
 
 #[auto_mutex]
 unsafe fn read(at: *const u32) -> Result<u32, LockError> {
@@ -12,6 +12,12 @@ unsafe fn read(at: *const u32) -> Result<u32, LockError> {
 #[auto_mutex]
 async unsafe fn read_async(at: &u32) -> Result<u32, LockError> {
     let at: *const u32 = at;
+    Ok(unsafe { *at })
+}
+
+#[auto_leader]
+unsafe fn lead(at: *const u32, term: &Term) -> Result<u32, LockError> {
+    term.check()?;
     Ok(unsafe { *at })
 }
 
@@ -43,6 +49,7 @@ fn main() {
     client.blocking_scope(|| {
         let _: unsafe fn(*const u32) -> Result<u32, LockError> = read;
         assert_eq!(unsafe { read(&n) }.unwrap(), 3);
+        assert_eq!(unsafe { lead(&n) }.unwrap(), 3);
         assert_eq!(unsafe { Ledger.close() }.unwrap(), 1);
         assert_eq!(unsafe { Ledger.open() }.unwrap(), 2);
     });

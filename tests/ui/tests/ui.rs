@@ -16,6 +16,7 @@ fn what_must_compile_runs() {
         env!("CARGO_BIN_EXE_ui-hostile"),
         env!("CARGO_BIN_EXE_ui-imports"),
         env!("CARGO_BIN_EXE_ui-kinds"),
+        env!("CARGO_BIN_EXE_ui-leader"),
         env!("CARGO_BIN_EXE_ui-macro-rules"),
         env!("CARGO_BIN_EXE_ui-main-sync"),
         env!("CARGO_BIN_EXE_ui-one-line"),

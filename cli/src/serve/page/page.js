@@ -29,7 +29,7 @@ let shown = new Map();
 const readable = name => shown.get(name) ?? name;
 
 const process = p => p.host ? `${p.pod ?? p.host}:${p.pid}` : "unknown";
-const place = p => p.file ? `${p.site} at ${p.file}:${p.line}` : p.site;
+const place = p => (p.value ? `${p.value}  ` : "") + (p.file ? `${p.site} at ${p.file}:${p.line}` : p.site);
 
 function cell(row, text, name) {
   const td = row.insertCell();
@@ -64,8 +64,10 @@ function showLocks() {
     cell(row, used(lock), "n");
     cell(row, lock.holders, "n less");
     cell(row, lock.kept ? "kept" : short(lock.held_ms), "n");
-    cell(row, lock.waiters, lock.waiters ? "n waits" : "n");
-    cell(row, short(lock.oldest_wait_ms), lock.waiters ? "n waits" : "n");
+    // Standbys of a leader wait for as long as it leads.
+    const waits = lock.waiters && lock.kind !== "leader" ? "n waits" : "n";
+    cell(row, lock.waiters, waits);
+    cell(row, short(lock.oldest_wait_ms), waits);
   });
   if (focused) [...at("locks").querySelectorAll("button")].find(b => b.dataset.name === focused)?.focus();
   const left = latest.count - latest.locks.length;

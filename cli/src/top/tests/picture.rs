@@ -82,6 +82,7 @@ fn scene() -> Vec<Lock> {
     };
     let pay = ("shop::Orders::pay", "src/orders.rs", 40);
     let count = ("shop::Stock::count", "src/stock.rs", 17);
+    let lead = ("shop::Scheduler::run", "src/scheduler.rs", 8);
     let close = ("books::close", "src/close.rs", 9);
     let mut queue = vec![
         waits("web-2", 812, 58, pay),
@@ -142,6 +143,14 @@ fn scene() -> Vec<Lock> {
             1,
             vec![holds("web-3", 90, 0, pay)],
             Vec::new(),
+        ),
+        lock(
+            "shop:scheduler",
+            LockKind::Leader,
+            1,
+            1,
+            vec![holds("batch-1", 12, 187_201, lead)],
+            vec![waits("batch-0", 17, 93_600, lead)],
         ),
     ]
 }

@@ -201,6 +201,14 @@ pub enum LockError {
     )]
     NotSetUp,
 
+    /// [`current`](crate::current) was called where no protected body runs: outside of one, or in a task or thread that one
+    /// has started.
+    #[error(
+        "no protected body runs in this task: call auto_mutex::current() in an annotated function, in `synchronize` or \
+         in what they call; and before tokio::spawn or spawn_blocking, whose closure can take the result along"
+    )]
+    NotProtected,
+
     /// The process was forked after the client was made. The child must call [`setup`](crate::setup) or make its own
     /// client.
     #[error(
@@ -251,7 +259,11 @@ impl LockError {
             | Self::Unsupported { name, .. }
             | Self::InvalidName { name, .. } => Some(name),
             Self::Deadlock { cycle } => cycle.first().map(|hop| hop.waits_for.as_str()),
-            Self::NotSetUp | Self::Forked | Self::ShutDown | Self::InvalidOption { .. } => None,
+            Self::NotSetUp
+            | Self::NotProtected
+            | Self::Forked
+            | Self::ShutDown
+            | Self::InvalidOption { .. } => None,
         }
     }
 
@@ -333,7 +345,7 @@ impl LockError {
     /// | [`ShutDown`](Self::ShutDown), [`NotSetUp`](Self::NotSetUp), [`Forked`](Self::Forked) | no: no client could
     /// serve the call |
     /// | [`PermitsMismatch`](Self::PermitsMismatch), [`WrongKind`](Self::WrongKind), [`ForeignKey`](Self::ForeignKey) | no: programs disagree about the name |
-    /// | [`InvalidName`](Self::InvalidName), [`InvalidOption`](Self::InvalidOption), [`Unsupported`](Self::Unsupported) | no: the call itself is wrong |
+    /// | [`InvalidName`](Self::InvalidName), [`InvalidOption`](Self::InvalidOption), [`Unsupported`](Self::Unsupported), [`NotProtected`](Self::NotProtected) | no: the call itself is wrong |
     ///
     /// ```
     /// use auto_mutex::LockError;

@@ -90,9 +90,10 @@ fn lock_errors() -> Vec<LockError> {
             option: "expire",
             reason: "shorter than 10 ms",
         },
+        LockError::NotProtected,
     ];
     let numbers: Vec<_> = all.iter().map(number).collect();
-    assert_eq!(numbers, (0..17).collect::<Vec<_>>(), "one of each");
+    assert_eq!(numbers, (0..18).collect::<Vec<_>>(), "one of each");
     all
 }
 
@@ -116,6 +117,7 @@ fn number(error: &LockError) -> usize {
         LockError::ShutDown => 14,
         LockError::InvalidName { .. } => 15,
         LockError::InvalidOption { .. } => 16,
+        LockError::NotProtected => 17,
     }
 }
 
@@ -290,6 +292,7 @@ fn every_error_about_a_lock_names_it() {
         let is_about_none = matches!(
             error,
             LockError::NotSetUp
+                | LockError::NotProtected
                 | LockError::Forked
                 | LockError::ShutDown
                 | LockError::InvalidOption { .. }

@@ -65,11 +65,11 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
-            /// The complete names of the locks and their fencing tokens, for the crate `auto-mutex-fence`.
+            /// For the crate `auto-mutex-fence`: the complete names of the locks that nobody shares, with their tokens.
             #[doc(hidden)]
             #[must_use]
-            pub fn complete_tokens(&self) -> Vec<(String, u64)> {
-                self.holding.holds().tokens()
+            pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+                self.holding.holds().fencing_tokens()
             }
 
             pub(crate) async fn run_body<T>(

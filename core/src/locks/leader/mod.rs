@@ -122,8 +122,9 @@ impl Leader {
     /// Ends the term if nobody calls [`Term::progress`] for this time, so that a process that hangs does not lead for
     /// ever. A number counts as seconds. Off by default.
     ///
-    /// A body that hangs for another [`stop_within`](Self::stop_within) is an [overrun](Self::on_overrun), after which
-    /// the seat is given on, even if the body still runs.
+    /// If the body still runs after another [`stop_within`](Self::stop_within), which is an
+    /// [overrun](Self::on_overrun), the seat is given on without waiting for it. The same holds for a body that hangs
+    /// after its term ended for another reason; without this option, the seat waits for such a body.
     #[allow(private_bounds)]
     pub fn progress(mut self, time: impl ToDuration) -> Self {
         self.leading.progress = self.handle.options.length("progress", time);

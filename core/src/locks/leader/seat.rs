@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Overrun;
-use super::term::Term;
+use super::term::{Term, count};
 use crate::base::clock::Instant;
 use crate::base::duration::FOREVER;
 use crate::base::error::LockError;
@@ -15,6 +15,8 @@ use crate::queue::{LeadRules, Patience};
 use crate::store::{Backoff, Share, Trouble, meta};
 
 const LONGEST_VALUE: usize = 1024;
+/// An aborting process needs a moment for its last log line.
+const SHORTEST_STOP: Duration = Duration::from_millis(100);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// The options of a leader that other locks lack.
@@ -44,9 +46,16 @@ impl<'a> Seat<'a> {
             let reason = "it is more than half of the lease, which must be renewed in the rest: make it shorter, or `Config::lease` longer";
             return Err(LockError::invalid("stop_within", reason));
         }
+        let aborts = leading.overrun == Overrun::Abort;
+        if aborts && stop_within < SHORTEST_STOP {
+            let reason =
+                "less than 100 ms is too short for `Overrun::Abort`: every body would be aborted";
+            return Err(LockError::invalid("stop_within", reason));
+        }
         if leading.value.len() > LONGEST_VALUE {
             return Err(LockError::invalid("value", "it is longer than 1,024 bytes"));
         }
+        count(target.client.core(), options.label(), 0, 0);
         target.meta = meta::leading(&target.meta, &leading.value);
         let options = Options {
             expire: Some(FOREVER),
@@ -59,7 +68,7 @@ impl<'a> Seat<'a> {
             rules: LeadRules {
                 stop_within,
                 progress: leading.progress.unwrap_or(FOREVER),
-                aborts: leading.overrun == Overrun::Abort,
+                aborts,
             },
         })
     }

@@ -86,6 +86,13 @@ impl Term {
         self.office.lead.progress();
     }
 
+    /// For the crate `auto-mutex-fence`: the complete name of the seat, with the number of the term.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+        self.holding.holds().fencing_tokens()
+    }
+
     fn hold(&self) -> &Arc<Hold> {
         self.holding.first()
     }
@@ -107,6 +114,10 @@ impl Term {
     /// Like [`run`](Self::run), but blocks the thread.
     #[doc(hidden)]
     pub fn run_blocking<T, E>(&self, body: impl FnOnce() -> Result<T, E>) -> Option<Result<T, E>> {
+        // The process may have been suspended since the grant.
+        if self.is_lost() {
+            return self.result(None);
+        }
         let _entered = caller::enter_body(self.holding.holds());
         self.result(Some(body()))
     }
@@ -163,16 +174,19 @@ impl Office {
     }
 
     fn count(&self, change: i64) {
-        if let Some(observer) = self.core.observer() {
-            let hold = self.lead.hold();
-            let labels = [(SITE, hold.want().label)];
-            let token = i64::try_from(hold.grant.token).unwrap_or(i64::MAX);
-            observer.add(Metric::Leader, &labels, change);
-            observer.add(Metric::LeaderTerm, &labels, change * token);
-            if change > 0 {
-                observer.add(Metric::LeaderChanges, &labels, change);
-            }
-        }
+        let hold = self.lead.hold();
+        count(&self.core, hold.want().label, hold.grant.token, change);
+    }
+}
+
+/// Reports that a term begins (1) or ends (-1). 0 only creates the time series: who stands and does not lead exports 0.
+pub(super) fn count(core: &ClientCore, label: &'static str, token: u64, change: i64) {
+    if let Some(observer) = core.observer() {
+        let labels = [(SITE, label)];
+        let token = i64::try_from(token).unwrap_or(i64::MAX);
+        observer.add(Metric::Leader, &labels, change);
+        observer.add(Metric::LeaderTerm, &labels, change * token);
+        observer.add(Metric::LeaderChanges, &labels, change.max(0));
     }
 }
 

@@ -189,6 +189,10 @@ fn unusable_options_are_errors() {
     for seat in [
         client.leader("s").stop_within("2100ms"),
         client.leader("s").stop_within("soon"),
+        client
+            .leader("s")
+            .stop_within("50ms")
+            .on_overrun(super::Overrun::Abort),
         client.leader("s").progress(-1),
         client.leader("s").value("x".repeat(1025)),
     ] {

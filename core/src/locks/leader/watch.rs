@@ -150,13 +150,7 @@ impl Waiting {
         let mut target = handle.resolve(&caller)?;
         target.name = Cow::Owned(target.name.beside(WATCHERS));
         let patience = Patience::Queue(None);
-        let mut want = target.want(
-            &caller,
-            Share::NOTIFICATION,
-            Terms::default(),
-            BY_HAND,
-            patience,
-        )?;
+        let mut want = target.want(&caller, Share::WATCH, Terms::default(), BY_HAND, patience)?;
         want.relies = true;
         Ok(Self {
             signal: target.join(&caller, &mut want, &[])?,

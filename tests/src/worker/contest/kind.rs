@@ -12,11 +12,13 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// A contest: `mutex`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
+/// A contest: `mutex`, `lead`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
 /// `partners:PAIRS`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
+    /// The lead, for which all tasks stand.
+    Lead,
     /// `names` mutexes: a task or two take each of them again and again, and others visit it. After a while, all continue
     /// with other names, because clients stop keeping a name that is often recalled.
     Kept {
@@ -57,6 +59,7 @@ impl FromStr for Kind {
         let (kind, number) = text.split_once(':').unwrap_or((text, "0"));
         Ok(match kind {
             "mutex" => Self::Mutex,
+            "lead" => Self::Lead,
             "kept" => Self::Kept {
                 names: number.parse()?,
             },
@@ -98,6 +101,7 @@ impl Kind {
         Ok(match self {
             Self::Long { .. } => Some(Held::Mutex(client.mutex(name).lock().await?)),
             Self::Mutex
+            | Self::Lead
             | Self::Kept { .. }
             | Self::Crossed { .. }
             | Self::Handoff { .. }

@@ -8,6 +8,7 @@ mod crossed;
 mod handoff;
 mod kept;
 mod kind;
+mod lead;
 mod place;
 mod recorded;
 mod tally;
@@ -96,6 +97,7 @@ impl Contest {
                         let place = Place::find(self.kind, &self.name, number, self.witness);
                         tokio::spawn(handoff::run(contestant, self.witness, place))
                     }
+                    Kind::Lead => tokio::spawn(lead::run(contestant, self.witness)),
                     kind => match self.file.clone() {
                         Some(file) => tokio::spawn(async move {
                             recorded::run(contestant, self.witness, kind, &file).await;

@@ -22,7 +22,8 @@ pub(crate) trait Fault: Sync {
         false
     }
 
-    /// Whether the fault is tried on a mutex that clients keep: it harms the keeper, or what the store knows of it.
+    /// Whether the fault is tried on a mutex that clients keep, and on leaders: it harms the keeper, or what the store
+    /// knows of it.
     fn harms_keepers(&self) -> bool {
         false
     }

@@ -1,0 +1,460 @@
+//! `#[auto_leader]`: the body runs in one process at a time, once for each of its terms.
+
+use std::future::pending;
+use std::os::unix::process::ExitStatusExt as _;
+use std::pin::Pin;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use auto_mutex::{Client, Config, LockError, LossCause, Metric, Observer, Term};
+use auto_mutex::{auto_leader, auto_mutex};
+use auto_mutex_tests::events::{soon, waiters};
+use auto_mutex_tests::spans::Spans;
+use auto_mutex_tests::stores::TestStore;
+use tokio::sync::Notify;
+use tracing::instrument;
+
+use crate::support::{Witness, client, named_client, scoped, scoped_on};
+
+type Out<T = ()> = Result<T, LockError>;
+
+/// What the body of [`Node::schedule`] does, and its numbers.
+#[derive(Clone, Default)]
+struct Node {
+    addr: &'static str,
+    witness: Witness,
+    leads: Arc<Notify>,
+    done: Arc<Notify>,
+    terms: Arc<Mutex<Vec<u64>>>,
+}
+
+impl Node {
+    fn at(addr: &'static str) -> Self {
+        let node = Self::default();
+        Self { addr, ..node }
+    }
+
+    #[auto_leader(name = "seat", value = "{self.addr}:{port}", stop_within = 5)]
+    async fn schedule(self, term: &Term, port: u16) -> Out<u16> {
+        let _inside = self.witness.enter();
+        self.terms.lock().unwrap().push(term.number());
+        self.leads.notify_one();
+        self.done.notified().await;
+        term.check()?;
+        Ok(port)
+    }
+
+    fn starts(&self, client: &Client) -> tokio::task::JoinHandle<Out<u16>> {
+        tokio::spawn(client.scope(self.clone().schedule(9000)))
+    }
+}
+
+pub(crate) async fn the_next_one_leads_after_the_end(store: &dyn TestStore) {
+    let (here, there) = (store.member(), store.member());
+    let one = Node::at("10.0.0.5");
+    let two = Node {
+        addr: "10.0.0.6",
+        leads: Arc::default(),
+        ..one.clone()
+    };
+    let seat = there.leader("seat");
+    let first = one.starts(&here);
+    soon("one leads", one.leads.notified()).await;
+    let second = two.starts(&there);
+    waiters(&here.mutex("seat"), 1).await;
+    let leader = seat.current().await.unwrap().expect("a leader");
+    assert_eq!(leader.value, "10.0.0.5:9000");
+    let site = &leader.holder.site;
+    let expected = format!("{}::schedule at {}:", module_path!(), file!());
+    assert!(site.starts_with(&expected), "{site}");
+
+    one.done.notify_one();
+    assert_eq!(soon("the end", first).await.unwrap().unwrap(), 9000);
+    soon("two leads", two.leads.notified()).await;
+    let leader = seat.current().await.unwrap().expect("a leader");
+    assert_eq!(leader.value, "10.0.0.6:9000");
+    // Its future is dropped.
+    second.abort();
+    assert!(soon("the end", second).await.unwrap_err().is_cancelled());
+    let terms = one.terms.lock().unwrap().clone();
+    assert!(matches!(*terms, [a, b] if a < b), "{terms:?}");
+    assert_eq!((one.witness.most(), one.witness.now()), (1, 0));
+}
+
+pub(crate) async fn who_resigns_leads_again_after_the_others(store: &dyn TestStore) {
+    let (here, there) = (store.member(), store.member());
+    let one = Node::at("10.0.0.5");
+    let two = Node {
+        leads: Arc::default(),
+        done: Arc::default(),
+        ..one.clone()
+    };
+    let first = one.starts(&here);
+    soon("one leads", one.leads.notified()).await;
+    let second = two.starts(&there);
+    waiters(&here.mutex("seat"), 1).await;
+    // The body waits, and is dropped.
+    let seat = here.leader("seat");
+    assert!(soon("it resigns", seat.resign()).await.unwrap());
+    soon("two leads", two.leads.notified()).await;
+    two.done.notify_one();
+    soon("the end", second).await.unwrap().unwrap();
+    soon("one leads again", one.leads.notified()).await;
+    one.done.notify_one();
+    soon("the end", first).await.unwrap().unwrap();
+    let terms = one.terms.lock().unwrap().clone();
+    assert!(matches!(*terms, [a, b, c] if a < b && b < c), "{terms:?}");
+    assert_eq!((one.witness.calls(), one.witness.most()), (3, 1));
+}
+
+pub(crate) async fn a_lost_term_ends_the_body_and_not_the_call(store: &dyn TestStore) {
+    let (here, there) = (store.member(), store.member());
+    let node = Node::at("10.0.0.5");
+    let call = node.starts(&here);
+    soon("it leads", node.leads.notified()).await;
+    assert!(there.mutex("seat").force_unlock().await.unwrap());
+    soon("it leads again", node.leads.notified()).await;
+    node.done.notify_one();
+    assert_eq!(soon("the end", call).await.unwrap().unwrap(), 9000);
+    let terms = node.terms.lock().unwrap().clone();
+    assert!(matches!(*terms, [a, b] if a < b), "{terms:?}");
+    assert_eq!((node.witness.calls(), node.witness.most()), (2, 1));
+}
+
+/// The client's names begin with `t`.
+fn take(client: &Client, name: &str) {
+    assert!(client.mutex(name).blocking_force_unlock().unwrap());
+}
+
+#[test]
+fn a_sync_body_learns_of_the_end_by_check() {
+    #[auto_leader(name = "s")]
+    fn lead(client: &Client, mut left: u32, causes: &mut Vec<LossCause>, term: &Term) -> Out<u32> {
+        left -= 1;
+        if left == 0 {
+            return Ok(left);
+        }
+        take(client, "s");
+        while !term.is_lost() {
+            std::thread::yield_now();
+        }
+        if let Err(LockError::Lost { cause, .. }) = term.check() {
+            causes.push(cause);
+        }
+        // Ends the term, and not the call.
+        term.check()?;
+        unreachable!("the term is over")
+    }
+    let (client, mut causes) = (named_client(), Vec::new());
+    let left = client.blocking_scope(|| lead(&client, 3, &mut causes));
+    assert_eq!(left.unwrap(), 0);
+    assert_eq!(causes, [LossCause::Forced; 2]);
+}
+
+#[test]
+fn an_error_while_it_leads_ends_the_call() {
+    #[derive(Debug, PartialEq)]
+    enum Failed {
+        Lock(String),
+        Own(u32),
+    }
+    impl From<LockError> for Failed {
+        fn from(error: LockError) -> Self {
+            Self::Lock(error.to_string())
+        }
+    }
+    #[auto_leader]
+    async fn lead(n: u32) -> Result<(), Failed> {
+        tokio::task::yield_now().await;
+        Err(Failed::Own(n))?;
+        pending().await
+    }
+    #[auto_leader]
+    fn sync(n: u32) -> Result<(), Failed> {
+        Err(Failed::Own(n))
+    }
+    assert_eq!(scoped(lead(7)), Err(Failed::Own(7)));
+    assert_eq!(client().blocking_scope(|| sync(7)), Err(Failed::Own(7)));
+    let nowhere = futures::executor::block_on(lead(7));
+    assert_eq!(nowhere, Err(LockError::NotSetUp.into()));
+}
+
+#[test]
+fn a_drain_ends_the_call() {
+    #[auto_leader(name = "s")]
+    async fn lead(client: Client) -> Out {
+        let drains = client.clone();
+        tokio::spawn(async move { drains.drain("10s").await });
+        pending().await
+    }
+    let client = client();
+    let ended = scoped_on(&client, lead(client.clone()));
+    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
+}
+
+#[test]
+fn a_body_without_progress_begins_again() {
+    #[auto_leader(progress = "30ms", stop_within = "1s")]
+    async fn lead(mut terms: u32, term: &Term) -> Out<u32> {
+        terms += 1;
+        if terms == 1 {
+            pending::<()>().await;
+        }
+        term.progress();
+        Ok(terms)
+    }
+    assert!(scoped(lead(0)).unwrap() > 1);
+}
+
+/// This test runs itself again, as the process that is aborted.
+#[test]
+fn a_body_that_overruns_aborts_the_process() {
+    #[auto_leader(progress = "20ms", stop_within = "20ms", on_overrun = abort)]
+    fn hangs() -> Out {
+        loop {
+            std::thread::park();
+        }
+    }
+    const HANGS: &str = "AUTO_MUTEX_TEST_HANGS";
+    if std::env::var_os(HANGS).is_some() {
+        client().blocking_scope(hangs).unwrap();
+    }
+    let process = Command::new(std::env::current_exe().unwrap())
+        .args(["leader::a_body_that_overruns_aborts_the_process", "--exact"])
+        .env(HANGS, "1")
+        .output()
+        .unwrap();
+    assert_eq!(process.status.signal(), Some(libc::SIGABRT), "{process:?}");
+}
+
+#[test]
+fn a_panic_gives_the_lead_up() {
+    #[auto_leader(name = "s")]
+    async fn lead(panics: bool, term: &Term) -> Out<bool> {
+        let current = auto_mutex::current()?;
+        assert_eq!(
+            (current.name(), current.fencing_token()),
+            (term.name(), term.number())
+        );
+        assert!(!panics, "meant");
+        Ok(panics)
+    }
+    let client = client();
+    let (panics, ends) = (client.scope(lead(true)), client.scope(lead(false)));
+    scoped(async {
+        assert!(tokio::spawn(panics).await.unwrap_err().is_panic());
+        assert!(!ends.await.unwrap());
+    });
+}
+
+/// What it had done before the loss stays, and its arguments are there again.
+#[test]
+fn each_term_runs_the_body_from_the_top() {
+    struct Counts {
+        terms: u32,
+        dropped: AtomicU32,
+    }
+    struct Told<'a>(&'a AtomicU32);
+    impl Drop for Told<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    impl Counts {
+        #[auto_leader(name = "s", key = "{names.0}")]
+        async fn lead<T: Clone>(
+            &mut self,
+            names: (&str, T),
+            end: impl Fn(u32) -> bool + Sync,
+            _: &Term,
+        ) -> Out<(&AtomicU32, T)> {
+            self.terms += 1;
+            let mine = names.1.clone();
+            if end(self.terms) {
+                return Ok((&self.dropped, mine));
+            }
+            let _told = Told(&self.dropped);
+            auto_mutex::Mutex::new("s:a").force_unlock().await?;
+            pending().await
+        }
+    }
+    let mut counts = Counts {
+        terms: 0,
+        dropped: AtomicU32::new(0),
+    };
+    let names = ("a", vec![1]);
+    let (dropped, names) = scoped(counts.lead(names, |terms| terms == 4)).unwrap();
+    assert_eq!((dropped.load(Ordering::SeqCst), names), (3, vec![1]));
+    assert_eq!(counts.terms, 4);
+}
+
+#[test]
+fn keys_have_seats_of_their_own() {
+    #[auto_leader(key = (shard, "x"), ns = "n")]
+    async fn lead(shard: u32, term: &Term) -> Out<String> {
+        let _ = shard;
+        Ok(term.name().to_owned())
+    }
+    let name = scoped(lead(3)).unwrap();
+    assert_eq!(name, "n:auto-mutex-tests:leader:lead:3:x");
+}
+
+/// A body can lead another seat, but not its own again.
+#[test]
+fn a_body_cannot_stand_for_its_own_seat() {
+    #[auto_leader(key = n)]
+    fn lead(n: u32, inner: u32) -> Out<u32> {
+        match n {
+            1 => lead(inner, 0),
+            n => Ok(n),
+        }
+    }
+    let client = client();
+    assert_eq!(client.blocking_scope(|| lead(1, 2)).unwrap(), 2);
+    let refused = client.blocking_scope(|| lead(1, 1)).unwrap_err();
+    assert!(
+        matches!(refused, LockError::AlreadyHeld { .. }),
+        "{refused}"
+    );
+}
+
+#[test]
+fn values_may_be_expressions_and_wrong_ones_are_errors() {
+    #[auto_leader(name = "s", value = "x".repeat(n.try_into()?), stop_within = within)]
+    fn lead(n: i64, within: Duration) -> Result<String, Box<dyn std::error::Error>> {
+        let client = auto_mutex::Leader::new("s");
+        Ok(client.blocking_current()?.expect("a leader").value)
+    }
+    let client = client();
+    let lead = |n, within| client.blocking_scope(|| lead(n, Duration::from_millis(within)));
+    assert_eq!(lead(3, 50).unwrap(), "xxx");
+    for (n, within, wrong) in [
+        (-1, 1, "out of range"),
+        (1025, 1, "`value`"),
+        (1, 60_000, "`stop_within`"),
+    ] {
+        let error = lead(n, within).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{error}");
+    }
+}
+
+#[derive(Default)]
+struct Leaders(Mutex<Vec<&'static str>>);
+
+impl Observer for Leaders {
+    fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64) {
+        if metric == Metric::LeaderChanges && change > 0 {
+            self.0
+                .lock()
+                .unwrap()
+                .extend(labels.iter().map(|label| label.1));
+        }
+    }
+
+    fn record(&self, _: Metric, _: &[(&'static str, &'static str)], _: Duration) {}
+}
+
+#[test]
+fn its_terms_are_counted_for_the_site() {
+    #[auto_leader(key = "{shard}")]
+    fn counted(shard: u32) -> Out {
+        let _ = shard;
+        Ok(())
+    }
+    let leaders = Arc::new(Leaders::default());
+    let config = Config::new("memory://").unwrap().observer(leaders.clone());
+    let client = Client::connect(config).unwrap();
+    client.blocking_scope(|| counted(5)).unwrap();
+    client.blocking_scope(|| counted(6)).unwrap();
+    let label = "auto-mutex-tests:leader:counted:{shard}";
+    assert_eq!(*leaders.0.lock().unwrap(), [label; 2]);
+}
+
+#[async_trait]
+trait Run {
+    async fn run(&self, steps: &[u32]) -> Out<u32>;
+
+    #[auto_leader(name = "default")]
+    async fn default(&self, term: &Term, steps: &[u32]) -> Out<bool> {
+        tokio::task::yield_now().await;
+        Ok(steps.is_empty() && !term.is_lost())
+    }
+}
+
+struct Runner;
+
+#[async_trait]
+impl Run for Runner {
+    #[auto_leader(name = "s")]
+    async fn run(&self, term: &Term, steps: &[u32]) -> Out<u32> {
+        let mut sum = 0;
+        for step in steps {
+            term.check()?;
+            tokio::task::yield_now().await;
+            sum += step;
+        }
+        Ok(sum)
+    }
+}
+
+#[test]
+fn a_method_of_an_async_trait_leads() {
+    let dynamic: Arc<dyn Run + Send + Sync> = Arc::new(Runner);
+    assert_eq!(scoped(dynamic.run(&[1, 2])).unwrap(), 3);
+    assert!(scoped(dynamic.default(&[])).unwrap());
+}
+
+#[instrument(skip_all, fields(n))]
+#[auto_leader]
+async fn above(n: u32, spans: &Spans, term: &Term) -> Out<u32> {
+    tokio::task::yield_now().await;
+    term.check()?;
+    assert_eq!(spans.current(), Some("above"));
+    Ok(n)
+}
+
+#[auto_leader]
+#[instrument(skip_all)]
+async fn below(n: u32, term: &Term, spans: &Spans) -> Out<u32> {
+    tokio::task::yield_now().await;
+    term.check()?;
+    assert_eq!(spans.current(), Some("lock.held"));
+    Ok(n)
+}
+
+#[test]
+fn spans_may_be_above_and_below() {
+    let client = named_client();
+    let (spans, _listening) = Spans::listen();
+    let runtime = auto_mutex_tests::runtimes::current_thread();
+    let run = |call: Pin<Box<dyn Future<Output = Out<u32>> + '_>>| {
+        runtime.block_on(client.scope(call)).unwrap()
+    };
+    assert_eq!(run(Box::pin(above(5, &spans))), 5);
+    assert_eq!(run(Box::pin(below(6, &spans))), 6);
+}
+
+struct Ledger(u32);
+
+/// The options of the block that a leader has are its defaults.
+#[auto_mutex(expire = 100, key = "{self.0}", ns = "books")]
+impl Ledger {
+    fn close(&self) -> Out {
+        Ok(())
+    }
+
+    #[auto_leader(value = self.0)]
+    async fn lead(&self, term: &Term) -> Out<String> {
+        self.close()?;
+        Ok(term.name().to_owned())
+    }
+}
+
+#[test]
+fn a_function_in_a_block_of_locks_may_lead() {
+    let name = scoped(Ledger(3).lead()).unwrap();
+    assert_eq!(name, "books:auto-mutex-tests:Ledger:lead:3");
+}

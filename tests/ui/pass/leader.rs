@@ -1,0 +1,274 @@
+//! `#[auto_leader]` on all that can carry it, without a warning.
+#![deny(warnings)]
+#![deny(clippy::all, clippy::pedantic, clippy::nursery)]
+#![forbid(unsafe_code)]
+#![allow(dead_code)]
+#![allow(missing_docs, unreachable_pub)]
+
+use std::error::Error;
+use std::fmt::Display;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex::{Client, LockError, Term, auto_leader, auto_mutex};
+
+type Out<T = ()> = Result<T, LockError>;
+
+#[auto_leader]
+fn bare() -> Out {
+    Ok(())
+}
+
+#[auto_leader(name = "seat", ns = "prod", key = "{shard}", value = "{host}-{port}:x", stop_within = 5, progress = "1m", on_overrun = abort)]
+async fn every_option(shard: u32, host: &str, port: u16, term: &Term) -> Out<u64> {
+    term.check()?;
+    std::future::ready(()).await;
+    Ok(u64::from(shard) + u64::from(port) + host.len() as u64 + term.number())
+}
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+#[auto_leader(namespace = "prod", value = host.to_uppercase(), stop_within = LIMIT, progress = LIMIT * 2, on_overrun = log, order = "at start", crate = ::auto_mutex)]
+fn expressions(_: &Term, host: &str) -> Out<usize> {
+    Ok(host.len())
+}
+
+#[auto_leader(key = (a, "x", b + 1), value = load(b).await?)]
+async fn awaited(a: &str, term: &auto_mutex::Term, b: u32) -> Out<u64> {
+    let _ = a;
+    Ok(term.number() + u64::from(b))
+}
+
+async fn load(n: u32) -> Out<String> {
+    std::future::ready(()).await;
+    Ok(n.to_string())
+}
+
+#[auto_leader]
+async fn consumes(
+    names: Vec<String>,
+    mut count: u32,
+) -> Result<Vec<String>, Box<dyn Error + Send + Sync>> {
+    count += 1;
+    let names = names.clone();
+    if count > 100 {
+        return Err("too many".into());
+    }
+    std::future::ready(()).await;
+    Ok(names)
+}
+
+#[auto_leader]
+async fn generic<T, const N: usize>(things: &[T; N], mut term: &Term) -> Out<String>
+where
+    T: Display + Sync + Clone,
+{
+    term = std::convert::identity(term);
+    term.check()?;
+    for thing in things {
+        std::future::ready(()).await;
+        let text = thing.clone().to_string();
+        if text.len() > 1 {
+            return Ok(text);
+        }
+    }
+    Ok(String::new())
+}
+
+#[auto_leader]
+async fn opaque(make: impl Fn() -> u32 + Sync) -> Out<impl Display> {
+    std::future::ready(()).await;
+    Ok(make())
+}
+
+#[auto_leader]
+async fn borrowed<'a>(text: &'a str, other: &str) -> Out<&'a str> {
+    std::future::ready(()).await;
+    Ok(if other.is_empty() { text } else { &text[1..] })
+}
+
+/// Makes a future.
+#[auto_leader]
+#[allow(clippy::manual_async_fn)]
+fn block(n: u32, term: &Term) -> impl Future<Output = Out<u64>> + Send {
+    async move {
+        std::future::ready(()).await;
+        Ok(u64::from(n) + term.number())
+    }
+}
+
+#[auto_leader]
+fn boxed<'a>(n: &'a u32, term: &Term) -> Pin<Box<dyn Future<Output = Out<u32>> + Send + 'a>> {
+    Box::pin(async move {
+        term.check()?;
+        std::future::ready(()).await;
+        Ok(*n)
+    })
+}
+
+/// Never returns but by `?`.
+#[auto_leader]
+async fn endless(left: &mut u32, term: &Term) -> Out {
+    loop {
+        term.check()?;
+        std::future::ready(()).await;
+        *left = left.checked_sub(1).ok_or(LockError::NotSetUp)?;
+    }
+}
+
+#[auto_leader]
+fn endless_sync(mut left: u32) -> Out<std::convert::Infallible> {
+    loop {
+        left = left.checked_sub(1).ok_or(LockError::NotSetUp)?;
+    }
+}
+
+#[rustfmt::skip]
+#[auto_leader]
+fn one_line(term: &Term) -> Out<u64> { Ok(term.number()) }
+
+/// Its fragments arrive in invisible groups.
+macro_rules! made {
+    ($name:ident($term:ident: $ty:ty) -> $ret:ty, $value:expr, $body:block) => {
+        #[auto_leader(value = $value)]
+        async fn $name(#[allow(unused_variables)] $term: $ty) -> $ret {
+            std::future::ready(()).await;
+            $body
+        }
+    };
+}
+
+made!(made(term: &Term) -> Out<u64>, 1 + 1, {
+    Ok(term.number())
+});
+
+struct Scheduler {
+    addr: String,
+    locks: Client,
+    terms: u32,
+}
+
+impl Scheduler {
+    #[auto_leader(name = "scheduler", value = "{self.addr}", stop_within = 5)]
+    async fn schedule(&self, term: &Term) -> Out<&str> {
+        term.check()?;
+        std::future::ready(()).await;
+        Ok(&self.addr)
+    }
+
+    #[auto_leader(client = self.locks)]
+    async fn changes(&mut self) -> Out<u32> {
+        self.terms += 1;
+        std::future::ready(()).await;
+        self.more();
+        Ok(self.terms)
+    }
+
+    const fn more(&mut self) {
+        self.terms += 1;
+    }
+
+    #[auto_leader(key = "{self.addr}")]
+    fn sync(&mut self, term: &Term) -> Out<u64> {
+        self.terms += 1;
+        self.more();
+        Ok(u64::from(self.terms) + term.number())
+    }
+
+    #[auto_leader]
+    async fn shared(self: Arc<Self>, term: &Term) -> Out<usize> {
+        term.check()?;
+        std::future::ready(()).await;
+        Ok(self.addr.len())
+    }
+
+    #[auto_leader]
+    #[allow(clippy::needless_pass_by_value)]
+    fn owned(self) -> Out<usize> {
+        Ok(self.addr.len())
+    }
+
+    #[auto_leader]
+    async fn associated(term: &Term) -> Out<u64> {
+        std::future::ready(()).await;
+        Ok(term.number())
+    }
+}
+
+trait Work {
+    fn work(&self) -> impl Future<Output = Out<u64>> + Send;
+
+    #[auto_leader]
+    fn by_default(&self, term: &Term) -> Out<u64> {
+        Ok(term.number())
+    }
+}
+
+impl Work for Scheduler {
+    #[auto_leader]
+    async fn work(&self, term: &Term) -> Out<u64> {
+        std::future::ready(()).await;
+        Ok(term.number())
+    }
+}
+
+/// A block of another attribute: its options are defaults.
+#[auto_mutex(expire = 100, ns = "n", key = "{self.addr}")]
+impl Scheduler {
+    fn locked(&self) -> Out<usize> {
+        Ok(self.addr.len())
+    }
+
+    #[auto_leader]
+    fn leads(&self, term: &Term) -> Out<String> {
+        Ok(term.name().to_string())
+    }
+}
+
+const fn is_send<F: Send>(future: F) -> F {
+    future
+}
+
+fn main() {
+    let client = Client::connect("memory://").unwrap();
+    let scheduler = || Scheduler {
+        addr: "10.0.0.5".to_owned(),
+        locks: Client::connect("memory://").unwrap(),
+        terms: 0,
+    };
+    client.blocking_scope(|| {
+        bare().unwrap();
+        assert!(one_line().unwrap() > 0);
+        assert!(endless_sync(3).is_err());
+        assert_eq!(expressions("abc").unwrap(), 3);
+        assert!(scheduler().sync().unwrap() > 2);
+        assert!(scheduler().by_default().unwrap() > 0);
+        assert_eq!(scheduler().owned().unwrap(), 8);
+        assert_eq!(scheduler().locked().unwrap(), 8);
+        assert_eq!(
+            scheduler().leads().unwrap(),
+            "n:auto-mutex-ui:Scheduler:leads:10.0.0.5"
+        );
+    });
+    let (mut changed, other) = (scheduler(), scheduler());
+    futures::executor::block_on(client.scope(is_send(async {
+        assert!(is_send(every_option(1, "h", 2)).await.unwrap() > 4);
+        assert!(is_send(awaited("a", 3)).await.unwrap() > 3);
+        assert!(is_send(endless(&mut 3)).await.is_err());
+        assert!(is_send(made()).await.unwrap() > 0);
+        let names = is_send(consumes(vec!["a".to_owned()], 1)).await.unwrap();
+        assert_eq!(names, ["a"]);
+        assert_eq!(is_send(generic(&[1, 22])).await.unwrap(), "22");
+        assert_eq!(is_send(opaque(|| 7)).await.unwrap().to_string(), "7");
+        assert_eq!(is_send(borrowed("abc", "")).await.unwrap(), "abc");
+        assert!(is_send(block(3)).await.unwrap() > 3);
+        assert_eq!(is_send(boxed(&3)).await.unwrap(), 3);
+        assert_eq!(is_send(other.schedule()).await.unwrap(), "10.0.0.5");
+        assert_eq!(is_send(changed.changes()).await.unwrap(), 2);
+        assert!(is_send(other.work()).await.unwrap() > 0);
+        assert_eq!(is_send(Arc::new(scheduler()).shared()).await.unwrap(), 8);
+        assert!(is_send(Scheduler::associated()).await.unwrap() > 0);
+    })));
+}
