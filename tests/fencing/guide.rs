@@ -6,6 +6,7 @@ use std::error::Error;
 
 use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
 use auto_mutex_fence::{Dialect, Fence, FenceError};
+use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::Redis;
 use rusqlite::Connection;
 use sqlx::PgPool;
@@ -100,6 +101,7 @@ async fn an_async_job_that_lost_its_lock_writes_nothing() {
     MIDDLE.set(Some(Box::new(move || {
         let name = auto_mutex::current().unwrap().name().to_owned();
         assert!(breaker.mutex(name).blocking_force_unlock().unwrap());
+        eventually("the loss is known", || auto_mutex::current().is_err());
         9
     })));
     let error = here.scope(close(&pool, 5)).await.unwrap_err();
