@@ -333,10 +333,7 @@ async fn no_proof() -> Done {
     let Err(ProveError::NotDeterministic(differences)) = proof else {
         panic!("{proof:?}")
     };
-    assert!(
-        differences.contains("report {\"fence\": "),
-        "{differences}"
-    );
+    assert!(differences.contains("report {\"fence\": "), "{differences}");
 
     // The fence of the first run is still there in the second one.
     let fenced = async |url: String, token: Token| -> Done {
@@ -406,7 +403,8 @@ async fn check_in_a_subquery() -> Done {
     let text = format!("{:?}", proof.unwrap_err());
     let text = text.replace("UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND (SELECT fence FROM report WHERE month = 1) <= $1", "update");
     // Both begin at once, and one returns while the other goes on.
-    let is_step = |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns -> Ok(())");
+    let is_step =
+        |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns -> Ok(())");
     let steps = text.lines().filter(is_step);
     let row = |by| {
         let other = r#"report {"fence": 0, "month": 2, "total": 0}"#;
