@@ -27,5 +27,5 @@ pub use object_store::FencedPut;
 #[cfg(feature = "prove")]
 pub use prove::{Proof, ProveError, prove, prove_within};
 #[cfg(feature = "redis")]
-pub use redis::{FencedCall, FencedScript};
+pub use redis::FencedScript;
 pub use token::{Token, Tokens};

@@ -1,10 +1,10 @@
 do
-  local fences, ttl = {}, table.remove(ARGV)
-  for i = 1, table.remove(ARGV) do
-    local key, ours = table.remove(KEYS), table.remove(ARGV)
+  local fences, count, ttl = {}, table.remove(ARGV, 1), table.remove(ARGV, 1)
+  for _ = 1, count do
+    local key, name, ours = table.remove(KEYS, 1), table.remove(ARGV, 1), table.remove(ARGV, 1)
     local newest = redis.call('GET', key) or ours
     if #newest > #ours or (#newest == #ours and newest > ours) then
-      return redis.error_reply('FENCED ' .. i .. ' ' .. newest)
+      return redis.error_reply('FENCED ' .. newest .. ' ' .. ours .. ' ' .. name)
     end
     fences[key] = ours
   end

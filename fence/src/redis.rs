@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use redis::aio::ConnectionLike as AsyncConnection;
-use redis::{ConnectionLike, FromRedisValue, RedisError, Script, ScriptInvocation, ToRedisArgs};
+use redis::{RedisError, Script, ScriptInvocation};
 
 use crate::{FenceError, Token, Tokens};
 
@@ -13,7 +12,7 @@ use crate::{FenceError, Token, Tokens};
 /// [`redis::Script`], and so are the lines in its error messages:
 ///
 /// ```no_run
-/// use auto_mutex_fence::FencedScript;
+/// use auto_mutex_fence::{FenceError, FencedScript};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// # let client = auto_mutex::Client::connect("memory://")?;
@@ -21,8 +20,8 @@ use crate::{FenceError, Token, Tokens};
 /// let write = FencedScript::new("return redis.call('SET', KEYS[1], ARGV[1])");
 ///
 /// let guard = client.mutex("report").lock().await?;
-/// // Err(FenceError::Stale { .. }) if a later holder has written
-/// let () = write.key("{report}:total").arg(17).invoke_async(&guard, &mut connection).await?;
+/// let written = write.call(&guard, "{report}:total")?.arg(17).invoke_async::<()>(&mut connection).await;
+/// written.map_err(FenceError::from)?; // FenceError::Stale if a later holder has written
 /// # Ok(()) }
 /// ```
 ///
@@ -69,84 +68,29 @@ impl FencedScript {
         self
     }
 
-    /// Calls the script with a first key.
-    pub fn key(&self, key: impl AsRef<str>) -> FencedCall<'_> {
+    /// A call of the script, to which keys and arguments can be added. `key` is its first key.
+    ///
+    /// # Errors
+    ///
+    /// [`FenceError::Invalid`] if there is no token, or if the key has a `}` and no hash tag.
+    pub fn call(
+        &self,
+        fence: &(impl Tokens + ?Sized),
+        key: &str,
+    ) -> Result<ScriptInvocation<'_>, FenceError> {
+        let tokens = crate::token::in_order(fence.tokens())?;
+        let reason = "a key with a `}` needs a hash tag";
+        let tag = hash_tag(key).ok_or(FenceError::Invalid { reason })?;
         let mut call = self.script.prepare_invoke();
-        call.key(key.as_ref());
-        FencedCall {
-            call,
-            first: key.as_ref().to_owned(),
-            ttl: &self.ttl,
-        }
-    }
-}
-
-/// A call of a [`FencedScript`], with its keys and arguments.
-#[derive(Debug)]
-pub struct FencedCall<'a> {
-    call: ScriptInvocation<'a>,
-    first: String,
-    ttl: &'a str,
-}
-
-impl FencedCall<'_> {
-    /// Adds a key. In Redis Cluster, it must be in the slot of the first.
-    #[must_use]
-    pub fn key(mut self, key: impl ToRedisArgs) -> Self {
-        self.call.key(key);
-        self
-    }
-
-    /// Adds an argument.
-    #[must_use]
-    pub fn arg(mut self, value: impl ToRedisArgs) -> Self {
-        self.call.arg(value);
-        self
-    }
-
-    /// Runs the script if no later holder has written.
-    ///
-    /// # Errors
-    ///
-    /// [`FenceError::Stale`] if one has. See [`FenceError`] for the others, also for those of the script.
-    pub fn invoke<T: FromRedisValue>(
-        mut self,
-        fence: &(impl Tokens + ?Sized),
-        connection: &mut dyn ConnectionLike,
-    ) -> Result<T, FenceError> {
-        let tokens = self.add(fence.tokens())?;
-        let result = self.call.invoke(connection);
-        result.map_err(|error| refusal(&tokens, error))
-    }
-
-    /// As [`invoke`](Self::invoke), asynchronously.
-    ///
-    /// # Errors
-    ///
-    /// As [`invoke`](Self::invoke).
-    pub async fn invoke_async<T: FromRedisValue>(
-        mut self,
-        fence: &(impl Tokens + ?Sized),
-        connection: &mut impl AsyncConnection,
-    ) -> Result<T, FenceError> {
-        let tokens = self.add(fence.tokens())?;
-        let result = self.call.invoke_async(connection).await;
-        result.map_err(|error| refusal(&tokens, error))
-    }
-
-    /// The script takes them from the end, so the last comes first.
-    fn add(&mut self, tokens: Vec<Token>) -> Result<Vec<Token>, FenceError> {
-        let tokens = crate::token::in_order(tokens)?;
-        let tag = hash_tag(&self.first).ok_or(FenceError::Invalid {
-            reason: "a key with a `}` needs a hash tag",
-        })?;
+        // The script takes all of these from the beginning.
+        call.arg(tokens.len()).arg(&self.ttl);
         for (token, number) in &tokens {
-            self.call
-                .key(format!("auto-mutex:fence:{{{tag}}}:{}", token.name()));
-            self.call.arg(*number);
+            let name = token.name();
+            call.key(format!("auto-mutex:fence:{{{tag}}}:{name}"));
+            call.arg(name).arg(*number);
         }
-        self.call.arg(tokens.len()).arg(self.ttl);
-        Ok(tokens.into_iter().rev().map(|(token, _)| token).collect())
+        call.key(key);
+        Ok(call)
     }
 }
 
@@ -161,14 +105,18 @@ fn hash_tag(key: &str) -> Option<&str> {
     }
 }
 
-fn refusal(tokens: &[Token], error: RedisError) -> FenceError {
-    let refused = error.detail().filter(|_| error.code() == Some("FENCED"));
-    let refused = refused.and_then(|detail| {
-        let (at, newest) = detail.split_once(' ')?;
-        let token = tokens.get(at.parse::<usize>().ok()?.checked_sub(1)?)?;
-        token.compare(newest.parse().ok()?).err()
-    });
-    refused.unwrap_or(FenceError::Resource {
-        source: error.into(),
-    })
+impl From<RedisError> for FenceError {
+    /// Finds [`FenceError::Stale`] in the error of a [`FencedScript`]. All others are [`FenceError::Resource`].
+    fn from(error: RedisError) -> Self {
+        let refused = error.detail().filter(|_| error.code() == Some("FENCED"));
+        let stale = refused.and_then(|detail| {
+            let (newest, ours) = detail.split_once(' ')?;
+            let (ours, name) = ours.split_once(' ')?;
+            let token = Token::new(name, ours.parse().ok()?);
+            token.compare(newest.parse().ok()?).err()
+        });
+        stale.unwrap_or_else(|| Self::Resource {
+            source: error.into(),
+        })
+    }
 }

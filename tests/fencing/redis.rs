@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use auto_mutex_fence::{FenceError, FencedScript};
+use auto_mutex_fence::{FenceError, FencedScript, Token};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::{Options, Redis};
 use redis::Connection;
@@ -21,38 +21,31 @@ fn set() -> FencedScript {
     FencedScript::new("return redis.call('SET', KEYS[1], ARGV[1])")
 }
 
+fn write(db: &mut Connection, key: &str, number: u64) -> Result<(), FenceError> {
+    Ok(set().call(&token(number), key)?.arg(number).invoke(db)?)
+}
+
 fn get(db: &mut Connection, key: &str) -> Option<String> {
     redis::cmd("GET").arg(key).query(db).unwrap()
 }
 
 #[test]
 fn a_stale_script_does_not_run_and_the_same_holder_can_again() {
-    let (mut db, set) = (connect(&SERVER), set());
-    let mut write = |number, value| {
-        set.key("again")
-            .arg(value)
-            .invoke::<()>(&token(number), &mut db)
-    };
-    write(9, "first").unwrap();
-    write(10, "next").unwrap();
-    assert_eq!(stale(write(9, "late")), (9, 10));
-    write(10, "again").unwrap();
-    assert_eq!(get(&mut db, "again").unwrap(), "again");
-    assert_eq!(
-        get(&mut db, "auto-mutex:fence:{again}:shop:report").unwrap(),
-        "10"
-    );
+    let mut db = connect(&SERVER);
+    write(&mut db, "again", 9).unwrap();
+    write(&mut db, "again", 10).unwrap();
+    assert_eq!(stale(write(&mut db, "again", 9)), (9, 10));
+    assert_eq!(get(&mut db, "again").unwrap(), "10");
+    write(&mut db, "again", 10).unwrap();
+    let fence = get(&mut db, "auto-mutex:fence:{again}:shop:report");
+    assert_eq!(fence.unwrap(), "10");
 }
 
 /// A number of Lua can't tell these apart.
 #[test]
 fn the_longest_tokens_are_told_apart() {
-    let (mut db, set) = (connect(&SERVER), set());
-    let mut write = |number| {
-        set.key("long")
-            .arg(number)
-            .invoke::<()>(&token(number), &mut db)
-    };
+    let mut db = connect(&SERVER);
+    let mut write = |number| write(&mut db, "long", number);
     let (first, last) = ((1 << 53) + 1, i64::MAX.unsigned_abs());
     for (older, newer) in [(first - 1, first), (first, first + 1), (last - 1, last)] {
         write(newer).unwrap();
@@ -66,17 +59,19 @@ async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
     let client = redis::Client::open(SERVER.url()).unwrap();
     let mut db = client.get_multiplexed_async_connection().await.unwrap();
     let echo = FencedScript::new("#!lua\nreturn {#KEYS, KEYS[2], #ARGV, ARGV[2]}");
-    let call = || echo.key("{own}:1").key("{own}:2").arg("one").arg("two");
-    let other = |number| auto_mutex_fence::Token::new("other {name}", number);
-    let (first, second) = ([other(5), token(7)], [token(7), other(6)]);
-    for tokens in [&first, &second] {
-        let echoed: (u32, String, u32, String) =
-            call().invoke_async(&tokens[..], &mut db).await.unwrap();
+    let run = async |tokens: &[Token], db: &mut _| {
+        let mut call = echo.call(tokens, "{own}:1")?;
+        call.key("{own}:2").arg("one").arg("two");
+        let echoed: Result<(u32, String, u32, String), _> = call.invoke_async(db).await;
+        echoed.map_err(FenceError::from)
+    };
+    let other = |number| Token::new("other {name}", number);
+    for tokens in [[other(5), token(7)], [token(7), other(6)]] {
+        let echoed = run(&tokens, &mut db).await.unwrap();
         assert_eq!(echoed, (2, "{own}:2".to_owned(), 2, "two".to_owned()));
     }
     // One of them is stale: the other is not kept either.
-    let third = [other(5), token(8)];
-    match call().invoke_async::<()>(&third[..], &mut db).await {
+    match run(&[other(5), token(8)], &mut db).await {
         Err(FenceError::Stale {
             name,
             ours: 5,
@@ -84,22 +79,22 @@ async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
         }) => assert_eq!(name, "other {name}"),
         refused => panic!("{refused:?}"),
     }
-    call()
-        .invoke_async::<()>(&second[..], &mut db)
-        .await
-        .unwrap();
+    run(&[token(7), other(6)], &mut db).await.unwrap();
 }
 
 #[test]
 fn an_error_of_the_script_is_no_refusal_and_has_its_own_line() {
     let mut db = connect(&SERVER);
     let broken = FencedScript::new("-- the first line\nreturn redis.call('NONE')");
-    let result = broken.key("broken").invoke::<()>(&token(1), &mut db);
-    let Err(FenceError::Resource { source }) = result else {
-        panic!("{result:?}")
+    let result = broken
+        .call(&token(1), "broken")
+        .unwrap()
+        .invoke::<()>(&mut db);
+    let Err(FenceError::Resource { source }) = result.map_err(FenceError::from) else {
+        panic!("no error of the script")
     };
     assert!(source.to_string().contains("user_script:2"), "{source}");
-    let refused = set().key("a}b").arg(1).invoke::<()>(&token(1), &mut db);
+    let refused = write(&mut db, "a}b", 1);
     assert!(matches!(refused, Err(FenceError::Invalid { .. })));
 }
 
@@ -107,11 +102,8 @@ fn an_error_of_the_script_is_no_refusal_and_has_its_own_line() {
 fn a_token_is_kept_for_ever_or_as_long_as_it_is_told() {
     let mut db = connect(&SERVER);
     let mut expires = |script: FencedScript| -> i64 {
-        script
-            .key("kept")
-            .arg(1)
-            .invoke::<()>(&token(1), &mut db)
-            .unwrap();
+        let mut call = script.call(&token(1), "kept").unwrap();
+        call.arg(1).invoke::<()>(&mut db).unwrap();
         redis::cmd("TTL")
             .arg("auto-mutex:fence:{kept}:shop:report")
             .query(&mut db)
@@ -134,7 +126,7 @@ fn the_tokens_are_in_the_slot_of_the_first_key() {
         let info = server.command(&["CLUSTER", "INFO"]);
         info.text().contains("cluster_state:ok")
     });
-    let (mut db, set) = (connect(&server), set());
+    let mut db = connect(&server);
     for key in [
         "plain",
         "{tag}:key",
@@ -143,8 +135,7 @@ fn the_tokens_are_in_the_slot_of_the_first_key() {
         "ключ",
         "foo{{bar}}zap",
     ] {
-        let mut write = |number| set.key(key).arg(1).invoke::<()>(&token(number), &mut db);
-        write(2).unwrap_or_else(|error| panic!("{key}: {:?}", error));
-        assert_eq!(stale(write(1)), (1, 2), "{key}");
+        write(&mut db, key, 2).unwrap_or_else(|error| panic!("{key}: {error:?}"));
+        assert_eq!(stale(write(&mut db, key, 1)), (1, 2), "{key}");
     }
 }

@@ -62,7 +62,99 @@ impl fmt::Debug for ProveError {
     }
 }
 
-/// Proves that no order of its statements lets a stale `write` land.
+/// For your tests: proves that a stale holder's `write` can't land, in whatever order the statements of two holders run.
+///
+/// `setup` makes the tables as they are before, the fence's included, and returns the URL of their PostgreSQL. `write` is
+/// your own code: it connects to the URL that it is given, with any driver, and writes something that depends on the token.
+///
+/// ```no_run
+/// use auto_mutex_fence::{Dialect, Fence, Token, prove};
+/// use sqlx::{Connection, Executor, PgConnection};
+///
+/// # type Error = Box<dyn std::error::Error>;
+/// /// The code to be tested.
+/// async fn set_total(db: &mut PgConnection, lock: impl Fence, total: i64) -> Result<(), Error> {
+///     let mut tx = db.begin().await?;
+///     lock.fence(&mut tx).await?;
+///     sqlx::query("UPDATE report SET total = $1").bind(total).execute(&mut *tx).await?;
+///     Ok(tx.commit().await?)
+/// }
+///
+/// # /*
+/// #[tokio::test]
+/// # */
+/// async fn no_stale_total() -> Result<(), Error> {
+///     let setup = async || -> Result<String, Error> {
+///         let url = "postgres://test@localhost/test";
+///         let mut db = PgConnection::connect(url).await?;
+///         db.execute("DROP TABLE IF EXISTS report, auto_mutex_fence").await?;
+///         db.execute(Dialect::Postgres.migration()).await?;
+///         db.execute("CREATE TABLE report (total BIGINT)").await?;
+///         db.execute("INSERT INTO report VALUES (0)").await?;
+///         Ok(url.to_owned())
+///     };
+///     let write = async |url: String, token: Token| -> Result<(), Error> {
+///         let mut db = PgConnection::connect(&url).await?;
+///         let total = token.number() as i64;
+///         set_total(&mut db, token, total).await
+///     };
+///     prove(setup, write).await?;
+///     Ok(())
+/// }
+/// ```
+///
+/// Without the line with `fence`, the test fails with:
+///
+/// ```text
+/// a stale write landed, in this order of statements:
+///   older  BEGIN -> BEGIN
+///   newer  BEGIN -> BEGIN
+///   newer  UPDATE report SET total = $1 -> UPDATE 1
+///   newer  COMMIT -> COMMIT
+///   newer  returns -> Ok(())
+///   older  UPDATE report SET total = $1 -> UPDATE 1
+///   older  COMMIT -> COMMIT
+///   older  returns -> Ok(())
+/// after the newer write:
+///   report {"total": 4000000000000000002}
+/// at the end:
+///   report {"total": 4000000000000000001}
+/// …
+/// ```
+///
+/// # What it does
+///
+/// It runs the write of an older and that of a newer holder at the same time, again and again, each time after `setup`. Their
+/// connections pass through a proxy, which holds back each statement until it is its turn, so that each order is tried once.
+/// PostgreSQL itself says whether a statement waits for a lock; no clock decides anything. Deadlocks, serialization failures and
+/// other errors of the database are outcomes like others.
+///
+/// A stale write has landed if the older holder has changed a table after the newer one has written, or if the tables are at the end
+/// neither as after one write after the other, nor as after that of the newer holder alone. All tables in the search path of the URL are
+/// compared, except for `auto_mutex_fence`, and without identity columns and columns whose default is a sequence, a time, or
+/// random: so a number that a refused write has taken is no difference. If `write` stores such values itself, the proof ends with
+/// [`ProveError::NotDeterministic`]: leave them to defaults, or pass them in.
+///
+/// # What it finds
+///
+/// Besides a missing check: a check outside of the transaction that writes, or in another one; a snapshot read (`SELECT` the token,
+/// compare it, then write), which only the isolation level `SERIALIZABLE` makes safe; a lock on a row that does not exist yet; a fence after
+/// the commit, or one whose error is ignored; a check in a subquery, which isn't repeated after a wait; a token that is cut to 32 bits or
+/// goes through a floating-point number. A fence *after* the statements is fine if it comes before the commit (`prove` passes), but
+/// what the transaction has read before may be outdated.
+///
+/// # Limits
+///
+/// A step is what the driver sends at once. What happens inside one, such as several statements of a simple query, or a function, has no order
+/// that could be chosen. Statements that touch no table (`BEGIN`, `SET`, `SELECT 1`, questions about types) run at once. If one write uses
+/// several connections at the same time, their statements are not put into all orders. A write that waits for the other one by any
+/// means other than the database never ends.
+///
+/// With four statements each, there are 70 orders; with six each, 924. After 1000, the result is [`ProveError::TooMany`]:
+/// [`prove_within`] allows more, or leaves out those that switch often.
+///
+/// The connection to the server is made without TLS. Retries of `write` are part of it. The proof is about `write` as it runs here: about
+/// these rows, and this isolation level.
 ///
 /// # Errors
 ///

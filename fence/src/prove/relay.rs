@@ -26,12 +26,10 @@ pub(super) type Report = (usize, i32, Event);
 /// Serves a connection of `who`.
 pub(super) async fn serve(who: usize, client: TcpStream, url: Url, to: UnboundedSender<Report>) {
     let mut process = 0;
-    let report = |process, event| drop((process != 0).then(|| to.send((who, process, event))));
+    let report = |process, event| drop(to.send((who, process, event)));
     let _ = relay(client, &url, &mut process, report).await;
-    report(
-        process,
-        Event::Answered("error: the connection ends".to_owned()),
-    );
+    let ends = "error: the connection ends".to_owned();
+    report(process, Event::Answered(ends));
 }
 
 async fn relay(
