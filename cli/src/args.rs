@@ -140,7 +140,7 @@ pub(crate) struct Ls {
     /// The names to list: `*` matches any text, `?` any character, `[ab]` one of these
     #[arg(default_value = "*", hide_default_value = true)]
     pub(crate) pattern: String,
-    /// Only locks with waiters
+    /// Only locks with waiters. The seats of leaders are left out
     #[arg(long)]
     pub(crate) waiting: bool,
     /// Only locks that were held, or waited for, longer than this. The seats of leaders are left out

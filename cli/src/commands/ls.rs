@@ -22,9 +22,11 @@ const HEADINGS: [&str; 8] = [
 
 pub(crate) fn run(global: &Global, args: &Ls) -> Outcome {
     let is_asked_for = |lock: &Lock| {
-        // A leader may lead for as long as its process lives.
-        let is_long = |least| !lock.is_seat() && lock.oldest_wait().max(lock.held()) > Some(least);
+        let is_long = |least| lock.oldest_wait().max(lock.held()) > Some(least);
+        // Standbys wait for as long as a leader leads.
+        let narrows = args.waiting || args.longer_than.is_some();
         (args.all || lock.is_in_use())
+            && !(narrows && lock.is_seat())
             && !(args.waiting && lock.waiters.is_empty())
             && args.longer_than.is_none_or(is_long)
     };

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::Chain;
+use auto_mutex::operator::{Chain, Lock};
 
 use super::tree::{exit, waited_for, warn};
 use crate::args::{Global, Why};
@@ -75,7 +75,10 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
             };
             match hold.kept {
                 true => writeln!(out, "{who} keeps {name}, and no call is inside: {site}")?,
-                false => writeln!(out, "{who} holds {name} for {held}{state}{waits}: {site}")?,
+                false => {
+                    let holds = holds(first.lock);
+                    writeln!(out, "{who} {holds} {name} for {held}{state}{waits}: {site}")?;
+                }
             }
         }
         None => writeln!(out, "Nobody holds {}.", name(&first.lock.name))?,
@@ -91,9 +94,13 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
             short(wait.waited),
             hop.lock.waiters.len(),
         );
+        let waits = match hop.lock.is_seat() {
+            true => "stands by to lead",
+            false => "waits for",
+        };
         write!(
             out,
-            "{who} waits for {shown} for {waited}, at place {} of {count}",
+            "{who} {waits} {shown} for {waited}, at place {} of {count}",
             wait.place
         )?;
         if let Some(next) = chain.hops.get(index + 1)
@@ -106,7 +113,8 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
             };
             write!(
                 out,
-                ", and holds {} for {}{task}",
+                ", and {} {} for {}{task}",
+                holds(next.lock),
                 name(&next.lock.name),
                 short(hold.held)
             )?;
@@ -114,6 +122,13 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
         writeln!(out, ": {}", location(&wait.who))?;
     }
     Ok(())
+}
+
+fn holds(lock: &Lock) -> &'static str {
+    match lock.is_seat() {
+        true => "leads",
+        false => "holds",
+    }
 }
 
 #[cfg(test)]

@@ -110,6 +110,12 @@ fn leaders_and_standbys_are_listed() {
         "{found}"
     );
     assert_eq!(written(&url, &["tree"], 0), "Nobody waits.\n");
+    let waiting = document(&url, &["ls", "--waiting"], 0);
+    assert!(waiting["locks"].as_array().unwrap().is_empty(), "{waiting}");
+    let why = written(&url, &["why", "seat"], 0);
+    for part in [" leads seat for ", " stands by to lead seat for "] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
     drop((other, standing));
     let _ = watching.join();
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, LeaderInfo, LeaderWatch, LockError, Term};
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::redis::Options;
 use auto_mutex_tests::worker::{Setup, Worker};
 
@@ -115,6 +115,41 @@ async fn a_leader_that_hung_while_suspended_is_aborted_when_it_wakes() {
     lead_once(&rig.client()).await;
     leader.cont();
     assert_eq!(leader.ended().signal(), Some(SIGABRT));
+}
+
+#[tokio::test]
+async fn a_leader_that_is_cut_off_ends_in_time_for_the_next_one() {
+    const STOP_WITHIN: Duration = Duration::from_secs(1);
+    let rig = Rig::new();
+    let (leader, standby) = (rig.proxied_leasing(LEASE), rig.client());
+    let (begun, ended) = (Cell::new(0), Cell::new(None));
+    let leads = async {
+        let seat = leader.leader("s").stop_within(STOP_WITHIN);
+        let body = async |_: &Term| {
+            begun.set(begun.get() + 1);
+            let _ends = Ends(&ended);
+            pending::<Result<(), LockError>>().await
+        };
+        seat.lead(body).await
+    };
+    let follows = async {
+        becomes("a body runs", async || begun.get() == 1).await;
+        rig.proxy.refuse();
+        rig.proxy.cut();
+        let body = async |_: &Term| Ok::<_, LockError>(Instant::now());
+        let next = soon("the next term", standby.leader("s").lead(body)).await;
+        let between = next
+            .unwrap()
+            .saturating_duration_since(ended.get().expect("ended"));
+        // It was told when this time was left, and needed none of it.
+        assert!(between > STOP_WITHIN / 2, "{between:?}");
+        rig.proxy.heal();
+        becomes("it stands again", async || begun.get() == 2).await;
+    };
+    tokio::select! {
+        led = leads => panic!("{led:?}"),
+        () = follows => {}
+    }
 }
 
 #[tokio::test]

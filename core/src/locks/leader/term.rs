@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::watch::Announcement;
+use super::watch::announce;
 use crate::base::error::{LockError, LossCause};
 use crate::caller;
 use crate::locks::handle::Holding;
@@ -18,21 +18,18 @@ pub struct Term {
     // Dropped in this order: who waits for the end of the term finds the seat free.
     holding: Holding,
     office: Office,
-    _announcement: Announcement,
 }
 
 impl Term {
     pub(super) fn begin(mut holding: Holding, core: &Arc<ClientCore>, rules: LeadRules) -> Self {
         let lead = Lead::new(holding.first().clone(), rules);
         holding.bound(lead.bound());
-        let announcement = Announcement::new(core, holding.first().name());
+        core.begin_term(&lead);
+        let office = Office(core.clone(), lead);
+        office.tell(1);
         let (name, term) = (holding.first().name(), holding.first().grant.token);
         tracing::info!(target: HOLD, %name, term, "this process leads");
-        Self {
-            office: Office::begin(core, lead),
-            holding,
-            _announcement: announcement,
-        }
+        Self { holding, office }
     }
 
     /// The complete name of the seat, with the namespace.
@@ -55,7 +52,7 @@ impl Term {
     /// [`LockError::Lost`], whose cause says why.
     pub fn check(&self) -> Result<(), LockError> {
         // What ended the term, rather than what became of the lock after that.
-        self.office.lead.check()?;
+        self.office.1.check()?;
         self.holding.check()
     }
 
@@ -77,13 +74,13 @@ impl Term {
     /// Gives the lead up: the body is told to end, as by [`Leader::resign`](crate::Leader::resign), and `lead` then
     /// stands again, behind all who wait.
     pub fn resign(&self) {
-        self.office.lead.tell(LossCause::Released);
+        self.office.1.tell(LossCause::Released);
     }
 
     /// Reports that the leader is alive and works: see [`Leader::progress`](crate::Leader::progress). Costs a few
     /// nanoseconds.
     pub fn progress(&self) {
-        self.office.lead.progress();
+        self.office.1.progress();
     }
 
     /// For the crate `auto-mutex-fence`: the complete name of the seat, with the number of the term.
@@ -156,26 +153,14 @@ impl fmt::Debug for Term {
     }
 }
 
-/// Ends the term for the client and in the metrics when it is dropped, also after a panic.
-struct Office {
-    core: Arc<ClientCore>,
-    lead: Arc<Lead>,
-}
+/// Ends the term for the client, the metrics and the watchers when it is dropped, also after a panic.
+struct Office(Arc<ClientCore>, Arc<Lead>);
 
 impl Office {
-    fn begin(core: &Arc<ClientCore>, lead: Arc<Lead>) -> Self {
-        core.begin_term(&lead);
-        let office = Self {
-            core: core.clone(),
-            lead,
-        };
-        office.count(1);
-        office
-    }
-
-    fn count(&self, change: i64) {
-        let hold = self.lead.hold();
-        count(&self.core, hold.want().label, hold.grant.token, change);
+    fn tell(&self, change: i64) {
+        let hold = self.1.hold();
+        count(&self.0, hold.want().label, hold.grant.token, change);
+        announce(&self.0, hold.name());
     }
 }
 
@@ -192,7 +177,7 @@ pub(super) fn count(core: &ClientCore, label: &'static str, token: u64, change: 
 
 impl Drop for Office {
     fn drop(&mut self) {
-        self.count(-1);
-        self.core.end_term(&self.lead);
+        self.tell(-1);
+        self.0.end_term(&self.1);
     }
 }

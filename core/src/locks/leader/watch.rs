@@ -177,36 +177,14 @@ impl Waiting {
 
 impl std::fmt::Debug for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Waiting").finish_non_exhaustive()
+        f.write_str("Waiting")
     }
 }
 
-/// Tells the watchers that a term has begun, and, when it is dropped, that it has ended.
-pub(super) struct Announcement {
-    core: Arc<ClientCore>,
-    name: Name,
-}
-
-impl Announcement {
-    pub(super) fn new(core: &Arc<ClientCore>, seat: &Name) -> Self {
-        let announcement = Self {
-            core: core.clone(),
-            name: seat.beside(WATCHERS),
-        };
-        announcement.send();
-        announcement
-    }
-
-    fn send(&self) {
-        let (ticket, signal) = (Ticket::random(), Signal::All);
-        let op = Op::Signal { ticket, signal };
-        // Not awaited: it is sent again until the store answers. A closed client tells nobody.
-        let _ = self.core.with_queue(&self.name, |local| local.query(&op));
-    }
-}
-
-impl Drop for Announcement {
-    fn drop(&mut self) {
-        self.send();
-    }
+/// Tells the watchers of `seat` that a term has begun or ended. Not awaited: it is sent again until the store answers. A
+/// closed client tells nobody.
+pub(super) fn announce(core: &Arc<ClientCore>, seat: &Name) {
+    let (ticket, signal) = (Ticket::random(), Signal::All);
+    let op = Op::Signal { ticket, signal };
+    let _ = core.with_queue(&seat.beside(WATCHERS), |local| local.query(&op));
 }
