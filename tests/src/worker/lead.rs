@@ -46,7 +46,7 @@ pub(super) fn start(client: &Client, name: &str, options: &[&str]) {
         let body = async move |term: &Term| {
             let _ends = Ends(name.clone());
             say(&format!("leads {name} {}", term.number()));
-            Ok::<(), LockError>(pending().await)
+            pending::<Result<(), LockError>>().await
         };
         seat.lead(body).await
     });

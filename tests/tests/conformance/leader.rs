@@ -124,7 +124,8 @@ pub(crate) async fn neither_leaders_nor_standbys_are_slow(store: &dyn TestStore)
         leads(standby.lead(async |_| Ok(()))).await
     };
     let (led, stood) = tokio::join!(lead, stands);
-    (led.unwrap(), stood.unwrap());
+    led.unwrap();
+    stood.unwrap();
     assert_eq!(hears::told(&[&name]), [""; 0]);
 }
 
@@ -361,7 +362,7 @@ pub(crate) async fn a_drain_ends_the_lead_after_the_body(store: &dyn TestStore) 
         tokio::spawn(async move {
             let body = async move |_: &Term| {
                 assert!(ended.load(Ordering::Acquire), "two bodies");
-                Ok::<(), End>(pending().await)
+                pending::<Result<(), End>>().await
             };
             seat.lead(body).await
         })
