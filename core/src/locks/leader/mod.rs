@@ -3,6 +3,9 @@
 
 mod seat;
 mod term;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
 mod watch;
 
 pub(crate) use self::seat::{Leading, Seat};
@@ -239,6 +242,3 @@ impl Leader {
         LeaderWatch::of(self.handle.clone())
     }
 }
-
-#[cfg(test)]
-mod tests;
