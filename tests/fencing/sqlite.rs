@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use auto_mutex::{Client, LockError, Term};
 use auto_mutex_fence::{Dialect, Fence, FenceError, Token};
 use auto_mutex_tests::events::finishes;
 use rusqlite::{Connection, TransactionBehavior};
@@ -194,5 +195,70 @@ async fn sqlx_does_the_same() {
     assert!(
         matches!(result, Err(FenceError::MissingTable { .. })),
         "{result:?}"
+    );
+}
+
+#[test]
+fn all_that_nobody_shares_can_be_fenced() {
+    let dir = database("wal");
+    let mut db = open(dir.path());
+    let client = Client::connect("memory://").unwrap();
+    let mut rows = |fence: &dyn Fn(&Connection) -> Result<(), FenceError>| {
+        let tx = db.transaction().unwrap();
+        fence(&tx).map(|()| {
+            let all = "SELECT group_concat(name), min(token) FROM auto_mutex_fence";
+            tx.query_row(all, [], |row| Ok((row.get(0)?, row.get(1)?)))
+                .unwrap()
+        })
+    };
+    let found = |name: &str, token: u64| (name.to_owned(), token.cast_signed());
+
+    let both = client.multi(["b", "a"]).blocking_lock().unwrap();
+    let least = both.fencing_token_of("a").min(both.fencing_token_of("b"));
+    assert_eq!(
+        rows(&|db| both.fence(db)).unwrap(),
+        found("a,b", least.unwrap())
+    );
+    let lock = client.rw_lock("rw");
+    let guard = lock.blocking_write().unwrap();
+    assert_eq!(
+        rows(&|db| guard.fence(db)).unwrap(),
+        found("rw", guard.fencing_token())
+    );
+    drop(guard);
+    let permit = client.semaphore("one", 1).blocking_acquire().unwrap();
+    assert_eq!(
+        rows(&|db| permit.fence(db)).unwrap(),
+        found("one", permit.fencing_token())
+    );
+    let lead = client.leader("seat").blocking_lead(|term: &Term| {
+        assert_eq!(
+            rows(&|db| term.fence(db)).unwrap(),
+            found("seat", term.number())
+        );
+        let current = auto_mutex::current()?;
+        assert_eq!(
+            rows(&|db| current.fence(db)).unwrap(),
+            found("seat", term.number())
+        );
+        Ok::<_, LockError>(())
+    });
+    lead.unwrap();
+
+    // Others may hold these at the same time.
+    let permit = client.semaphore("two", 2).blocking_acquire().unwrap();
+    let shared = rows(&|db| permit.fence(db));
+    assert!(
+        matches!(shared, Err(FenceError::Invalid { .. })),
+        "{shared:?}"
+    );
+    let read = lock.blocking_synchronize_read(|_| {
+        let current = auto_mutex::current().unwrap();
+        rows(&|db| current.fence(db))
+    });
+    let shared = read.unwrap();
+    assert!(
+        matches!(shared, Err(FenceError::Invalid { .. })),
+        "{shared:?}"
     );
 }
