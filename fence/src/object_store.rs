@@ -65,63 +65,57 @@ impl<'a> Resource for FencedPut<'a> {
     fn check(mut self, tokens: Vec<Token>) -> Self::Output {
         Box::pin(async move {
             let [(token, number)] = &crate::token::in_order(tokens)?[..] else {
-                return Err(FenceError::Invalid {
-                    reason: "an object has the token of one lock",
-                });
+                let reason = "an object has the token of one lock";
+                return Err(FenceError::Invalid { reason });
             };
             self.attributes.insert(METADATA, number.to_string().into());
             loop {
-                let options = GetOptions {
+                let head = GetOptions {
                     head: true,
                     ..Default::default()
                 };
-                let mode = match self.store.get_opts(&self.path, options).await {
+                let mode = match self.store.get_opts(&self.path, head).await {
                     Ok(found) => {
-                        let newest = found
-                            .attributes
-                            .get(&METADATA)
-                            .map_or(Ok(0), |it| it.parse());
+                        let newest = found.attributes.get(&METADATA);
+                        let newest = newest.map_or(Ok(0), |newest| newest.parse());
                         let reason = "the metadata `automutexfence` of the object is no token";
                         token.compare(newest.map_err(|_| FenceError::Invalid { reason })?)?;
                         let (e_tag, version) = (found.meta.e_tag, found.meta.version);
                         PutMode::Update(UpdateVersion { e_tag, version })
                     }
                     Err(Error::NotFound { .. }) => PutMode::Create,
-                    Err(error) => {
-                        return Err(FenceError::Resource {
-                            source: error.into(),
-                        });
-                    }
+                    Err(error) => return Err(error.into()),
                 };
-                let attributes = self.attributes.clone();
-                let options = PutOptions {
-                    mode,
-                    attributes,
-                    ..Default::default()
+                let (payload, mut options) = (self.payload.clone(), PutOptions::from(mode));
+                options.attributes = self.attributes.clone();
+                let put = self.store.put_opts(&self.path, payload, options).await;
+                let is_late = |error: &Error| {
+                    use Error::{AlreadyExists, NotFound, Precondition};
+                    matches!(
+                        error,
+                        AlreadyExists { .. } | NotFound { .. } | Precondition { .. }
+                    )
                 };
-                let put = self
-                    .store
-                    .put_opts(&self.path, self.payload.clone(), options);
-                match put.await {
-                    Ok(result) => return Ok(result),
-                    // Another holder was faster.
-                    Err(
-                        Error::Precondition { .. }
-                        | Error::AlreadyExists { .. }
-                        | Error::NotFound { .. },
-                    ) => {}
-                    Err(error @ (Error::NotImplemented { .. } | Error::NotSupported { .. })) => {
-                        return Err(FenceError::Unsupported {
-                            source: error.into(),
-                        });
-                    }
-                    Err(error) => {
-                        return Err(FenceError::Resource {
-                            source: error.into(),
-                        });
-                    }
+                // Another holder was faster.
+                if put.as_ref().is_err_and(is_late) {
+                    continue;
                 }
+                return Ok(put?);
             }
         })
+    }
+}
+
+impl From<Error> for FenceError {
+    fn from(error: Error) -> Self {
+        use Error::{NotImplemented, NotSupported};
+        match error {
+            NotImplemented { .. } | NotSupported { .. } => Self::Unsupported {
+                source: error.into(),
+            },
+            _ => Self::Resource {
+                source: error.into(),
+            },
+        }
     }
 }

@@ -204,6 +204,13 @@ writes! {
         execute(db, "UPDATE report SET total = $1 WHERE month = 1 AND fence <= $1", token).await?;
     }
 
+    // A stale holder is refused in the end, but not while the newer one has written and not yet raised the token.
+    finds token_that_is_kept_later |db, token| {
+        let update = "UPDATE report SET total = $1 WHERE month = 1 AND NOT EXISTS (SELECT FROM lock WHERE token > $1)";
+        execute(db, update, token).await?;
+        execute(db, &format!("{KEEP} WHERE lock.token < $1"), token).await?;
+    }
+
     finds token_as_a_double |db, token| {
         let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence::float <= $1::float";
         execute(db, update, token).await?;
@@ -252,6 +259,24 @@ async fn pool() -> Done {
         Ok(())
     };
     proves(prove(async || setup("pool").await, write).await)
+}
+
+/// What a lost connection has not committed is gone, and the write goes on with another one.
+#[tokio::test]
+async fn lost_connection() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let mut lost = PgConnection::connect(&url).await?;
+        lost.execute("BEGIN; UPDATE report SET total = 1").await?;
+        let end = "SELECT pg_terminate_backend(pg_backend_pid())";
+        assert!(lost.execute(end).await.is_err());
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        execute(&mut tx, UPDATE, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    let proof = prove_within(1000, 1, async || setup("lost_connection").await, write).await;
+    proves(proof)
 }
 
 async fn connect(url: &str) -> Result<tokio_postgres::Client, Error> {
@@ -323,6 +348,14 @@ async fn no_proof() -> Done {
 
     let nothing = async |url, token| write(url, "DELETE FROM line WHERE total = $1", &token).await;
     let proof = prove(ready, nothing).await;
+    assert!(
+        matches!(proof, Err(ProveError::NothingWritten)),
+        "{proof:?}"
+    );
+
+    let own = SERVER.url("no_proof");
+    let past = async |_, token| write(own.clone(), UPDATE, &token).await;
+    let proof = prove(ready, past).await;
     assert!(
         matches!(proof, Err(ProveError::NothingWritten)),
         "{proof:?}"

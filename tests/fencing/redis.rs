@@ -86,11 +86,9 @@ async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
 fn an_error_of_the_script_is_no_refusal_and_has_its_own_line() {
     let mut db = connect(&SERVER);
     let broken = FencedScript::new("-- the first line\nreturn redis.call('NONE')");
-    let result = broken
-        .call(&token(1), "broken")
-        .unwrap()
-        .invoke::<()>(&mut db);
-    let Err(FenceError::Resource { source }) = result.map_err(FenceError::from) else {
+    let call = broken.call(&token(1), "broken").unwrap();
+    let result: Result<(), _> = call.invoke(&mut db).map_err(FenceError::from);
+    let Err(FenceError::Resource { source }) = result else {
         panic!("no error of the script")
     };
     assert!(source.to_string().contains("user_script:2"), "{source}");

@@ -40,9 +40,8 @@ async fn relay(
 ) -> io::Result<()> {
     client.set_nodelay(true)?;
     let mut server = url.connect().await?;
-    server
-        .write_all(&rest(&mut client, Vec::new()).await?)
-        .await?;
+    let first = rest(&mut client, Vec::new()).await?;
+    server.write_all(&first).await?;
     let mut batch = Batch::default();
     loop {
         // A driver may go on before the end of an answer: it gets all of it, once it is reported.
@@ -81,8 +80,8 @@ async fn relay(
 
 /// Reads a message: its kind, its length, which counts itself, and often texts that end with a zero.
 async fn message(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
-    let kind = from.read_u8().await?;
-    rest(from, vec![kind]).await
+    let kind = vec![from.read_u8().await?];
+    rest(from, kind).await
 }
 
 async fn rest(from: &mut (impl AsyncRead + Unpin), mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
@@ -122,9 +121,10 @@ impl Batch {
             match kind {
                 b'P' => drop(self.prepared.insert(text(), text())),
                 // First comes the name of a portal.
-                b'B' => self
-                    .bound
-                    .clone_from(&self.prepared[&texts.nth(1).unwrap_or_default()]),
+                b'B' => {
+                    let name = texts.nth(1).unwrap_or_default();
+                    self.bound = self.prepared.get(&name).cloned().unwrap_or(name);
+                }
                 b'Q' => self.bound = text(),
                 // The answer to a `Flush` has no end.
                 b'H' if self.statement.is_some() => return Err(io::ErrorKind::Unsupported.into()),
@@ -136,7 +136,7 @@ impl Batch {
                 self.statement = Some(before.unwrap_or_default() + &self.bound);
             }
             self.bytes.extend(&message);
-            self.is_answered = matches!(kind, b'Q' | b'S' | b'p');
+            self.is_answered = matches!(kind, b'F' | b'Q' | b'S' | b'p');
             self.is_answered |= self.is_simple && matches!(kind, b'c' | b'f');
             if self.is_answered || !matches!(kind, b'P' | b'B' | b'D' | b'C' | b'E') {
                 return Ok(());
