@@ -44,7 +44,8 @@ pub(crate) fn templates(bytes: &[u8]) {
     let mut errors = Errors::default();
     Options::parse(Kind::Mutex, Span::call_site(), options.clone(), &mut errors);
     expand::protecting(Kind::Mutex, quote!(key = #text), item.clone());
-    expand::protecting(Kind::Mutex, options, item);
+    expand::protecting(Kind::Mutex, options, item.clone());
+    expand::protecting(Kind::Leader, quote!(value = #text), item);
 }
 
 fn tokens(bytes: &[u8]) -> Option<TokenStream> {

@@ -53,7 +53,8 @@ fn is_term(ty: &Type) -> bool {
 /// Removes the lifetime that `#[async_trait]` gave to the term: the trait's function, which has no term, lacks it.
 fn drop_lifetime(sig: &mut Signature, lifetime: &Lifetime, errors: &mut Errors) {
     let name = lifetime.ident.to_string();
-    if !name.starts_with("life") && name != "_" {
+    let number = name.strip_prefix("life").map(str::parse::<u32>);
+    if name != "_" && !matches!(number, Some(Ok(_))) {
         errors.on(lifetime, "a term lives as long as its body: write `&Term`");
     }
     let keeps = |tokens: TokenStream| find_word(tokens, &name).is_none();

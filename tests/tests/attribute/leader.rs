@@ -212,7 +212,7 @@ fn a_body_without_progress_begins_again() {
 /// This test runs itself again, as the process that is aborted.
 #[test]
 fn a_body_that_overruns_aborts_the_process() {
-    #[auto_leader(progress = "20ms", stop_within = "20ms", on_overrun = abort)]
+    #[auto_leader(progress = "20ms", stop_within = "100ms", on_overrun = abort)]
     fn hangs() -> Out {
         loop {
             std::thread::park();

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex::{
-    Client, Config, LockError, Metric, MetricKind, Term, auto_mutex, auto_read, auto_semaphore,
-    auto_write, sites,
+    Client, Config, LockError, Metric, MetricKind, Term, auto_leader, auto_mutex, auto_read,
+    auto_semaphore, auto_write, sites,
 };
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::Redis;
@@ -93,6 +93,7 @@ fn every_site_reads_zero_from_setup_on() {
         ("zero-permits", "permit"),
         ("zero-table", "reader"),
         ("zero-table", "writer"),
+        ("annotated-seat", "leader"),
         ("of-many-keys:{key}", "mutex"),
     ] {
         let found = |(labels, _): &(Vec<(&str, &str)>, _)| {
@@ -155,6 +156,31 @@ async fn a_seat_reads_zero_until_it_leads_and_again_after_that() {
     becomes("nobody leads", async || of(&seen[0]) == [0, 0, 2]).await;
     // A leader that resigned lost nothing.
     assert_eq!(seen[0].total(Metric::Lost, &[]), 0);
+}
+
+#[auto_leader(name = "annotated-seat")]
+async fn leads(term: &Term) -> Result<u64, LockError> {
+    Ok(term.number())
+}
+
+#[tokio::test]
+async fn the_seat_of_a_function_has_its_name() {
+    let seen = Seen::default();
+    let term = on_memory(&seen).scope(leads()).await.unwrap();
+    let labels = [("lock.site", "annotated-seat")];
+    for (metric, expected) in [
+        (Metric::Leader, 0),
+        (Metric::LeaderTerm, 0),
+        (Metric::LeaderChanges, 1),
+    ] {
+        let [(of, series)] = &*seen.series(metric) else {
+            panic!("{metric:?}");
+        };
+        assert_eq!((&of[..], series.total), (&labels[..], expected));
+    }
+    assert!(term > 0);
+    let labels = [labels[0], ("lock.kind", "leader")];
+    assert_eq!(seen.total(Metric::HoldDuration, &labels), 1);
 }
 
 #[tokio::test]

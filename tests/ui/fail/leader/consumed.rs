@@ -26,6 +26,11 @@ impl Queue {
         drop(self.0);
         Ok(())
     }
+
+    #[auto_leader]
+    fn first(&mut self) -> Result<&mut u32, LockError> {
+        self.0.first_mut().ok_or(LockError::NotSetUp)
+    }
 }
 
 fn main() {}
