@@ -71,4 +71,22 @@ async fn id(connection: &mut MySqlConnection) -> u64 {
     query.fetch_one(connection).await.unwrap()
 }
 
+/// As MariaDB 11.6 and newer do by default.
+#[tokio::test]
+async fn with_snapshot_isolation_an_older_snapshot_conflicts() {
+    let db = Db::new().await;
+    let pool = db.pool("REPEATABLE READ").await;
+    let mut connection = pool.acquire().await.unwrap();
+    let set = "SET SESSION innodb_snapshot_isolation = ON";
+    connection.execute(set).await.unwrap();
+    let mut late = connection.begin().await.unwrap();
+    assert_eq!(read(&mut late).await, 0);
+    let mut next = pool.begin().await.unwrap();
+    token(2).fence(&mut next).await.unwrap();
+    next.commit().await.unwrap();
+    let result = token(3).fence(&mut late).await;
+    let conflict = matches!(result, Err(FenceError::Conflict { .. }));
+    assert!(conflict, "{result:?}");
+}
+
 crate::cases::cases!(MySql, MySqlConnection);

@@ -73,4 +73,19 @@ async fn id(connection: &mut PgConnection) -> i32 {
     query.fetch_one(connection).await.unwrap()
 }
 
+#[tokio::test]
+async fn who_waits_too_long_may_try_again() {
+    let db = Db::new().await;
+    let pool = db.pool(READ_COMMITTED).await;
+    let mut first = pool.begin().await.unwrap();
+    token(1).fence(&mut first).await.unwrap();
+    let mut next = pool.begin().await.unwrap();
+    next.execute("SET LOCAL lock_timeout = '1ms'")
+        .await
+        .unwrap();
+    let result = token(2).fence(&mut next).await;
+    let conflict = matches!(result, Err(FenceError::Conflict { .. }));
+    assert!(conflict, "{result:?}");
+}
+
 crate::cases::cases!(Postgres, PgConnection);
