@@ -3,9 +3,6 @@
 
 mod seat;
 mod term;
-#[cfg(repository)]
-#[cfg(test)]
-mod tests;
 mod watch;
 
 pub(crate) use self::seat::{Leading, Seat};
@@ -242,3 +239,7 @@ impl Leader {
         LeaderWatch::of(self.handle.clone())
     }
 }
+
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
