@@ -97,7 +97,7 @@ impl Lead {
     }
 
     /// Runs what is due, and returns when to look again. The validity may have been extended by then.
-    pub(super) fn look(self: &Arc<Self>, now: Instant, wakes: &mut DeferredWakes) -> Instant {
+    pub(super) fn look(&self, now: Instant, wakes: &mut DeferredWakes) -> Instant {
         let margin = self.hold.valid().before(self.rules.stop_within);
         let stalls = read(&self.stalls);
         let cause = match self.hold.loss() {
@@ -115,7 +115,7 @@ impl Lead {
         };
         // Again, in case the body registered its waker while it was told.
         self.hold.listeners.wake(wakes);
-        if ends > now {
+        if ends > now || self.over.load(Ordering::Acquire) {
             return ends;
         }
         if !self.overran.swap(true, Ordering::AcqRel) {
