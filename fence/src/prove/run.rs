@@ -34,11 +34,8 @@ pub(super) struct Outcome {
 impl Outcome {
     fn step(&mut self, who: usize, statement: &str, outcome: &str) {
         let words: Vec<_> = statement.split_whitespace().collect();
-        let step = format!(
-            "  {}  {} -> {outcome}",
-            ["older", "newer"][who],
-            words.join(" ")
-        );
+        let (who, statement) = (["older", "newer"][who], words.join(" "));
+        let step = format!("  {who}  {statement} -> {outcome}");
         // It waits since another step.
         if !outcome.starts_with("waits") || !self.steps.contains(&step) {
             self.steps.push(step);

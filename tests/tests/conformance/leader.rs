@@ -295,14 +295,17 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
     // It hangs while it leads, or after it has resigned.
     for resigns in [false, true] {
         let client = store.member();
+        let (begun, has_begun) = oneshot::channel();
         let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
         let hangs = std::thread::spawn(move || {
+            let mut begun = Some(begun);
             let seat = client.leader("s").stop_within("50ms").progress("50ms");
             let mut told = None;
             let led: Result<(), End> = seat.blocking_lead(|term| {
                 if told.is_some() {
                     return Ok(());
                 }
+                begun.take().expect("one body").send(()).unwrap();
                 if resigns {
                     term.resign();
                 }
@@ -313,8 +316,8 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
             led.unwrap();
             told
         });
+        soon("the body runs", has_begun).await.unwrap();
         let next = other.leader("s");
-        led(&next).await;
         // Its body still runs.
         leads(next.lead(async |_| Ok(()))).await.unwrap();
         go_on.send(()).unwrap();
@@ -323,11 +326,9 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
             Some(Err(LockError::Lost { cause, .. })) => cause,
             told => panic!("{told:?}"),
         };
-        let expected = match resigns {
-            true => LossCause::Released,
-            false => LossCause::Stalled,
-        };
-        assert_eq!(cause, expected);
+        // A slow machine may find it stalled before it resigns.
+        let resigned = resigns && cause == LossCause::Released;
+        assert!(resigned || cause == LossCause::Stalled, "{cause}");
     }
 }
 

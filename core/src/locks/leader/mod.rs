@@ -240,5 +240,6 @@ impl Leader {
     }
 }
 
+#[cfg(repository)]
 #[cfg(test)]
 mod tests;
