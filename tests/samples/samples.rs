@@ -172,9 +172,10 @@ fn samples_that_are_not_compiled_are_listed() {
     }
 }
 
-/// The features of the package `auto-mutex`.
-fn features() -> BTreeSet<String> {
-    let manifest: toml::Table = read("runtime/Cargo.toml").parse().unwrap();
+/// The features of the package in a folder.
+fn features(folder: &str) -> BTreeSet<String> {
+    let manifest = read(&format!("{folder}/Cargo.toml"));
+    let manifest: toml::Table = manifest.parse().unwrap();
     manifest["features"]
         .as_table()
         .unwrap()
@@ -185,7 +186,7 @@ fn features() -> BTreeSet<String> {
 
 #[test]
 fn manifests_parse_and_name_features_that_exist() {
-    let (features, mut seen) = (features(), 0);
+    let (features, mut seen) = (features("runtime"), 0);
     for page in PAGES {
         for fence in fences(page).iter().filter(|it| it.info == "toml") {
             let place = name(page, fence.line);
@@ -214,16 +215,24 @@ fn manifests_parse_and_name_features_that_exist() {
 
 #[test]
 fn commands_for_cargo_name_packages_and_features_that_exist() {
-    let (features, mut seen) = (features(), 0);
+    let packages = [("auto-mutex", "runtime"), ("auto-mutex-fence", "fence")];
+    let mut seen = 0;
     for page in PAGES {
         for (index, line) in read(page).lines().enumerate() {
             let place = name(page, index + 1);
             for (_, rest) in line
-                .match_indices("cargo add auto-mutex")
+                .match_indices("cargo add ")
                 .map(|(at, it)| line.split_at(at + it.len()))
             {
                 let command = rest.split(['`', '#']).next().unwrap();
                 let mut words = command.split_whitespace();
+                let package = words.next().unwrap_or_default();
+                if !package.starts_with("auto-mutex") {
+                    continue;
+                }
+                let folder = packages.iter().find(|(name, _)| *name == package);
+                let (_, folder) = folder.unwrap_or_else(|| panic!("{place}: {package}"));
+                let features = features(folder);
                 while let Some(word) = words.next() {
                     if matches!(word, "--features" | "-F") {
                         for feature in words.next().unwrap().split(',') {
