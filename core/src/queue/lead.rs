@@ -23,7 +23,19 @@ pub(crate) struct LeadRules {
     pub(crate) stop_within: Duration,
     /// The longest time between two reports of progress.
     pub(crate) progress: Duration,
-    pub(crate) aborts: bool,
+    /// If an overrun aborts the process: how long before the end of the validity. A busy machine may do it late.
+    pub(crate) aborts: Option<Duration>,
+}
+
+impl LeadRules {
+    /// When the body must be told to end, for a lease that is valid until `valid`.
+    pub(crate) fn tells_at(&self, valid: Instant) -> Instant {
+        self.ends_at(valid).before(self.stop_within)
+    }
+
+    fn ends_at(&self, valid: Instant) -> Instant {
+        valid.before(self.aborts.unwrap_or_default())
+    }
 }
 
 pub(crate) struct Lead {
@@ -91,14 +103,15 @@ impl Lead {
             return;
         }
         // After the end of the validity, the next leader may begin.
-        let ends = now.after(self.rules.stop_within).min(self.hold.valid());
+        let latest = self.rules.ends_at(self.hold.valid());
+        let ends = now.after(self.rules.stop_within).min(latest);
         self.ends.store(ends.as_nanos(), Ordering::Release);
         self.hold.listeners.wake(wakes);
     }
 
     /// Runs what is due, and returns when to look again. The validity may have been extended by then.
     pub(super) fn look(&self, now: Instant, wakes: &mut DeferredWakes) -> Instant {
-        let margin = self.hold.valid().before(self.rules.stop_within);
+        let margin = self.rules.tells_at(self.hold.valid());
         let stalls = read(&self.stalls);
         let cause = match self.hold.loss() {
             Some(cause) => Some(cause),
@@ -110,8 +123,8 @@ impl Lead {
         }
         let ends = match (read(&self.ends), self.rules.aborts) {
             (Instant::NEVER, _) => return margin.min(stalls),
-            (ends, true) => ends.before(LAST_WORDS),
-            (ends, false) => ends,
+            (ends, Some(_)) => ends.before(LAST_WORDS),
+            (ends, None) => ends,
         };
         // Again, in case the body registered its waker while it was told.
         self.hold.listeners.wake(wakes);
@@ -134,7 +147,7 @@ impl Lead {
     fn overrun(&self, wakes: &mut DeferredWakes) {
         let (name, meta) = (self.hold.name().clone(), self.hold.want().meta.clone());
         let (token, cause) = (self.hold.grant.token, self.told.cause());
-        let (stop_within, aborts) = (self.rules.stop_within, self.rules.aborts);
+        let (stop_within, aborts) = (self.rules.stop_within, self.rules.aborts.is_some());
         let report = move || {
             let site = CallerLocation(&meta);
             tracing::error!(target: HOLD, %name, term = token, %site, %cause, ?stop_within, aborts, "a leader did not stop in time");

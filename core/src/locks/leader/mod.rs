@@ -73,7 +73,8 @@ pub enum Overrun {
     /// It is logged as an error. The next leader may begin beside it if the lease can't be renewed.
     #[default]
     Log,
-    /// The process is aborted, before the next leader begins. (Only a process that was suspended for longer than its
+    /// The process is aborted, before the next leader begins: a twentieth of the lease earlier, as far as the processor
+    /// lets it, so the body is told that much earlier, too. (Only a process that was suspended for longer than its
     /// lease is aborted later: as soon as it runs again.)
     Abort,
 }

@@ -68,7 +68,7 @@ impl<'a> Seat<'a> {
             rules: LeadRules {
                 stop_within,
                 progress: leading.progress.unwrap_or(FOREVER),
-                aborts,
+                aborts: aborts.then_some(lease / 20),
             },
         })
     }
@@ -135,7 +135,7 @@ impl<'a> Seat<'a> {
         let hold = holding.first();
         log_obtained(hold);
         // A grant that came as a message is short until the store has answered. A term begins with time to end it.
-        while hold.valid().before(self.rules.stop_within) <= Instant::now() {
+        while self.rules.tells_at(hold.valid()) <= Instant::now() {
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
             };
