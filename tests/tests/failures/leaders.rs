@@ -93,7 +93,7 @@ fn hanging(setup: &Setup, more: &str) -> Worker {
 async fn a_leader_that_hangs_is_aborted_before_another_one_leads() {
     // It is cut off, or makes no progress.
     for more in ["", "progress=0.5"] {
-        // A process of a busy machine may be late: its validity ends only some 20 ms before its lease.
+        // A process of a busy machine may be late: it is to end only some 100 ms before its lease.
         let mut late = 0;
         while !is_aborted_in_time(more).await {
             late += 1;
