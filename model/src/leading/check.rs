@@ -1,13 +1,11 @@
 //! Runs the model checker on given rules.
 
-use std::collections::BTreeSet;
-
 use stateright::HasDiscoveries;
 
 use super::properties::Leading;
 use super::rules::Rules;
 use super::runs::{broken, limits, runs};
-use crate::runs::{Outcome, check, table};
+use crate::runs::{Outcome, check, shortest, table};
 
 /// Explores every state, until some property is broken.
 #[must_use]
@@ -18,20 +16,9 @@ pub fn explore(rules: Rules) -> Outcome {
 /// Looks for a state in which `property` does not hold, by a path with the fewest steps.
 #[must_use]
 pub fn refute(rules: &Rules, property: &'static str) -> Outcome {
-    let run = |depth| {
-        let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
+    shortest(property, |until, depth| {
         check(Leading(rules.clone()), 1, until, depth)
-    };
-    let mut best = run(None);
-    while let Some(path) = best.broken.get(property) {
-        // As in `crate::runs::refute_shortly`, this finds only shorter paths.
-        let shorter = run(Some(path.len() + 1));
-        if !shorter.broken.contains_key(property) {
-            break;
-        }
-        best = shorter;
-    }
-    best
+    })
 }
 
 /// Explores the runs whose names contain `only`, and prints their outcomes. Returns `false` if an outcome is not the

@@ -16,9 +16,9 @@ pub use self::holding::{Run, Size, holding};
 #[cfg(feature = "checker")]
 pub use self::limits::limits;
 #[cfg(feature = "checker")]
-pub(crate) use self::outcome::check;
-#[cfg(feature = "checker")]
 pub use self::outcome::{Outcome, explore, refute, refute_shortly};
+#[cfg(feature = "checker")]
+pub(crate) use self::outcome::{check, shortest};
 #[cfg(feature = "checker")]
 pub use self::removals::{Broken, removals};
 #[cfg(feature = "checker")]

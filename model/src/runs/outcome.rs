@@ -55,12 +55,20 @@ pub fn refute(rules: Rules, property: &'static str) -> Outcome {
 /// Like [`refute`], but finds a path with the fewest steps.
 #[must_use]
 pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
-    let mut best = refute(rules.clone(), property);
+    shortest(property, |until, depth| run(rules.clone(), 1, until, depth))
+}
+
+/// Repeats `run` up to the depth of the last path that it found, until it finds none that breaks `property`.
+pub(crate) fn shortest(
+    property: &'static str,
+    run: impl Fn(HasDiscoveries, Option<usize>) -> Outcome,
+) -> Outcome {
+    let until = || HasDiscoveries::AnyOf(BTreeSet::from([property]));
+    let mut best = run(until(), None);
     while let Some(path) = best.broken.get(property) {
-        let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
         // The depth of a path is its number of states, which is its steps plus one. The checker does not check states
         // at the given depth, so this run finds only shorter paths.
-        let shorter = run(rules.clone(), 1, until, Some(path.len() + 1));
+        let shorter = run(until(), Some(path.len() + 1));
         if !shorter.broken.contains_key(property) {
             break;
         }
