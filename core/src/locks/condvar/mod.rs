@@ -10,11 +10,9 @@ use crate::base::name::CONDVAR;
 use crate::base::task::TaskId;
 use crate::base::wait::block_on;
 use crate::caller::Caller;
-use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Guard, Handle, Holding};
 use crate::locks::mutex::MutexGuard;
-use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Answered, Hold, Patience, Want, Watch};
 use crate::store::{Op, Share, Signal, Ticket, meta};
 
@@ -254,10 +252,7 @@ impl Condvar {
         let caller = Caller::current(blocking);
         let target = self.target(&caller)?;
         let patience = Patience::Queue(timeout.map(|timeout| timeout.max(SHORTEST)));
-        let (share, terms) = (Share::NOTIFICATION, Terms::default());
-        let mut want = target.want(&caller, share, terms, BY_HAND, patience)?;
-        want.relies = true;
-        target.join(&caller, &mut want, &[])
+        target.await_signal(&caller, Share::NOTIFICATION, patience)
     }
 }
 

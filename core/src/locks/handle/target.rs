@@ -11,7 +11,7 @@ use crate::base::name::Name;
 use crate::caller::Caller;
 use crate::lease::Terms;
 use crate::locks::client::Client;
-use crate::observe::LockLabels;
+use crate::observe::{BY_HAND, LockLabels};
 use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
 use crate::store::{Op, Owner, Share, SharedStr, meta};
 
@@ -174,6 +174,18 @@ impl<'a> AcquireTarget<'a> {
     ) -> Result<Acquire, LockError> {
         caller.sign(want, self.client.id(), held);
         Acquire::enter(self.client.core(), &self.name, want)
+    }
+
+    /// Enters the queue of those that wait for a signal.
+    pub(crate) fn await_signal(
+        &self,
+        caller: &Caller,
+        share: Share,
+        patience: Patience,
+    ) -> Result<Acquire, LockError> {
+        let mut want = self.want(caller, share, Terms::default(), BY_HAND, patience)?;
+        want.relies = true;
+        self.join(caller, &mut want, &[])
     }
 
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {

@@ -26,7 +26,7 @@ impl Term {
         holding.bound(lead.bound());
         core.begin_term(&lead);
         let office = Office(core.clone(), lead);
-        office.tell(1);
+        office.report(1);
         let (name, term) = (holding.first().name(), holding.first().grant.token);
         tracing::info!(target: HOLD, %name, term, "this process leads");
         Self { holding, office }
@@ -157,7 +157,7 @@ impl fmt::Debug for Term {
 struct Office(Arc<ClientCore>, Arc<Lead>);
 
 impl Office {
-    fn tell(&self, change: i64) {
+    fn report(&self, change: i64) {
         let hold = self.1.hold();
         count(&self.0, hold.want().label, hold.grant.token, change);
         announce(&self.0, hold.name());
@@ -177,7 +177,7 @@ pub(super) fn count(core: &ClientCore, label: &'static str, token: u64, change: 
 
 impl Drop for Office {
     fn drop(&mut self) {
-        self.tell(-1);
+        self.report(-1);
         self.0.end_term(&self.1);
     }
 }

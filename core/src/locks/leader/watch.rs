@@ -10,10 +10,8 @@ use crate::base::error::{Holder, LockError};
 use crate::base::name::{Name, WATCHERS};
 use crate::base::wait::{block_on, first};
 use crate::caller::Caller;
-use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, Holding};
-use crate::observe::BY_HAND;
 use crate::queue::{Acquire, ClientCore, Patience};
 use crate::store::limits::TOKENS_OF_A_GRANT;
 use crate::store::{NameRecord, Op, Share, Signal, Ticket, meta};
@@ -94,8 +92,8 @@ impl LeaderWatch {
     /// Waits until somebody else leads than the last call told, or nobody does, and returns who. The first call returns
     /// as soon as somebody leads.
     ///
-    /// Between two changes, a watch makes one small request per lease, to see whether the leader is alive. Changes that
-    /// follow each other quickly may be told as one.
+    /// Between two changes, a watch sends a small request every third of a lease, which keeps its place, and one per
+    /// lease to see whether the leader is alive. Changes that follow each other quickly may be told as one.
     ///
     /// # Errors
     ///
@@ -131,10 +129,12 @@ impl LeaderWatch {
             } else {
                 look
             };
-            was_told = waiting.is_told(look).await?;
-            if was_told {
+            let told = waiting.is_told(look).await;
+            // After an error, too, the next call needs a new place.
+            if !matches!(told, Ok(false)) {
                 self.waiting = None;
             }
+            was_told = told?;
         }
     }
 
@@ -150,10 +150,8 @@ impl Waiting {
         let mut target = handle.resolve(&caller)?;
         target.name = Cow::Owned(target.name.beside(WATCHERS));
         let patience = Patience::Queue(None);
-        let mut want = target.want(&caller, Share::WATCH, Terms::default(), BY_HAND, patience)?;
-        want.relies = true;
         Ok(Self {
-            signal: target.join(&caller, &mut want, &[])?,
+            signal: target.await_signal(&caller, Share::WATCH, patience)?,
             client: target.client.into_owned(),
             registered: false,
         })
