@@ -1,5 +1,6 @@
 //! [`skip_locks`]: bodies run, but no lock excludes anybody.
 
+use super::world::Shared;
 use crate::base::error::SetupError;
 use crate::config::Config;
 use crate::locks::client::{global, setup};
@@ -32,9 +33,13 @@ use crate::locks::client::{global, setup};
 ///
 /// # Panics
 ///
-/// If there is another global client.
+/// If there is another global client, and in a [`World`](super::World), whose hosts have their own clients.
 #[track_caller]
 pub fn skip_locks() {
+    assert!(
+        !Shared::is_here(),
+        "`skip_locks` is for tests without a World"
+    );
     let config = Config::new("memory://").map(Config::without_exclusion);
     match config.and_then(setup) {
         Err(SetupError::AlreadySetUp) if !global().is_some_and(|it| it.core().settings().skips) => {
