@@ -47,6 +47,8 @@
 //! same events in the same order. (Code under test that draws random numbers of its own, as tokio's `select!` without
 //! `biased;` does, can differ.) With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
 //! shortest schedule that fails is printed as well.
+//!
+#![doc = include_str!("table.md")]
 
 mod choices;
 mod clock;

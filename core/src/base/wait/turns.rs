@@ -14,6 +14,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 
 use super::{block_on, spawn};
+use crate::base::clock::Instant;
 
 thread_local! {
     static SEAT: RefCell<Option<Arc<Seat>>> = const { RefCell::new(None) };
@@ -147,6 +148,8 @@ impl<T> Future for Turn<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let seat = &self.seat;
+        // The thread has no clock. It goes by the last reading, and time stands still during its turn.
+        Instant::now();
         *lock(&seat.task) = Some(cx.waker().clone());
         if *lock(&seat.turn) == Whose::Tasks {
             seat.set(Whose::Thread);
