@@ -122,3 +122,35 @@ fn a_sync_body_is_told_of_the_loss() {
         assert_eq!(cause, LossCause::Forced);
     });
 }
+
+#[test]
+fn a_blocking_task_reads_the_same_clock() {
+    run(Runs::new(), |world| async move {
+        let a = world.client("a");
+        world.advance(5000 * SECOND).await;
+        let mutex = a.mutex("x");
+        let held = tokio::task::spawn_blocking(move || {
+            let guard = mutex.blocking_lock().unwrap();
+            guard.check().map(|()| guard)
+        });
+        let guard = held.await.unwrap().unwrap();
+        assert!(!guard.is_lost());
+    });
+}
+
+#[test]
+#[should_panic = "a day of virtual time has passed"]
+fn a_wait_without_end_ends() {
+    run(Runs::new(), |world| async move {
+        let _held = world.client("a").mutex("x").lock().await.unwrap();
+        std::future::pending::<()>().await;
+    });
+}
+
+#[test]
+#[should_panic = "Error: Timeout"]
+fn an_error_fails_the_test() {
+    run(Runs::new(), |_| async {
+        Err::<(), _>(LockError::timeout("x"))
+    });
+}
