@@ -23,7 +23,7 @@ const SEED: &str = "AUTO_MUTEX_SEED";
 /// How many events of a failed run are printed.
 const EVENTS: usize = 40;
 /// How much virtual time may pass while a test only waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// How many runs a search for a shorter schedule takes at most.
 const SHORTENING_RUNS: usize = 300;
 
@@ -103,7 +103,7 @@ pub(super) struct Failure {
 ///
 /// # Panics
 ///
-/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than a day of
+/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than six hours of
 /// virtual time for something that never comes.
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
@@ -177,7 +177,7 @@ async fn within<T>(world: &World, test: impl Future<Output = T>) -> T {
         let advanced = *lock(&world.0.advanced) + LONGEST_WAIT;
         assert!(
             advanced > world.now(),
-            "a day of virtual time has passed, and what the test waits for has not come"
+            "six hours of virtual time have passed, and what the test waits for has not come"
         );
     }
 }

@@ -43,6 +43,11 @@ impl Turns {
         TURNS.set(Some(self));
     }
 
+    /// Ends [`install`](Self::install).
+    pub(crate) fn remove() {
+        let _ = TURNS.try_with(RefCell::take);
+    }
+
     fn here() -> Option<Self> {
         let turns = TURNS.try_with(|turns| turns.borrow().clone());
         turns.ok().flatten()

@@ -139,7 +139,7 @@ fn a_blocking_task_reads_the_same_clock() {
 }
 
 #[test]
-#[should_panic = "a day of virtual time has passed"]
+#[should_panic = "six hours of virtual time have passed"]
 fn a_wait_without_end_ends() {
     run(Runs::new(), |world| async move {
         let _held = world.client("a").mutex("x").lock().await.unwrap();
@@ -153,4 +153,26 @@ fn an_error_fails_the_test() {
     run(Runs::new(), |_| async {
         Err::<(), _>(LockError::timeout("x"))
     });
+}
+
+#[test]
+fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
+    let connect = || crate::Client::connect("memory://in-a-world").unwrap();
+    run(Runs::new(), move |world| async move {
+        let (a, b) = (connect(), connect());
+        let _held = a.mutex("x").lock().await.unwrap();
+        let error = b.mutex("x").block("20s").lock().await.unwrap_err();
+        assert!(error.is_timeout());
+        assert_eq!(world.now(), 20 * SECOND);
+    });
+    // No runtime, so it has a thread of its own, with ids that are not those of the seed.
+    let client = connect();
+    drop(client.mutex("x").blocking_lock().unwrap());
+    client.blocking_shutdown();
+    let draw = || crate::store::Ticket::random();
+    let ids = [(); 2].map(|()| {
+        run(Runs::new(), |_| async {});
+        draw()
+    });
+    assert_ne!(ids[0], ids[1]);
 }
