@@ -56,8 +56,10 @@ mod fault;
 mod faults;
 mod gate;
 mod member;
+mod register;
 mod runs;
 mod server;
+mod skip;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -74,8 +76,11 @@ pub use self::fault::{Fault, Operation, coverage};
 pub use self::faults::{Struck, Target};
 use self::gate::Gate;
 pub use self::gate::Running;
+pub use self::register::{FencingToken, Register, Stale};
 pub use self::runs::{Outcome, Runs, run, run_blocking};
+pub use self::skip::skip_locks;
 use self::world::Shared;
+pub use crate::assert_held;
 pub use crate::base::error::StoreErrorKind;
 use crate::base::wait::{Turn, block_on, lock, pause};
 use crate::config::Config;
