@@ -48,7 +48,7 @@ pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> b
 
 /// Waits until the asynchronous `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let started = Instant::now();
+    let started = tokio::time::Instant::now();
     while !condition().await {
         assert!(
             started.elapsed() < PATIENCE,

@@ -1,11 +1,14 @@
 //! [`TestStore`]: what a test of the suite needs of its store.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-use crate::events::{LONG, PATIENCE, finishes_within};
+use crate::events::{LONG, PATIENCE, finishes_within, soon};
 use crate::redis::Redis;
 use crate::runtimes::current_thread;
 use crate::stalls::despite_stalls;
@@ -20,9 +23,10 @@ pub trait TestStore: Send + Sync {
         None
     }
 
-    /// Servers that a test can suspend so that the store does not answer; empty if that is impossible.
-    fn to_silence(&self) -> Vec<&Redis> {
-        self.server().into_iter().collect()
+    /// Suspends servers so that the store does not answer, or lets it answer again; `false` if that is impossible.
+    fn answer(&self, answers: bool) -> bool {
+        let server = self.server();
+        suspend(server.as_slice(), !answers)
     }
 
     /// Deletes the store's state of the lock `name`; `false` if that is impossible.
@@ -42,6 +46,11 @@ pub trait TestStore: Send + Sync {
         config(self.url())
     }
 
+    /// Runs `work` on a thread of its own.
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        std::thread::spawn(work);
+    }
+
     /// A new member, with the lease of [`config`](Self::config).
     fn member(&self) -> Client {
         Client::connect(self.config()).expect("a client")
@@ -51,6 +60,32 @@ pub trait TestStore: Send + Sync {
     fn brief_member(&self) -> Client {
         Client::connect(self.config().lease(BRIEF)).expect("a client")
     }
+}
+
+impl dyn TestStore + '_ {
+    /// Runs `work`, which may block, on a thread of its own from now on.
+    pub fn thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let (ends, ended) = oneshot::channel();
+        self.spawn(Box::new(move || {
+            let _ = ends.send(catch_unwind(AssertUnwindSafe(work)));
+        }));
+        tokio::spawn(async {
+            let result = soon("the thread ends", ended).await;
+            result
+                .expect("a result")
+                .unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+}
+
+/// Suspends or resumes servers; `false` if there are none.
+pub(super) fn suspend(servers: &[&Redis], suspended: bool) -> bool {
+    let act = if suspended { Redis::stop } else { Redis::cont };
+    servers.iter().for_each(|server| act(server));
+    !servers.is_empty()
 }
 
 /// The key of a lock of the suite.

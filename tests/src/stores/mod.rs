@@ -18,7 +18,7 @@ pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
 pub use sentinel::OnSentinel;
 pub use toy::Toy;
 
-use case::{config, key};
+use case::{config, key, suspend};
 
 /// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
 /// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the

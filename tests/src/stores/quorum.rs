@@ -3,7 +3,7 @@
 use auto_mutex::Config;
 
 use super::pool::{Lent, Pool, Reusable, empty};
-use super::{TestStore, config, key};
+use super::{TestStore, config, key, suspend};
 use crate::redis::{Options, Redis};
 
 static IDLE: Pool<Five> = Pool::new();
@@ -47,8 +47,9 @@ impl TestStore for OnQuorum {
         url.replace("://", "://locks:least@")
     }
 
-    fn to_silence(&self) -> Vec<&Redis> {
-        self.0.0.iter().take(3).collect()
+    fn answer(&self, answers: bool) -> bool {
+        let majority: Vec<_> = self.0.0.iter().take(3).collect();
+        suspend(&majority, !answers)
     }
 
     fn forget(&self, name: &str) -> bool {

@@ -41,8 +41,8 @@ impl TestStore for OnSentinel {
     }
 
     /// The sentinels would replace a suspended server.
-    fn to_silence(&self) -> Vec<&Redis> {
-        Vec::new()
+    fn answer(&self, _: bool) -> bool {
+        false
     }
 
     /// No restart guard is needed, because no server restarts. With it, the first test would have to wait.

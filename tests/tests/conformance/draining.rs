@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use auto_mutex::{Client, LockError};
-use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::oneshot;
 
@@ -24,7 +24,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     let guard = client.mutex("m").lock().await.unwrap();
     let [waits, blocks] = [(); 2].map(|()| client.clone());
     let waits = tokio::spawn(async move { waits.mutex("m").lock().await.map(drop) });
-    let blocks = std::thread::spawn(move || blocks.mutex("m").blocking_lock().map(drop));
+    let blocks = store.thread(move || blocks.mutex("m").blocking_lock().map(drop));
     let next = tokio::spawn({
         let other = other.clone();
         async move { other.mutex("m").lock().await }
@@ -39,7 +39,7 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     });
     let sent_away = soon("the waiting call ends", waits).await.unwrap();
     assert!(is_shut_down(&sent_away), "{sent_away:?}");
-    let sent_away = finishes("the blocked call ends", move || blocks.join().unwrap());
+    let sent_away = blocks.await.unwrap();
     assert!(is_shut_down(&sent_away), "{sent_away:?}");
     // Only the other client is left in the queue.
     waiters(&observer.mutex("m"), 1).await;
@@ -114,7 +114,7 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
         }
     });
     // A thread does the same.
-    let thread = std::thread::spawn({
+    let thread = store.thread({
         let client = client.clone();
         move || {
             let _first = client.mutex("thread").blocking_lock()?;
@@ -134,7 +134,7 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
     assert_eq!(client.health().waiting, 2);
     drop(held_by_other);
     soon("the body ends", body).await.unwrap().unwrap();
-    finishes("the thread ends", move || thread.join().unwrap()).unwrap();
+    thread.await.unwrap().unwrap();
     let drained = soon("nothing is held", draining).await.unwrap();
     assert!(drained.is_complete(), "{drained}");
 }

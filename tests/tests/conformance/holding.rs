@@ -1,11 +1,12 @@
 //! The length of a hold, and the report of its end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::LockError;
 use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::{BRIEF, TestStore};
 use auto_mutex_tests::was_lost;
+use tokio::time::Instant;
 
 const SHORT: Duration = Duration::from_millis(300);
 

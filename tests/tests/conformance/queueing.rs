@@ -97,7 +97,8 @@ pub(crate) async fn a_waiter_that_timed_out_leaves_the_queue_at_once(store: &dyn
     let mutex = client.mutex("m").block(Duration::from_millis(100));
     assert!(mutex.lock().await.unwrap_err().is_timeout());
     waiters(&observer, 0).await;
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
+    let blocks = store.thread(move || mutex.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
     waiters(&observer, 0).await;
 }
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Mutex, MutexGuard};
-use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn TestStore) {
@@ -59,11 +59,14 @@ pub(crate) async fn a_reentrant_handle_enters_again(store: &dyn TestStore) {
     )
     .await
     .unwrap();
-    finishes("a plain thread enters again", move || {
-        let outer = mutex.blocking_lock().unwrap();
-        let inner = mutex.blocking_lock().unwrap();
-        assert_eq!(inner.fencing_token(), outer.fencing_token());
-    });
+    store
+        .thread(move || {
+            let outer = mutex.blocking_lock().unwrap();
+            let inner = mutex.blocking_lock().unwrap();
+            assert_eq!(inner.fencing_token(), outer.fencing_token());
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_reentrant_handle_enters_a_protected_body_again(store: &dyn TestStore) {
@@ -102,7 +105,11 @@ pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestSto
     });
     let error = soon("an answer", other).await.unwrap().unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
-    let error = finishes("an answer", move || mutex.blocking_lock().map(drop)).unwrap_err();
+    let error = store
+        .thread(move || mutex.blocking_lock().map(drop))
+        .await
+        .unwrap()
+        .unwrap_err();
     assert!(
         error.is_timeout(),
         "another thread is another owner: {error:?}"

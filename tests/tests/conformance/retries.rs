@@ -1,10 +1,11 @@
 //! Polling instead of queueing, as redis_exp_lock does.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::LockError;
 use auto_mutex_tests::events::{PATIENCE, soon};
 use auto_mutex_tests::stores::TestStore;
+use tokio::time::Instant;
 
 const INTERVAL: Duration = Duration::from_millis(20);
 
@@ -29,9 +30,11 @@ pub(crate) async fn retries_end_with_too_many_attempts(store: &dyn TestStore) {
     );
     assert!(started.elapsed() >= 3 * INTERVAL);
     assert!(error.is_timeout());
+    let once = client.mutex("m").retries(0, INTERVAL);
+    let error = store.thread(move || once.blocking_lock().unwrap_err());
     assert!(matches!(
-        client.mutex("m").retries(0, INTERVAL).blocking_lock(),
-        Err(LockError::TooManyAttempts { attempts: 1, .. })
+        error.await.unwrap(),
+        LockError::TooManyAttempts { attempts: 1, .. }
     ));
 }
 

@@ -1,7 +1,7 @@
 //! The end of a client.
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
@@ -23,7 +23,10 @@ pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
     ));
     // A second shutdown is harmless.
     soon("shut down again", client.shutdown()).await;
-    finishes("shut down again", move || client.blocking_shutdown());
+    store
+        .thread(move || client.blocking_shutdown())
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn shutdown_releases_what_is_held(store: &dyn TestStore) {
@@ -50,7 +53,7 @@ pub(crate) async fn shutdown_ends_the_waits(store: &dyn TestStore) {
         let client = client.clone();
         async move { client.mutex("m").lock().await.map(drop) }
     });
-    let thread = std::thread::spawn({
+    let thread = store.thread({
         let client = client.clone();
         move || client.mutex("m").blocking_lock().map(drop)
     });
@@ -61,7 +64,7 @@ pub(crate) async fn shutdown_ends_the_waits(store: &dyn TestStore) {
     soon("shut down", client.shutdown()).await;
     let ended = soon("the wait ends", waiting).await.unwrap();
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    let ended = finishes("the blocking wait ends", move || thread.join().unwrap());
+    let ended = thread.await.unwrap();
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
     becomes("they left the queue", async || {
         holder.mutex("m").info().await.unwrap().waiters.is_empty()

@@ -2,11 +2,12 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Mutex, MutexGuard};
 use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
+use tokio::time::Instant;
 
 const WAIT: Duration = Duration::from_millis(150);
 
@@ -16,7 +17,9 @@ pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
     let mutex = client.mutex("m").block(Duration::ZERO);
     let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
     assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
+    let blocks = mutex.clone();
+    let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
     assert!(holder.mutex("m").info().await.unwrap().waiters.is_empty());
     guard.unlock().await.unwrap();
     // A call with a `block` of zero still asks for the lock.
@@ -73,7 +76,8 @@ pub(crate) async fn a_timeout_comes_neither_early_nor_never(store: &dyn TestStor
     );
     assert!(started.elapsed() >= WAIT);
     let started = Instant::now();
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
+    let blocks = store.thread(move || mutex.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
     assert!(started.elapsed() >= WAIT);
 }
 

@@ -81,8 +81,12 @@ pub(crate) async fn it_exists_from_its_first_use_to_its_deletion(store: &dyn Tes
     assert!(theirs.exists().await.unwrap());
     assert!(theirs.delete().await.unwrap());
     assert!(!mine.exists().await.unwrap());
-    assert!(!mine.blocking_delete().unwrap());
-    assert!(!mine.blocking_exists().unwrap());
+    let thread = store.thread(move || {
+        assert!(!mine.blocking_delete().unwrap());
+        assert!(!mine.blocking_exists().unwrap());
+        mine
+    });
+    let mine = thread.await.unwrap();
     mine.acquire().await.unwrap().release().await.unwrap();
     assert!(theirs.exists().await.unwrap(), "it can be used again");
 }
@@ -107,7 +111,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     let permit = soon("the waiter", waiting).await.unwrap();
     // In a quorum, a majority is enough for the waiter's grant. Another server may receive the release later.
     becomes("the waiter is the only holder", async || {
-        let error = other.semaphore("s", 2).blocking_delete().unwrap_err();
+        let error = other.semaphore("s", 2).delete().await.unwrap_err();
         match error {
             LockError::InUse {
                 holders: 1,

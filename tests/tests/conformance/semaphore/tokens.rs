@@ -50,7 +50,9 @@ pub(crate) async fn a_token_wakes_who_waits(store: &dyn TestStore) {
     waiters(&other, 0, 1).await;
     let semaphore = other.semaphore("s", 0);
     assert!(semaphore.try_acquire().await.unwrap().is_none());
-    semaphore.blocking_signal("go").unwrap();
+    let signals = semaphore.clone();
+    let thread = store.thread(move || signals.blocking_signal("go"));
+    thread.await.unwrap().unwrap();
     let (token, left) = soon("the token", waiting).await.unwrap();
     assert_eq!((token.as_deref(), left), (Some("go"), 0));
     assert!(
