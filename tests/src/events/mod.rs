@@ -7,7 +7,8 @@ use std::future::Future;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex::Mutex;
+use auto_mutex::{LockError, LockInfo, Mutex, RwLock, Semaphore};
+use tokio::task::JoinHandle;
 
 /// The time limit for events that should happen immediately, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -66,15 +67,39 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
+/// A lock that answers questions about itself.
+pub trait Asked {
+    /// Who holds the lock, and who waits for it.
+    fn asked(&self) -> impl Future<Output = Result<LockInfo, LockError>>;
+}
+
+macro_rules! asked {
+    ($($lock:ty),+) => {
+        $(impl Asked for $lock {
+            async fn asked(&self) -> Result<LockInfo, LockError> {
+                self.info().await
+            }
+        })+
+    };
+}
+
+asked!(Mutex, RwLock, Semaphore);
+
 /// Waits until `count` waiters wait for the lock.
-pub async fn waiters(observer: &Mutex, count: usize) {
+pub async fn waiters(observer: &impl Asked, count: usize) {
     becomes(&format!("{count} waiters are seen"), async || {
-        observer
-            .info()
-            .await
-            .is_ok_and(|info| info.waiters.len() == count)
+        let info = observer.asked().await;
+        info.is_ok_and(|info| info.waiters.len() == count)
     })
     .await;
+}
+
+/// Spawns a task that has a clone of `value`.
+pub fn with<T: Clone, F>(value: &T, task: impl FnOnce(T) -> F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    tokio::spawn(task(value.clone()))
 }
 
 /// Runs `work` on another thread; panics with `what` if it does not end within `limit`.

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use auto_mutex::{Client, Config};
 use tokio::sync::oneshot;
@@ -38,6 +38,16 @@ pub trait TestStore: Send + Sync {
     /// Whether clients may keep locks between calls: see [`Config::retain`].
     fn keeps(&self) -> bool {
         true
+    }
+
+    /// Whether this is the process id of a member.
+    fn is_ours(&self, pid: u32) -> bool {
+        pid == std::process::id()
+    }
+
+    /// Whether this was in the test, by the store's clock.
+    fn is_lately(&self, time: SystemTime) -> bool {
+        time.elapsed().is_ok_and(|ago| ago < 10 * PATIENCE)
     }
 
     /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the

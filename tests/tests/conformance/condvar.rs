@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, MutexGuard};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -143,10 +143,7 @@ pub(crate) async fn a_woken_waiter_that_gives_up_on_the_lock_passes_the_notifica
     let mutex = members[2].mutex("m");
     let inside = mutex.lock().await.unwrap();
     assert!(members[2].condvar("m").notify_one().await.unwrap());
-    becomes("the first one wants the lock again", async || {
-        mutex.info().await.unwrap().waiters.len() == 1
-    })
-    .await;
+    waiters(&mutex, 1).await;
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     inside.unlock().await.unwrap();

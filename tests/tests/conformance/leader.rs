@@ -278,7 +278,7 @@ pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
             for watch in &mut watches {
                 let info = told(watch, number).await.expect("a leader");
                 assert_eq!(info.value, value);
-                assert_eq!(info.holder.pid, std::process::id());
+                assert!(store.is_ours(info.holder.pid));
             }
             waiters(&two.mutex("s"), 2 - count).await;
             ends.notify_one();

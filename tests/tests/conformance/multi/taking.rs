@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, MultiGuard};
-use auto_mutex_tests::events::soon;
+use auto_mutex_tests::events::{soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use tokio::time::Instant;
 
@@ -157,7 +157,7 @@ pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
     });
     let (guard, client, other) = thread.await.unwrap();
     let waits = store.thread(move || other.multi(["a", "b"]).blocking_lock().unwrap().waited());
-    super::waiters(&client, "b", 1).await;
+    waiters(&client.mutex("b"), 1).await;
     assert!(guard.unlock().await.unwrap());
     assert!(waits.await.unwrap() > Duration::ZERO);
 }
@@ -186,7 +186,7 @@ pub(crate) async fn a_thread_that_would_wait_for_itself_is_told(store: &dyn Test
     assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
     guard.check().unwrap();
     let other = store.member();
-    super::waiters(&other, "b", 0).await;
+    waiters(&other.mutex("b"), 0).await;
     drop(
         soon("it was given back", other.mutex("a").lock())
             .await

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
-
-use super::waiters;
 
 pub(crate) async fn readers_hold_together_and_writers_alone(store: &dyn TestStore) {
     let (a, b, c) = (store.member(), store.member(), store.member());
@@ -153,5 +151,5 @@ pub(crate) async fn it_is_released_when_a_body_panics(store: &dyn TestStore) {
         let guard = soon("free", other.rw_lock("l").write()).await.unwrap();
         assert!(guard.unlock().await.unwrap());
     }
-    waiters(&other, 0).await;
+    waiters(&other.rw_lock("l"), 0).await;
 }

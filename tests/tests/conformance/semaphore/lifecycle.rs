@@ -1,10 +1,8 @@
 //! The name, kind and number of permits of a semaphore, and its deletion.
 
 use auto_mutex::{LockError, LockKind};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
-
-use super::waiters;
 
 pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
@@ -95,7 +93,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     let (holder, waiter, other) = (store.member(), store.member(), store.member());
     let all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
     let waiting = tokio::spawn(async move { waiter.semaphore("s", 2).acquire().await.unwrap() });
-    waiters(&other, 2, 1).await;
+    waiters(&other.semaphore("s", 2), 1).await;
     let error = other.semaphore("s", 2).delete().await.unwrap_err();
     let LockError::InUse {
         name,
