@@ -20,7 +20,7 @@ pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn
         // The first lease is cut to `expire`, the second equals `expire`, and the third is renewed until `expire`.
         long.mutex("a").expire(BRIEF / 8).lock().await.unwrap(),
         brief.mutex("b").expire(BRIEF).lock().await.unwrap(),
-        brief.mutex("c").expire(BRIEF * 3 / 2).lock().await.unwrap(),
+        brief.mutex("c").expire(BRIEF * 5 / 4).lock().await.unwrap(),
     ];
     for guard in guards {
         soon("the end", guard.lost()).await;

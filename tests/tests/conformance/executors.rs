@@ -116,7 +116,7 @@ pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestSt
         let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
         drop(runtime);
         // Renewals need no runtime of the program: the lock is still held after more than its lease.
-        thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
+        thread::sleep(auto_mutex_tests::stores::BRIEF * 5 / 4);
         guard.check().unwrap();
         assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
         drop(guard);
