@@ -21,6 +21,8 @@ mod queue;
 mod site;
 pub mod store;
 #[cfg(any(test, feature = "test-util"))]
+pub mod test_kit;
+#[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod testing;
 #[cfg(feature = "tower")]

@@ -31,14 +31,31 @@ async fn run(
     driver: impl Future<Output = ()> + Send + 'static,
     core: Arc<ClientCore>,
 ) {
+    let (driver, tick) = tasks(store, driver, core);
+    let driver = tokio::spawn(driver);
+    tick.await;
+    let _ = driver.await;
+}
+
+/// The two tasks of a client: the driver of its store, and its timers. Each makes the other one end.
+pub(crate) fn tasks(
+    store: Arc<dyn Store>,
+    driver: impl Future<Output = ()> + Send + 'static,
+    core: Arc<ClientCore>,
+) -> (
+    impl Future<Output = ()> + Send,
+    impl Future<Output = ()> + Send,
+) {
     let ending = Ending(core.clone());
-    let driver = tokio::spawn(async move {
+    let driver = async move {
         driver.await;
         drop(ending);
-    });
-    tick(&core).await;
-    store.close();
-    let _ = driver.await;
+    };
+    let tick = async move {
+        tick(&core).await;
+        store.close();
+    };
+    (driver, tick)
 }
 
 async fn tick(core: &ClientCore) {
@@ -172,7 +189,26 @@ fn serve(
     Ok(())
 }
 
+/// Makes a client without a thread of its own; `None` if that store needs one.
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) type StartHere = fn(&Settings) -> Option<Arc<ClientCore>>;
+
+#[cfg(any(test, feature = "test-util"))]
+thread_local! {
+    /// For the clients of a test in virtual time.
+    pub(crate) static START_HERE: std::cell::Cell<Option<StartHere>> = const { std::cell::Cell::new(None) };
+}
+
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
+    #[cfg(any(test, feature = "test-util"))]
+    if let Some(core) = START_HERE.get().and_then(|start| start(&settings)) {
+        let result = Arc::new(Promise::new());
+        send(&result, Ok(core));
+        return Ok(Starting {
+            result,
+            _given_up: oneshot::channel().0,
+        });
+    }
     // From here on, a thread may lock values that a forked child must not share. If this fails, `exit::watch` warns.
     exit::register();
     let result = Arc::new(Promise::new());

@@ -52,6 +52,9 @@ pub struct Settings {
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
     pub(crate) allowed_orders: Vec<(String, String)>,
+    /// The host and the process id that a test wants.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(crate) process: Option<(String, u32)>,
 }
 
 impl Settings {
@@ -82,6 +85,8 @@ impl Settings {
             reentrant: true,
             observer: None,
             allowed_orders: Vec::new(),
+            #[cfg(any(test, feature = "test-util"))]
+            process: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! [`Detector`]: the searches of one client, and when they are due. It sends nothing itself, but returns what is [to
 //! do](Todo).
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU64, Ordering};
+use crate::base::sync::{HashMap, HashSet};
 use crate::base::wait::lock;
 use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered};
 
@@ -78,7 +79,7 @@ impl Detector {
             pause: after,
             repeated: 0,
             incomplete: 0,
-            reported: HashSet::new(),
+            reported: HashSet::default(),
         };
         let mut state = lock(&self.state);
         state.due.insert((due, wait.id()));

@@ -2,11 +2,12 @@
 //! can ever end, because blocked holds leave too few units for it or for an earlier waiter. Whatever isn't known to be
 //! blocked counts as ending: a missing answer may hide a deadlock, but never invents one.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, SystemTime};
 
 use crate::base::error::{DeadlockHop, Holder};
 use crate::base::name::Name;
+use crate::base::sync::{HashMap, HashSet};
 use crate::config::Deadlock;
 use crate::store::{MemberId, NameRecord, SharedStr, Ticket, TicketRecord, meta};
 

@@ -1,11 +1,12 @@
 //! [`Records`]: who waits for whom, as far as the store knows. Operators ask no client: a waiter's record names the
 //! locks that its task holds, and the same [`Graph`] works from there.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::graph::{Graph, Wait, WaitingHold};
 use crate::base::name::Name;
+use crate::base::sync::{HashMap, HashSet};
 use crate::config::Deadlock;
 use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
 
@@ -37,7 +38,7 @@ impl Records {
         }
         let locks = certain.locks.clone();
         let mut possible = certain.clone();
-        let mut waiting: HashMap<MemberId, Vec<(&TicketRecord, Wait)>> = HashMap::new();
+        let mut waiting: HashMap<MemberId, Vec<(&TicketRecord, Wait)>> = HashMap::default();
         for (name, lock) in &locks {
             // A wait for a signal can end without the release of a lock.
             let lock = Some(lock).filter(|lock| lock.capacity != Some(0));

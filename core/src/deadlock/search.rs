@@ -2,13 +2,13 @@
 //! begins after the first has ended, so whatever both have found existed at the moment in between. Each round asks once
 //! about each name and ticket, however many waits need the answer.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
 use super::probe::{Answer, MOST_TICKETS, Probe};
 use super::waits::TaskWait;
 use crate::base::name::Name;
+use crate::base::sync::{HashMap, HashSet};
 use crate::store::{MemberId, NameRecord, Ticket};
 
 /// The limit for one round. Waits for further names count as waits that will end.
@@ -58,9 +58,9 @@ impl Search {
             roots: Vec::new(),
             first,
             graph: Graph::default(),
-            names: HashMap::new(),
-            asked: HashSet::new(),
-            answered: HashSet::new(),
+            names: HashMap::default(),
+            asked: HashSet::default(),
+            answered: HashSet::default(),
             to_inspect: Vec::new(),
             todos: Vec::new(),
         }
@@ -195,7 +195,7 @@ impl Search {
     /// Like [`is_complete`](Self::is_complete), but only for what `root` depends on.
     fn is_complete_for(&self, root: WaitId) -> bool {
         let mut next = self.graph.waits_beside(root);
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         while let Some(wait) = next.pop() {
             // Names beyond `MOST_NAMES` are not asked for.
             if !seen.insert(wait.id) || !self.names.contains_key(&wait.name) {

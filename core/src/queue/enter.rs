@@ -36,6 +36,10 @@ impl LockQueue {
                 return Err(LockError::waits_for_itself(self.name.as_str()));
             }
             let waiter = Arc::new(Waiter::new(want.clone(), step.now));
+            #[cfg(any(test, feature = "test-util"))]
+            if let Some(witness) = self.core.witness() {
+                witness.waits(&self.name);
+            }
             if want.patience.queues() {
                 let first = step.state.first_deadline.get_or_insert(Instant::NEVER);
                 *first = waiter.deadline.min(*first);

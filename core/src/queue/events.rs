@@ -116,6 +116,20 @@ impl LockQueue {
         });
     }
 
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fn valid_holds(&self) -> Vec<Arc<super::hold::Hold>> {
+        let state = self.lock();
+        let held = state.tickets.iter().filter_map(Ticket::held);
+        let holds = held.map(|held| held.hold.clone());
+        holds.filter(|hold| hold.is_valid()).collect()
+    }
+
+    /// Runs the timers now.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fn look(self: &Arc<Self>) {
+        self.step(|step| step.due());
+    }
+
     /// Returns `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
         self.step(|step| {

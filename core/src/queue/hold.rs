@@ -106,6 +106,10 @@ impl Hold {
     /// Counts the hold as active once a caller has it. Call this and [`finish`](Self::finish) while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(witness) = self.queue.core.witness() {
+            witness.began(self);
+        }
         if let Some(observer) = self.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
         {
@@ -122,6 +126,12 @@ impl Hold {
 
     #[inline]
     fn finish_later(&self, wakes: &mut DeferredWakes) {
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(witness) = self.queue.core.witness()
+            && self.state() != HELD
+        {
+            witness.ended(self);
+        }
         // A hold that ended before any caller had it was never active.
         if let Some(observer) = self.observer()
             && self.state() != HELD
@@ -236,7 +246,7 @@ impl Hold {
     }
 
     /// Shortens the validity, before the store is asked for a shorter lease.
-    pub(super) fn cut(&self, valid: Instant) {
+    pub(crate) fn cut(&self, valid: Instant) {
         self.valid.fetch_min(valid.as_nanos(), Ordering::AcqRel);
     }
 
@@ -315,7 +325,7 @@ impl Hold {
         self.is_lost().then(|| self.cause())
     }
 
-    fn lost_for(&self) -> Option<LossCause> {
+    pub(crate) fn lost_for(&self) -> Option<LossCause> {
         let number = self.state().checked_sub(LOST);
         number.and_then(LossCause::from_number)
     }

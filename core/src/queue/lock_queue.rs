@@ -30,6 +30,8 @@ impl Drop for OpenClient {
 pub(crate) struct LockQueue {
     pub(crate) name: Name,
     pub(crate) core: Arc<ClientCore>,
+    /// Unique in the client.
+    pub(super) number: u64,
     /// All holds of a client are renewed at multiples of this time, so that their renewals form one batch.
     beat: Duration,
     state: Mutex<State>,
@@ -109,6 +111,7 @@ impl LockQueue {
     pub(super) fn new(name: Name, core: Arc<ClientCore>) -> Arc<Self> {
         Arc::new(Self {
             name,
+            number: core.request_id().0,
             beat: core.settings().lease() / 3,
             core,
             state: Mutex::default(),

@@ -30,6 +30,8 @@ mod ticket;
 mod waiter;
 mod warnings;
 mod watch;
+#[cfg(any(test, feature = "test-util"))]
+mod witness;
 
 pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
@@ -41,3 +43,5 @@ pub(crate) use lead::{Lead, LeadRules};
 pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
 pub(crate) use ticket::Confirmed;
 pub(crate) use waiter::{Patience, Requester, Want};
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use witness::Witness;

@@ -1,13 +1,13 @@
 //! How many tickets wait in the store, and which local waiter each of them serves: one ticket for the waiter that is
 //! first when the grant comes, or one for each waiter that could hold together with it (readers).
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::lock_queue::{State, Transition};
 use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
+use crate::base::sync::HashSet;
 
 /// Does not apply to waiters for signals, because `notify_all` must reach all of them.
 const TOGETHER: usize = 64;
@@ -136,7 +136,7 @@ impl Transition<'_> {
         if !self.state.owners {
             return Vec::new();
         }
-        let (mut known, mut behind) = (HashSet::new(), Vec::new());
+        let (mut known, mut behind) = (HashSet::default(), Vec::new());
         for (index, waiter) in self.state.waiters.iter().enumerate() {
             let owner = &waiter.want.share.owner;
             if !owner.is_empty() && known.insert(owner) && index >= wanted {

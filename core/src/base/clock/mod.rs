@@ -86,25 +86,34 @@ pub(crate) fn drift(time: Duration) -> Duration {
     time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
-/// A clock that a test sets manually, for its own thread.
+/// The clock of a test, for its own thread.
 #[cfg(any(test, feature = "test-util"))]
 pub mod by_hand {
     #![allow(missing_docs)]
 
-    use std::cell::Cell;
+    use std::cell::RefCell;
+    use std::rc::Rc;
 
     use super::Instant;
 
+    type Read = Rc<dyn Fn() -> Option<Instant>>;
+
     thread_local! {
-        static NOW: Cell<Option<Instant>> = const { Cell::new(None) };
+        static CLOCK: RefCell<Option<Read>> = const { RefCell::new(None) };
     }
 
     pub(super) fn now() -> Option<Instant> {
-        NOW.get()
+        let clock = CLOCK.try_with(|clock| clock.borrow().clone());
+        clock.ok().flatten()?()
     }
 
     pub fn set(now: Instant) {
-        NOW.set(Some(now));
+        follow(move || Some(now));
+    }
+
+    /// Reads the time from `clock` from now on; from the system's if it returns `None`.
+    pub fn follow(clock: impl Fn() -> Option<Instant> + 'static) {
+        CLOCK.set(Some(Rc::new(clock)));
     }
 }
 

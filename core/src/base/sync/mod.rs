@@ -4,14 +4,18 @@
 #[cfg(all(test, shuttle))]
 pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
-#[cfg(not(all(test, shuttle)))]
+#[cfg(not(any(feature = "test-util", all(test, shuttle))))]
 pub(crate) use std::hash::RandomState;
 #[cfg(not(all(test, shuttle)))]
 pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 
 /// Makes two names share a shard in every run or in none.
-#[cfg(all(test, shuttle))]
+#[cfg(any(feature = "test-util", all(test, shuttle)))]
 pub(crate) type RandomState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
+
+/// Iterates in the same order in every run of a test.
+pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
+pub(crate) type HashSet<T> = std::collections::HashSet<T, RandomState>;
 
 /// Under shuttle, random bytes that are the same when the schedule is replayed.
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {

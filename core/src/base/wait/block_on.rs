@@ -11,6 +11,8 @@ use crate::base::sync::{Condvar, Mutex, PoisonError};
 struct Sleeper {
     woken: Mutex<bool>,
     changed: Condvar,
+    #[cfg(any(test, feature = "test-util"))]
+    seat: Option<Arc<super::turns::Seat>>,
 }
 
 impl Wake for Sleeper {
@@ -21,15 +23,34 @@ impl Wake for Sleeper {
     fn wake_by_ref(self: &Arc<Self>) {
         *lock(&self.woken) = true;
         self.changed.notify_one();
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(seat) = &self.seat {
+            seat.wake();
+        }
     }
 }
 
 impl Sleeper {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            #[cfg(any(test, feature = "test-util"))]
+            seat: super::turns::Seat::here(),
+            ..Self::default()
+        })
+    }
+
     fn waker(self: &Arc<Self>) -> Waker {
         Waker::from(self.clone())
     }
 
     fn sleep(&self) {
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(seat) = &self.seat {
+            while !std::mem::take(&mut *lock(&self.woken)) {
+                seat.sleep();
+            }
+            return;
+        }
         let mut woken = lock(&self.woken);
         while !*woken {
             let waiting = self.changed.wait(woken);
@@ -59,7 +80,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
         return output;
     }
-    let sleeper = Arc::new(Sleeper::default());
+    let sleeper = Sleeper::new();
     let waker = sleeper.waker();
     let mut cx = Context::from_waker(&waker);
     loop {

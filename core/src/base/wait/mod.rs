@@ -4,6 +4,8 @@ mod aside;
 mod block_on;
 mod coop;
 mod limit;
+#[cfg(any(test, feature = "test-util"))]
+mod turns;
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +21,8 @@ pub use aside::{tell, together};
 pub(crate) use block_on::{block_on, is_woken_at_once};
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use turns::{Turn, Turns, pause};
 
 /// Ignores poison: user code never runs while a mutex of the library is locked, so a panic leaves no broken state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -208,6 +212,11 @@ pub(crate) async fn on_thread<T: Send + 'static>(
     name: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
+    #[cfg(any(test, feature = "test-util"))]
+    let work = match turns::on_thread(work) {
+        Ok(running) => return Ok(running.await),
+        Err(work) => work,
+    };
     let done = Arc::new(Promise::new());
     let signal = done.clone();
     spawn(name, move || {

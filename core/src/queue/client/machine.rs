@@ -2,12 +2,23 @@
 
 use std::env;
 
+use crate::config::Settings;
 use crate::store::meta;
 
 /// Longer than any pod's namespace and name together. Longer values are ignored.
 const LONGEST_POD: usize = 320;
 
-pub(super) fn machine() -> String {
+/// The machine, and the id of this process.
+pub(super) fn process(settings: &Settings) -> (String, u32) {
+    #[cfg(any(test, feature = "test-util"))]
+    if let Some((host, pid)) = &settings.process {
+        return (meta::machine(host, None), *pid);
+    }
+    let _ = settings;
+    (machine(), std::process::id())
+}
+
+fn machine() -> String {
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let pod = pod(&host, |variable| env::var(variable).ok());
     meta::machine(&host, pod.as_deref())

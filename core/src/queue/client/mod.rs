@@ -6,6 +6,8 @@ mod links;
 mod load;
 mod machine;
 mod registry;
+#[cfg(any(test, feature = "test-util"))]
+mod tested;
 mod timers;
 
 use std::collections::{HashMap, HashSet};
@@ -79,6 +81,8 @@ pub(crate) struct ClientCore {
     machine: String,
     pid: u32,
     pub(crate) order: LockOrder,
+    #[cfg(any(test, feature = "test-util"))]
+    tested: tested::Tested,
     /// Notified when a drain or a shutdown should check again whether any lock is held.
     emptied: (Mutex<()>, Condvar),
 }
@@ -87,6 +91,7 @@ impl ClientCore {
     pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
+        let (machine, pid) = machine::process(&settings);
         Arc::new(Self {
             id,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
@@ -109,8 +114,10 @@ impl ClientCore {
             background: Mutex::default(),
             requests: AtomicU64::new(1),
             forks: process::forks(),
-            machine: machine::machine(),
-            pid: std::process::id(),
+            machine,
+            pid,
+            #[cfg(any(test, feature = "test-util"))]
+            tested: Default::default(),
             emptied: Default::default(),
         })
     }
@@ -154,6 +161,10 @@ impl ClientCore {
 
     /// The background thread and the connection exist only in the process that made the client.
     pub(crate) fn is_forked(&self) -> bool {
+        #[cfg(any(test, feature = "test-util"))]
+        if self.tested.is_forked() {
+            return true;
+        }
         self.forks != process::forks()
     }
 
@@ -309,6 +320,15 @@ impl ClientCore {
             // Checks of very many names are slow, so the pause grows with their time.
             let looked = now.until(Instant::now());
             let pause = LOOK.max(looked * 4).min(now.until(ends));
+            #[cfg(any(test, feature = "test-util"))]
+            {
+                drop(guard);
+                let paused = wait::pause(pause);
+                guard = lock(&self.emptied.0);
+                if paused {
+                    continue;
+                }
+            }
             let woken = self.emptied.1.wait_timeout(guard, pause);
             guard = woken.unwrap_or_else(PoisonError::into_inner).0;
         }

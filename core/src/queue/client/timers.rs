@@ -17,8 +17,8 @@ pub(crate) const NAP: Duration = Duration::from_secs(1);
 /// old one.
 #[derive(Default)]
 pub(crate) struct Timers {
-    /// Sorted by time; the queue's address makes the keys unique.
-    entries: Mutex<BTreeMap<(Instant, usize), Arc<LockQueue>>>,
+    /// Sorted by time; the queue's number makes the keys unique.
+    entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
     changed: Notify,
 }
 
@@ -27,7 +27,7 @@ impl Timers {
         if at == Instant::NEVER {
             return;
         }
-        let key = (at, Arc::as_ptr(local).addr());
+        let key = (at, local.number);
         let mut entries = lock(&self.entries);
         let first = entries.first_key_value().is_none_or(|(key, _)| at < key.0);
         entries.insert(key, local.clone());

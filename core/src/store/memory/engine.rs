@@ -40,6 +40,12 @@ impl MemoryEndpoint {
     }
 }
 
+#[cfg(any(test, feature = "test-util"))]
+/// Reads a new, empty store.
+pub(crate) fn reader_of_nothing() -> Box<dyn Reader> {
+    Box::new(Space::of(None))
+}
+
 impl Engine for MemoryEndpoint {
     fn scheme(&self) -> &'static str {
         "memory"

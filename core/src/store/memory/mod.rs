@@ -2,6 +2,8 @@
 //! name.
 
 mod engine;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use self::engine::reader_of_nothing;
 pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! What the test kit does to a client: it hears of its holds, ends their leases, and makes it a forked child.
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use super::ClientCore;
+use crate::base::clock::Instant;
+use crate::base::name::Name;
+use crate::base::sync::atomic::{AtomicBool, Ordering};
+use crate::queue::{Hold, Witness};
+use crate::store::Ticket;
+
+#[derive(Default)]
+pub(super) struct Tested {
+    witness: OnceLock<Weak<dyn Witness>>,
+    is_forked: AtomicBool,
+}
+
+impl Tested {
+    pub(super) fn is_forked(&self) -> bool {
+        self.is_forked.load(Ordering::Acquire)
+    }
+}
+
+impl ClientCore {
+    pub(crate) fn witness(&self) -> Option<Arc<dyn Witness>> {
+        self.tested.witness.get()?.upgrade()
+    }
+
+    pub(crate) fn set_witness(&self, witness: Weak<dyn Witness>) {
+        let _ = self.tested.witness.set(witness);
+    }
+
+    /// From now on, this is what a forked child has of the client.
+    pub(crate) fn fork(&self) {
+        self.tested.is_forked.store(true, Ordering::Release);
+    }
+
+    /// The holds of the name that are valid by the client's clock.
+    pub(crate) fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {
+        let queue = self.register.find(name);
+        queue.map(|queue| queue.valid_holds()).unwrap_or_default()
+    }
+
+    /// Ends the lease of the ticket now.
+    pub(crate) fn end_lease(&self, name: &Name, ticket: Ticket) {
+        let holds = self.valid_holds(name).into_iter();
+        for hold in holds.filter(|hold| hold.grant.ticket == ticket) {
+            hold.cut(Instant::now());
+        }
+        if let Some(queue) = self.register.find(name) {
+            queue.look();
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! [`Fault`]: what a World can do to the code under test, and which of that the tests of this process have done.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::base::error::{StoreError, StoreErrorKind};
+
+/// A fault that a [`World`](super::World) can cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Fault {
+    /// [`World::lose`](super::World::lose)
+    Lose,
+    /// [`World::expire_lease`](super::World::expire_lease)
+    ExpireLease,
+    /// [`World::force_unlock`](super::World::force_unlock)
+    ForceUnlock,
+    /// [`World::fail_next`](super::World::fail_next)
+    FailNext,
+    /// [`World::disconnect`](super::World::disconnect)
+    Disconnect,
+    /// [`World::delay`](super::World::delay)
+    Delay,
+    /// [`World::suspend`](super::World::suspend)
+    Suspend,
+    /// [`World::kill`](super::World::kill)
+    Kill,
+    /// [`World::fork`](super::World::fork)
+    Fork,
+    /// [`World::oom_crash`](super::World::oom_crash)
+    OomCrash,
+    /// [`World::restart_empty`](super::World::restart_empty)
+    RestartEmpty,
+    /// [`World::failover`](super::World::failover)
+    Failover,
+    /// [`World::clock_step`](super::World::clock_step)
+    ClockStep,
+}
+
+impl Fault {
+    /// All faults.
+    pub const ALL: [Self; 13] = [
+        Self::Lose,
+        Self::ExpireLease,
+        Self::ForceUnlock,
+        Self::FailNext,
+        Self::Disconnect,
+        Self::Delay,
+        Self::Suspend,
+        Self::Kill,
+        Self::Fork,
+        Self::OomCrash,
+        Self::RestartEmpty,
+        Self::Failover,
+        Self::ClockStep,
+    ];
+
+    pub(super) fn tried(self) {
+        TRIED.fetch_or(1 << self as u32, Ordering::Relaxed);
+    }
+}
+
+/// A bit for each fault.
+static TRIED: AtomicU32 = AtomicU32::new(0);
+
+/// The faults that no test of this process has tried so far.
+///
+/// Test runners that start a process for each test, such as nextest, see the faults of one test only.
+#[must_use]
+pub fn coverage() -> Vec<Fault> {
+    let tried = TRIED.load(Ordering::Relaxed);
+    let mut faults = Fault::ALL.to_vec();
+    faults.retain(|fault| tried & (1 << *fault as u32) == 0);
+    faults
+}
+
+/// A kind of request to the store, for [`World::fail_next`](super::World::fail_next).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Any request.
+    Any,
+    /// A request for a lock.
+    Acquire,
+    /// A renewal of a lease, or of a place in the queue.
+    Renew,
+    /// A release.
+    Release,
+    /// A query, such as `is_locked` and `info`.
+    Query,
+    /// `force_unlock`, `delete`, `signal` and everything else.
+    Other,
+}
+
+/// The error that a server answers with in such a case.
+impl From<StoreErrorKind> for StoreError {
+    fn from(kind: StoreErrorKind) -> Self {
+        let (code, text) = match kind {
+            StoreErrorKind::Disconnected => return Self::disconnected("the connection broke"),
+            StoreErrorKind::Busy => ("BUSY", "the server is busy running a script"),
+            StoreErrorKind::NotGrantingYet => ("", "the server grants nothing yet"),
+            StoreErrorKind::Refused => ("OOM", "used memory > 'maxmemory'"),
+            StoreErrorKind::Forbidden => ("NOPERM", "this user has no permissions"),
+            StoreErrorKind::Foreign => ("", "the key holds other data"),
+            StoreErrorKind::Protocol => ("", "the reply does not follow the protocol"),
+            StoreErrorKind::Unsupported => ("", "this operation"),
+            StoreErrorKind::Unreplicated { .. } => ("", "too few replicas"),
+        };
+        match code {
+            "" => Self::new(kind, text),
+            code => Self::of_server(kind, code, text),
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! [`run`]: runs a test once for each seed, and reports which one fails.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use super::World;
+use super::choices::Schedule;
+use super::events::Event;
+use super::world::Shared;
+use crate::base::wait::{Turn, lock};
+
+const SEED: &str = "AUTO_MUTEX_SEED";
+/// How many events of a failed run are printed.
+const EVENTS: usize = 40;
+/// How much virtual time may pass while a test only waits.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many runs a search for a shorter schedule takes at most.
+const SHORTENING_RUNS: usize = 300;
+
+/// How often a test runs, with which seeds.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Runs {
+    seeds: u64,
+    shrink: bool,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            seeds: 1,
+            shrink: false,
+        }
+    }
+}
+
+impl Runs {
+    /// One run.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Runs the test with the seeds from 0 to `seeds` − 1.
+    pub fn seeds(mut self, seeds: u64) -> Self {
+        self.seeds = seeds;
+        self
+    }
+
+    /// Whether to look for a shorter schedule when a run fails: one with fewer unusual choices. That takes up to 300
+    /// runs.
+    pub fn shrink(mut self, shrink: bool) -> Self {
+        self.shrink = shrink;
+        self
+    }
+
+    fn schedules(&self) -> Vec<Schedule> {
+        let Ok(text) = env::var(SEED) else {
+            let all = 0..self.seeds;
+            return all.map(|seed| Schedule { seed, only: None }).collect();
+        };
+        let schedule = text.parse();
+        vec![schedule.unwrap_or_else(|()| panic!("{SEED}={text} is no seed: write 17 or 17:31=2"))]
+    }
+}
+
+/// What a test returns: nothing, or a `Result`.
+pub trait Outcome {
+    /// The error as a text.
+    fn failure(self) -> Option<String>;
+}
+
+impl Outcome for () {
+    fn failure(self) -> Option<String> {
+        None
+    }
+}
+
+impl<E: fmt::Debug> Outcome for Result<(), E> {
+    fn failure(self) -> Option<String> {
+        self.err().map(|error| format!("Error: {error:?}"))
+    }
+}
+
+pub(super) struct Failure {
+    pub(super) panic: Box<dyn Any + Send>,
+    schedule: Schedule,
+    unusual: BTreeMap<usize, u64>,
+    events: Vec<Event>,
+}
+
+/// Runs an async test once for each seed, each time in a new [`World`] and a new runtime with a paused clock.
+/// `#[auto_mutex::test]` calls it.
+///
+/// # Panics
+///
+/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than a day of
+/// virtual time for something that never comes.
+#[track_caller]
+pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
+    for schedule in runs.schedules() {
+        if let Err(failure) = attempt(&schedule, &test) {
+            report(&runs, failure, &test);
+        }
+    }
+}
+
+/// Like [`run`], for a test with blocking code, which runs on a [thread](World::thread) of the World.
+#[track_caller]
+pub fn run_blocking<T: Outcome + Send + 'static>(
+    runs: Runs,
+    test: impl Fn(World) -> T + Send + Sync + 'static,
+) {
+    let test = Arc::new(test);
+    run(runs, |world| {
+        let test = test.clone();
+        Turn::new(move || test(world))
+    });
+}
+
+pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
+    schedule: &Schedule,
+    test: &impl Fn(World) -> F,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .expect("a runtime");
+    let entered = runtime.enter();
+    let world = World(Shared::new(schedule));
+    drop(entered);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let ended = runtime.block_on(within(&world, test(world.clone())));
+        ended.failure().map_or(Ok(()), Err)
+    }));
+    let panic = match ended {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(Box::new(error) as _),
+        Err(panic) => Some(panic),
+    };
+    let (events, unusual) = (world.events(), world.0.unusual());
+    // What runs on its hosts ends first.
+    runtime.shutdown_background();
+    drop(world);
+    panic.map_or(Ok(()), |panic| {
+        Err(Failure {
+            panic,
+            schedule: schedule.clone(),
+            unusual,
+            events,
+        })
+    })
+}
+
+/// Panics if nothing but time goes on for too long.
+async fn within<T>(world: &World, test: impl Future<Output = T>) -> T {
+    let mut test = pin!(test);
+    loop {
+        let ends = *lock(&world.0.advanced) + LONGEST_WAIT;
+        let mut limit = pin!(tokio::time::sleep(ends.saturating_sub(world.now())));
+        let output = poll_fn(|cx| match test.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
+        });
+        if let Some(output) = output.await {
+            return output;
+        }
+        let advanced = *lock(&world.0.advanced) + LONGEST_WAIT;
+        assert!(
+            advanced > world.now(),
+            "a day of virtual time has passed, and what the test waits for has not come"
+        );
+    }
+}
+
+#[track_caller]
+fn report<T: Outcome, F: Future<Output = T>>(
+    runs: &Runs,
+    failure: Failure,
+    test: &impl Fn(World) -> F,
+) -> ! {
+    let Failure {
+        panic,
+        schedule,
+        unusual,
+        events,
+    } = failure;
+    let last = events.len().saturating_sub(EVENTS);
+    if last > 0 {
+        eprintln!("… {last} earlier events");
+    }
+    events[last..].iter().for_each(|event| eprintln!("{event}"));
+    eprintln!("{SEED}={schedule} repeats this run");
+    if runs.shrink && schedule.only.is_none() {
+        let shorter = shorten(schedule.seed, unusual, test);
+        eprintln!("{SEED}={shorter} is a shorter schedule that fails");
+    }
+    if let Some(error) = panic.downcast_ref::<String>() {
+        // An error that the test returned was not printed yet.
+        eprintln!("{error}");
+    }
+    resume_unwind(panic)
+}
+
+/// Removes unusual choices as long as the run fails: first many at once, then single ones.
+fn shorten<T: Outcome, F: Future<Output = T>>(
+    seed: u64,
+    unusual: BTreeMap<usize, u64>,
+    test: &impl Fn(World) -> F,
+) -> Schedule {
+    let schedule = |only: &[(usize, u64)]| Schedule {
+        seed,
+        only: Some(only.iter().copied().collect()),
+    };
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut left: Vec<_> = unusual.into_iter().collect();
+    let (mut size, mut runs) = (left.len(), 0);
+    while size > 0 && runs < SHORTENING_RUNS {
+        let mut at = 0;
+        while at < left.len() && runs < SHORTENING_RUNS {
+            let mut fewer = left.clone();
+            fewer.drain(at..(at + size).min(left.len()));
+            runs += 1;
+            match attempt(&schedule(&fewer), test) {
+                Err(_) => left = fewer,
+                Ok(()) => at += size,
+            }
+        }
+        size /= 2;
+    }
+    std::panic::set_hook(hook);
+    schedule(&left)
+}

@@ -1,0 +1,153 @@
+//! [`Server`]: the lock store of a World. It has the rules of the memory store, and fails as a server does.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::base::clock::Instant;
+use crate::base::name::{Name, NameMap};
+use crate::store::memory::state::State;
+use crate::store::{Cause, Closed, MemberId, Message, Op, Reply};
+
+/// The server's clock when the World starts: the beginning of 2026, in microseconds.
+const EPOCH_US: u64 = 1_767_225_600_000_000;
+/// How far a replica can be behind.
+const LONGEST_LAG: Duration = Duration::from_secs(10);
+/// For how long an old primary may accept requests after a failover.
+const GOES_ON: Duration = Duration::from_secs(12);
+
+/// An operation that was executed, for a replica that executes it later.
+#[derive(Debug)]
+struct Done {
+    at: Instant,
+    now: u64,
+    from: u64,
+    member: MemberId,
+    name: Name,
+    op: Op,
+    /// Whether the receiver of each message was connected.
+    heard: VecDeque<bool>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    names: NameMap<State>,
+    replica: NameMap<State>,
+    /// What the replica does not have yet.
+    log: VecDeque<Done>,
+    /// How far the clock was stepped, in microseconds.
+    stepped: i64,
+    /// Changes with each restart and failover.
+    term: u32,
+    is_down: bool,
+    /// From when on it grants, by its own clock.
+    grants_from: u64,
+    closed: Option<Closed>,
+}
+
+impl Server {
+    fn micros(&self, now: Instant) -> u64 {
+        let now = EPOCH_US + now.as_nanos() / 1000;
+        now.saturating_add_signed(self.stepped)
+    }
+
+    /// The term, if the server runs.
+    pub(super) fn term(&self) -> Option<u32> {
+        (!self.is_down).then_some(self.term)
+    }
+
+    pub(super) fn closed(&self) -> Option<Closed> {
+        self.closed
+            .filter(|closed| closed.left(Instant::now()).is_some())
+    }
+
+    pub(super) fn step_clock(&mut self, micros: i64) {
+        self.stepped += micros;
+    }
+
+    pub(super) fn execute(
+        &mut self,
+        member: MemberId,
+        name: &Name,
+        op: &Op,
+        mut publish: impl FnMut(MemberId, Message) -> bool,
+    ) -> Reply {
+        let at = Instant::now();
+        let now = self.micros(at);
+        let mut heard = VecDeque::new();
+        let mut publish = |to: MemberId, message: Message| {
+            let connected = publish(to, message);
+            heard.push_back(connected);
+            connected
+        };
+        let state = self.names.entry(name.clone()).or_default();
+        let reply = state.apply(now, self.grants_from, member, op, &mut publish);
+        if !matches!(op, Op::Inspect { .. } | Op::Probe { .. }) {
+            let (from, name, op) = (self.grants_from, name.clone(), op.clone());
+            self.log.push_back(Done {
+                at,
+                now,
+                from,
+                member,
+                name,
+                op,
+                heard,
+            });
+        }
+        self.replicate(at.before(LONGEST_LAG));
+        reply
+    }
+
+    /// Gives the replica everything until `time`.
+    fn replicate(&mut self, time: Instant) {
+        while self.log.front().is_some_and(|done| done.at <= time)
+            && let Some(mut done) = self.log.pop_front()
+        {
+            let state = self.replica.entry(done.name).or_default();
+            let mut publish = |_, _| done.heard.pop_front().unwrap_or(false);
+            state.apply(done.now, done.from, done.member, &done.op, &mut publish);
+        }
+    }
+
+    /// The holders of all names: member, token and ticket by name.
+    pub(super) fn holders(&self) -> Vec<(Name, crate::store::TicketRecord)> {
+        let now = self.micros(Instant::now());
+        let mut names: Vec<_> = self.names.iter().collect();
+        names.sort_unstable_by_key(|(name, _)| name.as_str());
+        let holders = names.into_iter().flat_map(|(name, state)| {
+            let holders = state.inspect(now, 0).holders;
+            holders.into_iter().map(|holder| (name.clone(), holder))
+        });
+        holders.collect()
+    }
+
+    pub(super) fn crash(&mut self) {
+        self.is_down = true;
+        self.term += 1;
+    }
+
+    /// Starts without data. `lease` is the longest that a client may have, if the clients guard against a restart.
+    pub(super) fn restart_empty(&mut self, lease: Option<Duration>) {
+        self.names.clear();
+        self.begin(Cause::Restart, lease);
+    }
+
+    /// A replica takes over that is `lag` behind. `lease` as above.
+    pub(super) fn fail_over(&mut self, lag: Duration, lease: Option<Duration>) {
+        self.replicate(Instant::now().before(lag));
+        self.names = self.replica.clone();
+        self.begin(Cause::Failover, lease);
+    }
+
+    fn begin(&mut self, cause: Cause, lease: Option<Duration>) {
+        self.log.clear();
+        self.replica = self.names.clone();
+        (self.is_down, self.term) = (false, self.term + 1);
+        let Some(lease) = lease else {
+            return;
+        };
+        let (pause, now) = (lease + GOES_ON, Instant::now());
+        self.grants_from = self.micros(now) + pause.as_micros() as u64;
+        let until = now.surely_after(pause);
+        self.closed = Some(Closed { until, cause });
+    }
+}

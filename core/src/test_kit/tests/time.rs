@@ -1,0 +1,124 @@
+use super::*;
+use crate::LockError;
+use crate::base::error::LossCause;
+
+#[test]
+fn a_wait_takes_its_time_in_no_time() {
+    let started = std::time::Instant::now();
+    run(Runs::new().seeds(10), |world| async move {
+        let (a, b) = (world.client("a"), world.client("b"));
+        let guard = a.mutex("x").lock().await.unwrap();
+        let error = b.mutex("x").block("10s").lock().await.unwrap_err();
+        let LockError::Timeout { waited, holder, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!(waited, 10 * SECOND);
+        assert_eq!(world.now(), 10 * SECOND);
+        assert!(holder.unwrap().to_string().contains('a'));
+        drop(guard);
+        world.idle().await;
+        drop(b.mutex("x").try_lock().await.unwrap().unwrap());
+        assert_eq!(world.now(), 10 * SECOND);
+        world.assert_no_overlap();
+        world.assert_all_released();
+    });
+    assert!(started.elapsed() < 10 * SECOND);
+}
+
+#[test]
+fn what_falls_due_happens_in_order() {
+    run(Runs::new().seeds(10), |world| async move {
+        let a = world.client("a");
+        let _first = a.mutex("first").expire("2s").lock().await.unwrap();
+        let _second = a.mutex("second").expire("7s").lock().await.unwrap();
+        let _kept = a.mutex("kept").lock().await.unwrap();
+        world.advance(100 * SECOND).await;
+        world.assert_order(["a lost first: its `expire`", "a lost second: its `expire`"]);
+        assert_eq!(world.now(), 100 * SECOND);
+        assert_eq!(a.mutex("kept").info().await.unwrap().holders.len(), 1);
+    });
+}
+
+#[test]
+fn blocking_code_takes_turns() {
+    run(Runs::new().seeds(20), |world| async move {
+        let (a, b) = (world.client("a"), world.client("b"));
+        let mutex = a.mutex("x");
+        let first = world.thread(&a, move || {
+            let guard = mutex.blocking_lock().unwrap();
+            super::super::sleep(5 * SECOND);
+            guard.fencing_token()
+        });
+        let mutex = b.mutex("x").block("2s");
+        let second = world.thread(&b, move || {
+            mutex.blocking_lock().map(|guard| guard.fencing_token())
+        });
+        let (first, second) = (first.await, second.await);
+        if let Ok(second) = second {
+            assert!(second < first);
+        }
+        world.assert_no_overlap();
+    });
+}
+
+#[test]
+fn a_drain_takes_no_real_time() {
+    run(Runs::new(), |world| async move {
+        let a = world.client("a");
+        let mutex = a.mutex("x");
+        let body = world.on(&a, async move {
+            let _guard = mutex.lock().await.unwrap();
+            sleep(5).await;
+        });
+        world.idle().await;
+        let drained = a.drain("20s").await.unwrap();
+        assert!(drained.is_complete(), "{drained}");
+        body.await;
+        assert!(world.now() < 6 * SECOND, "{:?}", world.now());
+        let error = a.mutex("x").lock().await.unwrap_err();
+        assert!(matches!(error, LockError::ShutDown));
+    });
+}
+
+#[test]
+fn a_held_runtime_moves_by_the_test_alone() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let world = World::new();
+        let (a, b) = (world.client("a"), world.client("b"));
+        let guard = a.mutex("x").lock().await.unwrap();
+        let waits = world.on(&b, {
+            let mutex = b.mutex("x").block("10s");
+            async move { mutex.lock().await.map(drop) }
+        });
+        world.advance(9 * SECOND).await;
+        assert!(!waits.is_finished());
+        world.advance(SECOND).await;
+        assert!(waits.await.unwrap_err().is_timeout());
+        assert!(!guard.is_lost());
+    });
+}
+
+#[test]
+fn a_sync_body_is_told_of_the_loss() {
+    run(Runs::new().seeds(5), |world| async move {
+        let a = world.client("a");
+        let mutex = a.mutex("x");
+        let body = world.thread(&a, move || {
+            let guard = mutex.blocking_lock().unwrap();
+            while guard.check().is_ok() {
+                super::super::sleep(SECOND);
+            }
+            guard.check().unwrap_err()
+        });
+        world.idle().await;
+        world.force_unlock(&a);
+        let LockError::Lost { cause, .. } = body.await else {
+            panic!();
+        };
+        assert_eq!(cause, LossCause::Forced);
+    });
+}

@@ -1,0 +1,259 @@
+//! [`Shared`]: the state behind a [`World`](super::World), and what the locks report to it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use super::choices::{Choices, Schedule};
+use super::clock::{Clock, is_paused};
+use super::endpoint::start;
+use super::events::{Event, Happening, Record};
+use super::fault::{Fault, Operation};
+use super::member::Member;
+use super::server::Server;
+use crate::background::START_HERE;
+use crate::base::error::StoreError;
+use crate::base::name::Name;
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::{AtomicU64, Ordering};
+use crate::base::wait::{Turns, lock};
+use crate::locks::client::Client;
+use crate::locks::mutex::MutexGuard;
+use crate::queue::Hold;
+use crate::store::{Closed, Op, Reply, id};
+
+thread_local! {
+    static HERE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
+}
+
+pub(crate) struct Shared {
+    pub(super) clock: Arc<Clock>,
+    choices: Mutex<Choices>,
+    pub(super) server: Mutex<Server>,
+    pub(super) members: Mutex<Vec<Arc<Member>>>,
+    pub(super) record: Mutex<Record>,
+    failures: Mutex<VecDeque<(Operation, StoreError)>>,
+    delay: AtomicU64,
+    pub(super) elsewhere: Mutex<(Option<Client>, BTreeMap<u64, MutexGuard>)>,
+    numbers: AtomicU64,
+    activity: AtomicU64,
+    /// Holds time until it is dropped.
+    pub(super) held: Mutex<Option<Sender<()>>>,
+    pub(super) holds_time: bool,
+    pub(super) runtime: Option<Handle>,
+    /// When the test last said how time goes on.
+    pub(super) advanced: Mutex<Duration>,
+}
+
+impl Shared {
+    /// Makes the World of this thread. `holds_time` says whether time moves by the test alone.
+    pub(super) fn new(schedule: &Schedule) -> Arc<Self> {
+        let runtime = Handle::try_current().ok();
+        if let Some(runtime) = &runtime {
+            assert!(
+                runtime.runtime_flavor() == RuntimeFlavor::CurrentThread,
+                "a World needs a runtime with one thread: #[tokio::test], or Builder::new_current_thread()"
+            );
+        }
+        let holds_time = runtime.is_some() && !is_paused();
+        if holds_time {
+            tokio::time::pause();
+        }
+        let shared = Arc::new(Self {
+            clock: Clock::new(),
+            choices: Mutex::new(Choices::new(schedule)),
+            server: Mutex::default(),
+            members: Mutex::default(),
+            record: Mutex::default(),
+            failures: Mutex::default(),
+            delay: AtomicU64::new(0),
+            elsewhere: Mutex::default(),
+            numbers: AtomicU64::new(1),
+            activity: AtomicU64::new(0),
+            held: Mutex::default(),
+            holds_time,
+            runtime,
+            advanced: Mutex::default(),
+        });
+        shared.hold_time();
+        shared.install(schedule.seed);
+        shared.install_turns();
+        shared
+    }
+
+    /// Lets the locks of this thread run in this World.
+    pub(super) fn install(self: &Arc<Self>, seed: u64) {
+        self.clock.install();
+        id::seed(seed);
+        HERE.set(Arc::downgrade(self));
+        START_HERE.set(Some(start));
+    }
+
+    /// Lets this thread's code start threads that take turns with the tasks.
+    fn install_turns(self: &Arc<Self>) {
+        if let Some(runtime) = self.runtime.clone() {
+            let world = Arc::downgrade(self);
+            let begin = move || {
+                if let Some(world) = world.upgrade() {
+                    let seed = world.below(1 << 32);
+                    world.install(seed);
+                }
+            };
+            let begin = Arc::new(begin);
+            Turns { runtime, begin }.install();
+        }
+    }
+
+    pub(super) fn here() -> Option<Arc<Self>> {
+        HERE.try_with(|here| here.borrow().upgrade()).ok().flatten()
+    }
+
+    pub(super) fn is_here() -> bool {
+        Self::here().is_some() && Handle::try_current().is_ok()
+    }
+
+    /// Time stands still while a blocking task of the runtime runs.
+    pub(super) fn hold_time(&self) {
+        let Some(runtime) = self.runtime.as_ref().filter(|_| self.holds_time) else {
+            return;
+        };
+        let (sender, receiver) = std::sync::mpsc::channel::<()>();
+        drop(runtime.spawn_blocking(move || receiver.recv()));
+        *lock(&self.held) = Some(sender);
+    }
+
+    pub(super) fn below(&self, options: u64) -> u64 {
+        lock(&self.choices).below(options)
+    }
+
+    pub(super) fn unusual(&self) -> BTreeMap<usize, u64> {
+        lock(&self.choices).unusual()
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn note_activity(&self) {
+        self.activity.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn activity(&self) -> u64 {
+        self.activity.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn all_members(&self) -> Vec<Arc<Member>> {
+        lock(&self.members).clone()
+    }
+
+    pub(super) fn delay(&self) -> Duration {
+        Duration::from_nanos(self.delay.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_delay(&self, delay: Duration) {
+        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        self.delay.store(delay, Ordering::Relaxed);
+    }
+
+    pub(super) fn term(&self) -> Option<u32> {
+        lock(&self.server).term()
+    }
+
+    pub(super) fn closed(&self) -> Option<Closed> {
+        lock(&self.server).closed()
+    }
+
+    pub(super) fn fail_next(&self, operation: Operation, error: StoreError) {
+        lock(&self.failures).push_back((operation, error));
+    }
+
+    /// The error that the test wants for this request.
+    pub(super) fn failure(&self, op: &Op) -> Option<StoreError> {
+        let kind = match op {
+            Op::Acquire { .. } | Op::Adopt { .. } => Operation::Acquire,
+            Op::Touch { .. } => Operation::Renew,
+            Op::Release { .. } => Operation::Release,
+            Op::Inspect { .. } => Operation::Query,
+            _ => Operation::Other,
+        };
+        let mut failures = lock(&self.failures);
+        let wanted = |failure: &(Operation, _)| [Operation::Any, kind].contains(&failure.0);
+        let index = failures.iter().position(wanted)?;
+        failures.remove(index).map(|failure| failure.1)
+    }
+
+    pub(super) fn execute(&self, member: &Member, name: &Name, op: &Op) -> Reply {
+        let (members, delay) = (self.all_members(), self.delay());
+        let mut server = lock(&self.server);
+        let term = server.term();
+        server.execute(member.id, name, op, |to, message| {
+            let at = crate::base::clock::Instant::now().after(delay);
+            let to = members.iter().find(|member| member.id == to);
+            to.is_some_and(|to| to.tell(term, at, name, message))
+        })
+    }
+
+    pub(super) fn note(&self, host: &str, name: &str, what: Happening, token: Option<u64>) {
+        let event = Event {
+            at: self.clock.since_start(),
+            host: host.to_owned(),
+            name: name.to_owned(),
+            what,
+            token,
+        };
+        lock(&self.record).events.push(event);
+    }
+
+    pub(super) fn struck(&self, host: &str, name: &str, fault: Fault) {
+        fault.tried();
+        self.note(host, name, Happening::Fault(fault), None);
+    }
+
+    /// A caller has the lock.
+    pub(super) fn began(&self, host: &str, hold: &Hold) {
+        let key = (hold.grant.ticket, hold.grant.token);
+        if lock(&self.record).active.insert(key, ()).is_some() {
+            return;
+        }
+        let name = hold.name().as_str();
+        self.note(host, name, Happening::Granted, Some(hold.grant.token));
+        let taken = lock(&self.record).taken.clone();
+        let (mut owners, mut units, mut hosts) = (Vec::new(), 0, Vec::new());
+        for member in self.all_members() {
+            let holds = member.core().map(|core| core.valid_holds(hold.name()));
+            for other in holds.into_iter().flatten() {
+                let owner = other.want().share.owner.clone();
+                if taken.contains(&other.grant.ticket) || owners.contains(&owner) {
+                    continue;
+                }
+                if !owner.is_empty() {
+                    owners.push(owner);
+                }
+                units += u64::from(other.weight());
+                hosts.push(member.host.clone());
+            }
+        }
+        if units > u64::from(hold.want().share.capacity) && hold.weight() > 0 {
+            let at = self.clock.since_start().as_secs_f64();
+            let overlap = format!("{at:.3}s {name}: {}", hosts.join(" and "));
+            lock(&self.record).overlaps.push(overlap);
+        }
+    }
+
+    pub(super) fn ended(&self, host: &str, hold: &Hold) {
+        let key = (hold.grant.ticket, hold.grant.token);
+        if lock(&self.record).active.remove(&key).is_none() {
+            return;
+        }
+        let what = match hold.lost_for() {
+            Some(cause) => Happening::Lost(cause),
+            None => Happening::Released,
+        };
+        let token = Some(hold.grant.token);
+        self.note(host, hold.name().as_str(), what, token);
+    }
+}
