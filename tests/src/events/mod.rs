@@ -3,6 +3,7 @@
 //! Every wait of a test uses these functions, so that a bug shows as a failed test that names the missing condition,
 //! never as a hanging one. The limit is generous: only a wait that would never end reaches it.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +18,15 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const LONG: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(2);
+
+thread_local! {
+    static SLEEP: Cell<fn(Duration)> = const { Cell::new(thread::sleep) };
+}
+
+/// Lets the waits of this thread pause by `sleep`.
+pub fn pause_by(sleep: fn(Duration)) {
+    SLEEP.set(sleep);
+}
 
 /// Waits until `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 #[track_caller]
@@ -36,14 +46,16 @@ pub fn eventually_within(limit: Duration, what: &str, condition: impl FnMut() ->
 /// Waits until `condition` holds, for `limit` at most. Returns whether the condition holds.
 pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
+    let mut paused = Duration::ZERO;
     loop {
         if condition() {
             return true;
         }
-        if started.elapsed() >= limit {
+        if started.elapsed().max(paused) >= limit {
             return false;
         }
-        thread::sleep(PAUSE);
+        SLEEP.get()(PAUSE);
+        paused += PAUSE;
     }
 }
 

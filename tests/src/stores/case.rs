@@ -15,9 +15,6 @@ use crate::stalls::despite_stalls;
 
 /// A store for one test, with any number of members.
 pub trait TestStore: Send + Sync {
-    /// The URL that all members of the store connect to.
-    fn url(&self) -> String;
-
     /// The server of the store, if there is just one.
     fn server(&self) -> Option<&Redis> {
         None
@@ -52,9 +49,7 @@ pub trait TestStore: Send + Sync {
 
     /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the
     /// end of a lease.
-    fn config(&self) -> Config {
-        config(self.url())
-    }
+    fn config(&self) -> Config;
 
     /// Runs `work` on a thread of its own.
     fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
@@ -104,7 +99,11 @@ pub(super) fn key(name: &str) -> String {
 }
 
 pub(super) fn config(url: String) -> Config {
-    let config = Config::new(url).expect("a good URL");
+    suits(Config::new(url).expect("a good URL"))
+}
+
+/// The options of the suite.
+pub(super) fn suits(config: Config) -> Config {
     config.namespace("suite").lease(LONG).connect_timeout("60s")
 }
 
