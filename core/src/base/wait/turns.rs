@@ -106,6 +106,8 @@ impl<T: Send + 'static> Turn<T> {
         let into = output.clone();
         let run = move || {
             if seat.turn.recv().is_ok() {
+                let runtime = turns.runtime.clone();
+                let _inside = runtime.enter();
                 (turns.begin)();
                 turns.install();
                 SEAT.set(Some(seat));
