@@ -65,6 +65,8 @@
 #[cfg(feature = "quorum")]
 use auto_mutex_quorum as _;
 
+#[cfg(feature = "test-util")]
+pub use auto_mutex_macros::test;
 pub use auto_mutex_macros::{auto_leader, auto_mutex, no_auto_mutex};
 pub use auto_mutex_macros::{auto_read, auto_semaphore, auto_write};
 

@@ -135,7 +135,8 @@ impl World {
         }))
     }
 
-    /// A client on the host `host`. Each has its own process; nothing of it is global.
+    /// A client on the host `host`. Each has its own process; nothing of it is global. If the store is away, it connects
+    /// as soon as the store is back.
     ///
     /// # Panics
     ///

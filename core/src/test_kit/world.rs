@@ -257,3 +257,15 @@ impl Shared {
         self.note(host, hold.name().as_str(), what, token);
     }
 }
+
+impl Drop for Shared {
+    /// What this thread does next is real.
+    fn drop(&mut self) {
+        let is_here = HERE.try_with(|here| here.borrow().as_ptr() == std::ptr::from_mut(self));
+        if is_here.unwrap_or(false) {
+            Turns::remove();
+            START_HERE.set(None);
+            id::unseed();
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use auto_mutex::{Client, Deadlock};
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::runtimes::multi_thread;
-use auto_mutex_tests::stores::{OnCluster, OnQuorum, OnRedis, TestStore};
+use auto_mutex_tests::stores::{TestStore, cluster, quorum, redis};
 use auto_mutex_tests::worker::{Setup, Worker};
 use tokio::sync::Barrier;
 
@@ -151,9 +151,9 @@ fn how_long_it_takes_to_find_a_deadlock() {
     const AFTER: Duration = Duration::from_millis(100);
     const ROUNDS: usize = 60;
     let stores: [(&str, Box<dyn TestStore>); 3] = [
-        ("one server", Box::new(OnRedis::new())),
-        ("a cluster of three", Box::new(OnCluster::new())),
-        ("a quorum of five", Box::new(OnQuorum::new())),
+        ("one server", Box::new(redis())),
+        ("a cluster of three", Box::new(cluster())),
+        ("a quorum of five", Box::new(quorum())),
     ];
     for (title, store) in stores {
         for hops in 2..=8 {

@@ -8,7 +8,7 @@ use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::was_lost;
 use auto_mutex_tests::worker;
 
-use crate::rig::{Rig, config};
+use crate::rig::Rig;
 
 #[tokio::test]
 async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
@@ -107,22 +107,6 @@ async fn em_mutex_05_a_failed_unlock_is_carried_out_when_the_store_is_back() {
             .await
             .unwrap(),
     );
-}
-
-#[tokio::test]
-async fn em_mutex_09_colons_do_not_make_two_locks_one() {
-    let rig = Rig::new();
-    let one = Client::connect(config(&rig.redis.url()).namespace("a")).unwrap();
-    let two = Client::connect(config(&rig.redis.url()).namespace("a:b")).unwrap();
-    let guard = one.mutex("b:c").lock().await.unwrap();
-    let other = two
-        .mutex("c")
-        .try_lock()
-        .await
-        .unwrap()
-        .expect("another lock");
-    assert_ne!(guard.name(), other.name());
-    assert_eq!(rig.redis.held(), 2);
 }
 
 #[test]

@@ -8,28 +8,6 @@ use auto_mutex_tests::events::{eventually_within, soon};
 use crate::rig::{Rig, waiters};
 
 #[tokio::test]
-async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
-    let rig = Rig::new();
-    let holder = rig.client();
-    let guard = holder.mutex("m").lock().await.unwrap();
-    let mut tasks = Vec::new();
-    for number in 0..12 {
-        let client = rig.client();
-        tasks.push(tokio::spawn(async move {
-            client.mutex("m").lock().await.map(drop).unwrap();
-            // The task immediately asks for the mutex again. The message with its first grant must not be taken for a
-            // second one.
-            client.mutex("m").lock().await.map(drop).unwrap();
-        }));
-        waiters(&holder.mutex("m"), number + 1).await;
-    }
-    drop(guard);
-    for task in tasks {
-        soon("every waiter gets in", task).await.unwrap();
-    }
-}
-
-#[tokio::test]
 async fn em_mutex_10_the_watcher_never_gives_up() {
     let rig = Rig::new();
     let (holder, waiter) = (rig.client(), rig.proxied());

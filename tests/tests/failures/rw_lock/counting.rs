@@ -1,7 +1,5 @@
 //! Points 1, 2, 3 and 7: wrong counts of readers.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use auto_mutex::Client;
@@ -9,84 +7,6 @@ use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::was_lost;
 
 use crate::rig::{Rig, waiters};
-
-#[tokio::test]
-async fn rw_lock_1_a_new_handle_forgets_no_reader() {
-    let rig = Rig::new();
-    let (reader, writer) = (rig.client(), rig.client());
-    let reading = reader.rw_lock("rw").read().await.unwrap();
-    for _ in 0..3 {
-        // New handles of new clients: some only query the lock, others read.
-        let fresh = rig.client();
-        let lock = fresh.rw_lock("rw");
-        assert!(lock.is_locked().await.unwrap());
-        assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
-        assert!(lock.read().await.unwrap().unlock().await.unwrap());
-        assert_eq!(lock.info().await.unwrap().holders.len(), 1);
-    }
-    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
-    assert!(reading.unlock().await.unwrap());
-    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_some());
-}
-
-/// Counts the running readers and writers, and panics where they must not meet.
-#[derive(Default)]
-struct Inside {
-    readers: AtomicU32,
-    writers: AtomicU32,
-}
-
-impl Inside {
-    async fn read(&self) {
-        self.readers.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(self.writers.load(Ordering::SeqCst), 0, "beside a writer");
-        tokio::task::yield_now().await;
-        assert_eq!(self.writers.load(Ordering::SeqCst), 0, "beside a writer");
-        self.readers.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    async fn write(&self) {
-        let alone = || {
-            assert_eq!(self.writers.load(Ordering::SeqCst), 1, "beside a writer");
-            assert_eq!(self.readers.load(Ordering::SeqCst), 0, "beside a reader");
-        };
-        self.writers.fetch_add(1, Ordering::SeqCst);
-        alone();
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        alone();
-        self.writers.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn rw_lock_2_no_reader_is_lost_when_another_leaves() {
-    let rig = Rig::new();
-    let inside = Arc::new(Inside::default());
-    let mut tasks = Vec::new();
-    for number in 0..6 {
-        let (lock, inside) = (rig.client().rw_lock("rw"), inside.clone());
-        tasks.push(tokio::spawn(async move {
-            for turn in 0..60 {
-                if number == 0 && turn % 3 == 0 {
-                    let guard = lock.write().await.unwrap();
-                    inside.write().await;
-                    drop(guard);
-                } else {
-                    // Readers leave while others enter: by an awaited release, or by a drop.
-                    let guard = lock.read().await.unwrap();
-                    inside.read().await;
-                    if turn % 2 == 0 {
-                        assert!(guard.unlock().await.unwrap());
-                    }
-                }
-            }
-        }));
-    }
-    for task in tasks {
-        soon("all turns", task).await.unwrap();
-    }
-    becomes("all have left", async || rig.redis.held() == 0).await;
-}
 
 #[tokio::test]
 async fn rw_lock_3_a_killed_reader_lets_nobody_in_beside_a_writer() {

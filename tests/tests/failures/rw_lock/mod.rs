@@ -2,4 +2,3 @@
 
 mod counting;
 mod holding;
-mod turns;
