@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use auto_mutex::test::{Register, Runs, skip_locks};
-use auto_mutex::{Client, LockError, MultiLock, Mutex, RwLock, Semaphore, Weakness, assert_held};
+use auto_mutex::test::{Register, Runs, assert_held, skip_locks};
+use auto_mutex::{Client, LockError, MultiLock, Mutex, RwLock, Semaphore, Weakness};
 use auto_mutex::{auto_leader, auto_mutex, auto_read, auto_semaphore, auto_write};
 use auto_mutex_tests::events::{eventually, soon};
 use auto_mutex_tests::log;
