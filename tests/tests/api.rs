@@ -275,6 +275,9 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
             around = up_to_body(line, &mut lines);
             if around.contains(" for ") {
                 found.insert(around.clone());
+            } else if let Some((_, ty)) = around.split_once("> ") {
+                // Listed with the type, whatever its parameters.
+                around = format!("impl {ty}");
             }
         } else if starts("pub enum ") || starts("pub trait ") {
             let is_empty = line.ends_with("{}");

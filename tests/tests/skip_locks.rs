@@ -3,8 +3,8 @@
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use auto_mutex::test::{Register, skip_locks};
-use auto_mutex::{Client, LockError, MultiLock, Mutex, RwLock, Semaphore, Weakness, assert_held};
+use auto_mutex::test::{Register, Runs, assert_held, skip_locks};
+use auto_mutex::{Client, LockError, MultiLock, Mutex, RwLock, Semaphore, Weakness};
 use auto_mutex::{auto_leader, auto_mutex, auto_read, auto_semaphore, auto_write};
 use auto_mutex_tests::events::{eventually, soon};
 use auto_mutex_tests::log;
@@ -162,6 +162,12 @@ fn other_clients_lock() {
         assert!(Mutex::new("scoped").blocking_try_lock().unwrap().is_none());
     });
     assert_eq!(client.guarantees().weaknesses(), [Weakness::InProcessOnly]);
+}
+
+#[test]
+#[should_panic(expected = "is for tests without a World")]
+fn it_is_not_for_a_world() {
+    auto_mutex::test::run(Runs::new(), async |_| skip_locks());
 }
 
 const ALONE: &str = "AUTO_MUTEX_ALONE";

@@ -50,7 +50,18 @@ static TRIED: AtomicU32 = AtomicU32::new(0);
 
 /// The faults that no test of this process has tried so far.
 ///
-/// Test runners that start a process for each test, such as nextest, see the faults of one test only.
+/// Call it last: from a test whose name sorts behind all others, with `cargo test -- --test-threads=1`. Test runners that
+/// start a process for each test, such as nextest, see the faults of one test only.
+///
+/// ```standalone_crate
+/// use auto_mutex::test::{Fault, Runs, World, coverage};
+///
+/// assert!(coverage().contains(&Fault::Failover));
+/// auto_mutex::test::run(Runs::new(), async |world: World| {
+///     world.failover().await;
+/// });
+/// assert!(!coverage().contains(&Fault::Failover));
+/// ```
 #[must_use]
 pub fn coverage() -> Vec<Fault> {
     let tried = TRIED.load(Ordering::Relaxed);

@@ -47,6 +47,15 @@
 //! same events in the same order. (Code under test that draws random numbers of its own, as tokio's `select!` without
 //! `biased;` does, can differ.) With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
 //! shortest schedule that fails is printed as well.
+//!
+//! # Beside the World
+//!
+//! - [`assert_held!`](crate::assert_held), in code that must never run without its lock.
+//! - [`Register`], in place of a database that checks fencing tokens.
+//! - [`skip_locks`], for tests of handlers whose locks don't matter: bodies run at once, without a store.
+//! - [`coverage`], the faults that no test has tried.
+//!
+#![doc = include_str!("table.md")]
 
 mod choices;
 mod clock;

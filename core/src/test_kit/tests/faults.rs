@@ -15,7 +15,7 @@ async fn loses(world: &World, client: &Client) -> LockError {
     body.await.unwrap_err()
 }
 
-fn cause(error: &LockError) -> LossCause {
+pub(super) fn cause(error: &LockError) -> LossCause {
     match error {
         LockError::Lost { cause, .. } => *cause,
         error => panic!("{error}"),
