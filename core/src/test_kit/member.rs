@@ -2,9 +2,9 @@
 //! client.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::ready;
+use std::future::{poll_fn, ready};
 use std::sync::{Arc, OnceLock, Weak};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -305,8 +305,7 @@ impl Member {
         loop {
             match self.step(events) {
                 Step::Over => return,
-                // Others get their turn.
-                Step::Done => tokio::task::yield_now().await,
+                Step::Done => others_first().await,
                 Step::Waits(None) => self.changed.notified().await,
                 Step::Waits(Some(at)) => {
                     let wait = tokio::time::sleep(Instant::now().until(at));
@@ -315,6 +314,19 @@ impl Member {
             }
         }
     }
+}
+
+/// Gives all other tasks a turn. (Tokio's `yield_now` also asks the system for events.)
+async fn others_first() {
+    let mut had = false;
+    let turn = poll_fn(|cx| match std::mem::replace(&mut had, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
+        }
+    });
+    turn.await;
 }
 
 fn down() -> StoreError {

@@ -107,7 +107,6 @@ impl<T: Send + 'static> Turn<T> {
         let run = move || {
             if seat.turn.recv().is_ok() {
                 let runtime = turns.runtime.clone();
-                // New clients start their tasks there.
                 let _inside = runtime.enter();
                 (turns.begin)();
                 turns.install();

@@ -176,3 +176,21 @@ fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
     });
     assert_ne!(ids[0], ids[1]);
 }
+
+#[test]
+fn a_test_without_async_code_has_all_of_the_world() {
+    super::super::run_blocking(Runs::new().seeds(5), |world| {
+        let (a, b) = (world.client("a"), world.client("b"));
+        let guard = a.mutex("x").blocking_lock().unwrap();
+        let mutex = b.mutex("x").block("10s");
+        let waits = world.thread(&b, move || mutex.blocking_lock().map(drop));
+        world.blocking_advance(10 * SECOND);
+        assert!(waits.is_finished());
+        drop(guard);
+        world.blocking_idle();
+        assert!(b.mutex("x").blocking_try_lock().unwrap().is_some());
+        assert!(a.blocking_drain("1s").unwrap().is_complete());
+        assert_eq!(world.now(), 10 * SECOND);
+        Ok::<_, LockError>(())
+    });
+}
