@@ -370,6 +370,10 @@ impl Witness for Member {
         }
     }
 
+    fn aborts(&self) {
+        self.kill();
+    }
+
     fn ended(&self, hold: &Hold) {
         if let Some(world) = self.world() {
             world.ended(&self.host, hold);

@@ -155,6 +155,8 @@ impl World {
 
     /// Runs `future` on the host of `client`, as a task in the scope of the client. It starts when the test awaits
     /// anything.
+    ///
+    /// Tasks that the future spawns with `tokio::spawn` are on no host, as they are in no scope: spawn them with this.
     pub fn on<F>(&self, client: &Client, future: F) -> Running<F::Output>
     where
         F: Future + Send + 'static,
@@ -303,11 +305,14 @@ impl World {
     #[track_caller]
     pub fn assert_all_released(&self) {
         let members = self.0.all_members().into_iter();
-        let ours = members.filter(|member| member.host != "elsewhere");
+        let dead: Vec<_> = members
+            .filter(|it| it.is_dead())
+            .map(|it| it.host.clone())
+            .collect();
+        let active = lock(&self.0.record).active.clone().into_values();
+        let ours = active.filter(|(host, _)| host != "elsewhere" && !dead.contains(host));
         let held: Vec<_> = ours
-            .filter_map(|member| member.core())
-            .flat_map(|core| core.held())
-            .map(|held| held.to_string())
+            .map(|(host, held)| format!("{host} holds {held}"))
             .collect();
         assert!(held.is_empty(), "still held: {}", held.join("; "));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex::test::{Register, Running, World, sleep};
-use auto_mutex::{Client, Drained, LockError, LossCause};
+use auto_mutex::{Client, Drained, LockError, LossCause, assert_held};
 use auto_mutex_example_tested_service::{Billing, Books, Error, Refused, Sent};
 
 const MONTH: u32 = 5;
@@ -27,7 +27,8 @@ impl Books for TestBooks {
         self.invoices.read().map_or(0, |last| last + 1)
     }
 
-    fn book(&self, token: u64, _: u32, invoice: u32) -> Result<(), Refused> {
+    fn book(&self, token: u64, month: u32, invoice: u32) -> Result<(), Refused> {
+        assert_held!("close:{month}");
         self.invoices.write(token, invoice).map_err(|_| Refused)
     }
 

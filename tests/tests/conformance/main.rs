@@ -12,6 +12,7 @@ mod deadlocks;
 mod draining;
 mod exclusion;
 mod executors;
+mod faults;
 mod handoff;
 mod hears;
 mod holding;

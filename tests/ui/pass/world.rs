@@ -23,6 +23,12 @@ async fn close() -> std::result::Result<(), LockError> {
     Ok(())
 }
 
+#[auto_mutex::auto_mutex(name = "close", block = 10)]
+fn blocking_close() -> std::result::Result<(), LockError> {
+    auto_mutex::test::sleep(Duration::from_secs(60));
+    Ok(())
+}
+
 #[auto_mutex::test]
 async fn plain(world: World) {
     world.on(&world.client("a"), close()).await.unwrap();
@@ -44,6 +50,13 @@ async fn with_a_result(mut world: World) -> std::result::Result<(), Box<dyn std:
 #[auto_mutex::test(crate = mine::locks)]
 async fn without_a_world() {
     tokio::time::sleep(Duration::from_secs(3600)).await;
+}
+
+#[auto_mutex::test]
+fn blocking(world: World) -> std::result::Result<(), LockError> {
+    world.client("a").blocking_scope(blocking_close)?;
+    assert_eq!(world.now(), Duration::from_secs(60));
+    Ok(())
 }
 
 #[auto_mutex::test]

@@ -51,6 +51,8 @@ impl Sleeper {
             }
             return;
         }
+        #[cfg(any(test, feature = "test-util"))]
+        super::turns::check();
         let mut woken = lock(&self.woken);
         while !*woken {
             let waiting = self.changed.wait(woken);

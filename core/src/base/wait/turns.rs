@@ -60,6 +60,14 @@ pub(super) fn task() -> Option<Task> {
     task.ok().flatten()
 }
 
+/// Panics on the thread that has to run all tasks, because the call would never return.
+pub(super) fn check() {
+    assert!(
+        Turns::here().is_none(),
+        "this call blocks the thread of all tasks of a World, and would never return: call it from `World::thread`"
+    );
+}
+
 /// Lets the tasks run until the thread is woken, or perhaps earlier.
 pub(super) fn sleep() {
     let goes_on = SEAT.with_borrow(|seat| {

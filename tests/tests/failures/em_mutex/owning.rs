@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::Redis;
-use auto_mutex_tests::was_lost;
 use auto_mutex_tests::worker;
 
 use crate::rig::Rig;
@@ -53,38 +52,6 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
         }
     }
     assert!(commands >= 4, "the monitor saw only {commands} commands");
-}
-
-#[tokio::test]
-async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
-    let rig = Rig::new();
-    let (client, other) = (rig.client(), rig.client());
-    let short = client.mutex("m").expire(Duration::from_millis(100));
-    let stale = short.lock().await.unwrap();
-    soon("it expires", stale.lost()).await;
-    // The same process, client and task takes the lock again.
-    let newer = soon("again", client.mutex("m").lock()).await.unwrap();
-    assert!(was_lost(stale.unlock().await));
-    newer.check().unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
-    assert!(newer.unlock().await.unwrap());
-    // The store receives this stale release only after the newer lock was granted.
-    let late = Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
-    let stale = late.mutex("m").lock().await.unwrap();
-    rig.proxy.freeze();
-    soon("its lease is over", stale.lost()).await;
-    drop(stale);
-    let newer = soon("the newer", client.mutex("m").lock()).await.unwrap();
-    let before = rig.redis.calls("evalsha");
-    rig.proxy.thaw();
-    becomes("the stale release arrives", async || {
-        rig.redis.calls("evalsha") > before
-    })
-    .await;
-    late.mutex("m").info().await.unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
-    newer.refresh(LONG).await.unwrap();
-    assert!(newer.unlock().await.unwrap());
 }
 
 #[tokio::test]
