@@ -1,10 +1,8 @@
-//! Stores inside the process: the memory store, and the engine that `docs/engines.md` walks through.
+//! Stores inside the process.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use auto_mutex::Config;
-// It registers itself.
-use auto_mutex_example_engine as _;
 
 use super::{TestStore, config};
 
@@ -13,7 +11,7 @@ use super::{TestStore, config};
 pub struct InProcess(String);
 
 impl InProcess {
-    fn new(scheme: &str) -> Self {
+    pub(super) fn new(scheme: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self(format!("{scheme}://suite-{number}"))
@@ -23,11 +21,6 @@ impl InProcess {
 /// A memory store.
 pub fn memory() -> InProcess {
     InProcess::new("memory")
-}
-
-/// A store of the toy engine.
-pub fn toy() -> InProcess {
-    InProcess::new("toy")
 }
 
 impl TestStore for InProcess {

@@ -8,16 +8,16 @@ mod pool;
 mod quorum;
 mod redis;
 mod sentinel;
+mod toy;
 mod world;
 
 pub use case::{BRIEF, Case, TestStore, run};
 pub use cluster::cluster;
-pub use memory::{memory, toy};
+pub use memory::memory;
 pub use quorum::{quorum, quorum_url};
-pub use redis::{
-    redis, redis_by_a_dialer, redis_over_tls, redis_under_the_rule, redis_without_handoff,
-};
+pub use redis::{redis, redis_over_tls, redis_under_the_rule};
 pub use sentinel::sentinel;
+pub use toy::toy;
 pub use world::run_in_world;
 
 use case::{config, key, suspend};
@@ -45,9 +45,7 @@ macro_rules! conformance {
         $crate::conformance!(@store sentinel $($module: $($test)+;)+);
         $crate::conformance!(@store cluster $($module: $($test)+;)+);
         $crate::conformance!(@store redis_over_tls $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_by_a_dialer $($module: $($test)+;)+);
         $crate::conformance!(@store redis_under_the_rule $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_without_handoff $($module: $($test)+;)+);
         mod quorum {
             $(mod $module {
                 $($crate::conformance!(@quorum $module $test $($what)?);)+

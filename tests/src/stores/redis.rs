@@ -1,7 +1,6 @@
-//! Standalone Redis: over TCP, over TLS, through a dialer of the program, without handoffs, and with minimal rights.
+//! Standalone Redis: over TCP, over TLS, and with minimal rights.
 
 use auto_mutex::Config;
-use tokio::net::TcpStream;
 
 use super::pool::{Lent, Pool, empty};
 use super::{TestStore, config};
@@ -33,11 +32,6 @@ pub fn redis() -> OnRedis {
     OnRedis(PLAIN.take(), plain)
 }
 
-/// A redis-server for clients without handoff: they send every release to the store.
-pub fn redis_without_handoff() -> OnRedis {
-    OnRedis(PLAIN.take(), |redis| plain(redis).local_handoff(0, "0s"))
-}
-
 /// A redis-server whose user has only the rights that `acl_rule` names.
 pub fn redis_under_the_rule() -> OnRedis {
     OnRedis(RULED.take(), plain)
@@ -46,17 +40,6 @@ pub fn redis_under_the_rule() -> OnRedis {
 /// A redis-server over TLS.
 pub fn redis_over_tls() -> OnRedis {
     OnRedis(SECURE.take(), |redis| config(redis.tls_url()))
-}
-
-/// A redis-server to which clients connect through a dialer of the program.
-pub fn redis_by_a_dialer() -> OnRedis {
-    OnRedis(PLAIN.take(), |redis| {
-        plain(redis).dialer(|host, port| async move {
-            let stream = TcpStream::connect((host, port)).await?;
-            stream.set_nodelay(true)?;
-            Ok(stream)
-        })
-    })
 }
 
 impl TestStore for OnRedis {

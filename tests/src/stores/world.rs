@@ -11,11 +11,14 @@ use crate::events::{PATIENCE, finishes_within, pause_by};
 
 /// Other seeds are other orders of tasks and messages.
 const SEEDS: u64 = 2;
+/// Without handoff, clients send every release to the store.
+const HANDOFF: [bool; 2] = [true, false];
 
 /// The store of a World. Each member is a host, and all threads are on one more host.
 struct InWorld {
     world: World,
     threads: Client,
+    handoff: bool,
     hosts: AtomicU32,
 }
 
@@ -23,23 +26,28 @@ struct InWorld {
 #[track_caller]
 pub fn run_in_world(case: Case) {
     finishes_within(4 * PATIENCE, "the test ends", move || {
-        run(Runs::new().seeds(SEEDS), |world| async move {
-            let threads = world.client("threads");
-            let hosts = AtomicU32::default();
-            let store = InWorld {
-                world,
-                threads,
-                hosts,
-            };
-            case(&store).await;
-        });
+        for handoff in HANDOFF {
+            run(Runs::new().seeds(SEEDS), |world| async move {
+                let store = InWorld {
+                    threads: world.client("threads"),
+                    world,
+                    handoff,
+                    hosts: AtomicU32::default(),
+                };
+                case(&store).await;
+            });
+        }
     });
 }
 
 impl TestStore for InWorld {
     fn config(&self) -> Config {
         let number = self.hosts.fetch_add(1, Ordering::Relaxed);
-        suits(self.world.config(&format!("host{number}")))
+        let config = suits(self.world.config(&format!("host{number}")));
+        match self.handoff {
+            true => config,
+            false => config.local_handoff(0, "0s"),
+        }
     }
 
     fn answer(&self, answers: bool) -> bool {

@@ -186,3 +186,30 @@ async fn a_crash_at_any_moment_loses_no_permit_and_no_token(world: World) {
     }
     assert_eq!(jobs.available().await.unwrap(), 0, "none came twice");
 }
+
+#[auto_mutex::test(seeds = 20)]
+async fn a_late_copy_of_a_request_takes_nothing(world: World) {
+    let [client, other] = members(&world);
+    world.delay(Duration::from_millis(100));
+    for cancelled in [false, true] {
+        let mutex = client.mutex("m");
+        let asking = tokio::spawn(async move { mutex.lock().await.unwrap().unlock().await });
+        // The request is on its way when the connection breaks.
+        world.advance(Duration::from_millis(10)).await;
+        world.disconnect(&client).await;
+        world.reconnect(&client);
+        if cancelled {
+            asking.abort();
+        } else {
+            assert!(soon("it is sent again", asking).await.unwrap().unwrap());
+        }
+        let guard = soon("free", other.mutex("m").lock()).await.unwrap();
+        assert!(guard.unlock().await.unwrap());
+        world.advance(LATE).await;
+        let info = other.mutex("m").info().await.unwrap();
+        assert!(
+            info.holders.is_empty() && info.waiters.is_empty(),
+            "{info:?}"
+        );
+    }
+}

@@ -78,7 +78,11 @@ async fn a_release_during_a_reconnect_is_not_missed(world: World) {
             assert!(guard.unlock().await.unwrap());
         };
         tokio::join!(heals, releases);
+        let healed = world.now();
         let guard = soon("the waiter gets in", waiting).await.unwrap();
+        // It did not just ask by itself, as it does each second.
+        let took = world.now() - healed;
+        assert!(took < Duration::from_millis(100), "{took:?}");
         assert!(guard.unlock().await.unwrap());
     }
 }
