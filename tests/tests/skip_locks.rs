@@ -96,10 +96,10 @@ async fn handles_work_as_ever_but_exclude_nobody() -> Result<(), LockError> {
     let mutex = Mutex::new("mutex");
     let (old, new) = (mutex.lock().await?, mutex.try_lock().await?.unwrap());
     let register = Register::new();
-    register.write(&old, 1).unwrap();
-    register.write(&new, 2).unwrap();
     let (ours, newest) = (old.fencing_token(), new.fencing_token());
-    let stale = register.write(&old, 3).unwrap_err();
+    register.write(ours, 1).unwrap();
+    register.write(newest, 2).unwrap();
+    let stale = register.write(ours, 3).unwrap_err();
     assert_eq!((stale.ours, stale.newest), (ours, newest));
     register.write(newest, 4).unwrap();
     assert_eq!(register.writes(), [(ours, 1), (newest, 2), (newest, 4)]);

@@ -1,15 +1,15 @@
 //! [`Member`]: a client of a World, with its connection to the store. It is the [`Store`] and the [`Driver`] of that
 //! client.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::future::{poll_fn, ready};
+use std::collections::VecDeque;
+use std::future::ready;
 use std::sync::{Arc, OnceLock, Weak};
-use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::events::Happening;
+use super::gate::others_first;
 use super::world::Shared;
 use crate::base::Boxed;
 use crate::base::clock::Instant;
@@ -32,9 +32,9 @@ const LATE: [Duration; 4] = [
     Duration::from_secs(5),
 ];
 
-const RUNS: u8 = 0;
-const STANDS: u8 = 1;
-const DEAD: u8 = 2;
+pub(super) const RUNS: u8 = 0;
+pub(super) const STANDS: u8 = 1;
+pub(super) const DEAD: u8 = 2;
 
 /// Something on its way between a client and the store.
 enum Sent {
@@ -90,10 +90,11 @@ pub(super) struct Member {
     /// The client, and its id.
     core: OnceLock<(u64, Weak<ClientCore>)>,
     link: Mutex<Link>,
-    changed: Notify,
+    /// Notified when there is something to send, or the connection changes.
+    busy: Notify,
     state: AtomicU8,
-    /// The tasks that wait to run.
-    tasks: Mutex<BTreeMap<u64, Waker>>,
+    /// Notified when the host was suspended, resumed or killed.
+    pub(super) changed: Notify,
 }
 
 /// The end of a step of the connection.
@@ -118,9 +119,9 @@ impl Member {
             world,
             core: OnceLock::new(),
             link: Mutex::default(),
-            changed: Notify::new(),
+            busy: Notify::new(),
             state: AtomicU8::new(RUNS),
-            tasks: Mutex::default(),
+            changed: Notify::new(),
         })
     }
 
@@ -149,30 +150,18 @@ impl Member {
     }
 
     pub(super) fn is_dead(&self) -> bool {
-        self.state.load(Ordering::Acquire) == DEAD
+        self.state() == DEAD
     }
 
-    /// Whether its tasks may run.
-    pub(super) fn runs(&self) -> bool {
-        self.state.load(Ordering::Acquire) == RUNS
-    }
-
-    /// Keeps the waker of a task; with `None`, forgets the task.
-    pub(super) fn note_task(&self, task: u64, waker: Option<&Waker>) {
-        let mut tasks = lock(&self.tasks);
-        let last = match waker {
-            Some(waker) => tasks.insert(task, waker.clone()),
-            None => tasks.remove(&task),
-        };
-        drop((tasks, last));
+    pub(super) fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
     }
 
     fn set(&self, state: u8) {
         if !self.is_dead() {
             self.state.store(state, Ordering::Release);
+            self.changed.notify_waiters();
         }
-        let tasks: Vec<_> = lock(&self.tasks).values().cloned().collect();
-        tasks.into_iter().for_each(Waker::wake);
     }
 
     pub(super) fn suspend(&self) {
@@ -193,7 +182,7 @@ impl Member {
     }
 
     pub(super) fn look(&self) {
-        self.changed.notify_one();
+        self.busy.notify_one();
     }
 
     /// Returns `false` if it is not connected to the server of this term.
@@ -306,27 +295,14 @@ impl Member {
             match self.step(events) {
                 Step::Over => return,
                 Step::Done => others_first().await,
-                Step::Waits(None) => self.changed.notified().await,
+                Step::Waits(None) => self.busy.notified().await,
                 Step::Waits(Some(at)) => {
                     let wait = tokio::time::sleep(Instant::now().until(at));
-                    first(self.changed.notified(), wait).await;
+                    first(self.busy.notified(), wait).await;
                 }
             }
         }
     }
-}
-
-/// Gives all other tasks a turn. (Tokio's `yield_now` also asks the system for events.)
-async fn others_first() {
-    let mut had = false;
-    let turn = poll_fn(|cx| match std::mem::replace(&mut had, true) {
-        true => Poll::Ready(()),
-        false => {
-            cx.waker().wake_by_ref();
-            Poll::Pending
-        }
-    });
-    turn.await;
 }
 
 fn down() -> StoreError {

@@ -83,9 +83,8 @@ use self::endpoint::Endpoint;
 pub use self::events::{Event, Happening};
 pub use self::fault::{Fault, Operation, coverage};
 pub use self::faults::{Struck, Target};
-use self::gate::Gate;
 pub use self::gate::Running;
-pub use self::register::{FencingToken, Register, Stale};
+pub use self::register::{Register, Stale};
 pub use self::runs::{Outcome, Runs, run, run_blocking};
 pub use self::skip::skip_locks;
 use self::world::Shared;
@@ -162,7 +161,7 @@ impl World {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Running(Gate::spawn(&self.member(client), client.scope(future)))
+        Running(gate::spawn(&self.member(client), client.scope(future)))
     }
 
     /// Runs blocking code on the host of `client`, on a thread of its own that takes turns with the tasks. Waits for
@@ -175,7 +174,7 @@ impl World {
     ) -> Running<T> {
         let scoped = client.clone();
         let turn = Turn::new(move || scoped.blocking_scope(work));
-        Running(Gate::spawn(&self.member(client), turn))
+        Running(gate::spawn(&self.member(client), turn))
     }
 
     /// Takes the mutex with this complete name on another host, waiting for it if needed. The World keeps it until

@@ -5,13 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use thiserror::Error;
 
-use crate::caller::Current;
-use crate::locks::leader::Term;
-use crate::locks::multi::MultiGuard;
-use crate::locks::mutex::MutexGuard;
-use crate::locks::rw_lock::RwLockWriteGuard;
-use crate::locks::semaphore::Permit;
-
 /// A cell that refuses stale fencing tokens, in place of a database or another resource that does. It keeps every write
 /// that it accepted.
 ///
@@ -21,8 +14,9 @@ use crate::locks::semaphore::Permit;
 ///
 /// let client = auto_mutex::Client::connect("memory://")?;
 /// let balance = Register::new();
-/// let old = client.mutex("account").blocking_lock()?.fencing_token(); // its holder is slow
-/// balance.write(&client.mutex("account").blocking_lock()?, 100)?;
+/// let token = || client.mutex("account").blocking_lock().map(|guard| guard.fencing_token());
+/// let (old, new) = (token()?, token()?); // the holder of the old one is slow
+/// balance.write(new, 100)?;
 /// assert!(balance.write(old, 50).is_err());
 /// assert_eq!(balance.read(), Some(100));
 /// # Ok(()) }
@@ -60,16 +54,14 @@ impl<T> Register<T> {
     /// # Errors
     ///
     /// [`Stale`] if there was a write with a greater token.
-    pub fn write(&self, token: impl FencingToken, value: T) -> Result<(), Stale> {
-        let ours = token.fencing_token();
+    pub fn write(&self, ours: u64, value: T) -> Result<(), Stale> {
         let mut writes = self.lock();
-        match writes.last() {
-            Some(&(newest, _)) if newest > ours => Err(Stale { ours, newest }),
-            _ => {
-                writes.push((ours, value));
-                Ok(())
-            }
+        let newest = writes.last().map_or(0, |last| last.0);
+        if ours < newest {
+            return Err(Stale { ours, newest });
         }
+        writes.push((ours, value));
+        Ok(())
     }
 
     fn lock(&self) -> impl DerefMut<Target = Vec<(u64, T)>> {
@@ -88,39 +80,3 @@ impl<T: Clone> Register<T> {
         self.lock().clone()
     }
 }
-
-/// What has a fencing token: guards, [`Current`], a leader's [`Term`], and the number itself.
-pub trait FencingToken {
-    /// The number that grows with every grant.
-    fn fencing_token(&self) -> u64;
-}
-
-impl FencingToken for u64 {
-    fn fencing_token(&self) -> u64 {
-        *self
-    }
-}
-
-impl<T: FencingToken + ?Sized> FencingToken for &T {
-    fn fencing_token(&self) -> u64 {
-        (**self).fencing_token()
-    }
-}
-
-macro_rules! fencing_token_of {
-    ($($guard:ident: $token:ident),*) => {
-        $(impl FencingToken for $guard {
-            fn fencing_token(&self) -> u64 {
-                self.$token()
-            }
-        })*
-    };
-}
-fencing_token_of!(
-    Current: fencing_token,
-    MultiGuard: fencing_token,
-    MutexGuard: fencing_token,
-    Permit: fencing_token,
-    RwLockWriteGuard: fencing_token,
-    Term: number
-);

@@ -5,11 +5,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
 use std::sync::{Arc, Once, OnceLock};
-use std::task::Poll;
 use std::time::Duration;
 
 use super::World;
@@ -17,7 +15,7 @@ use super::choices::Schedule;
 use super::clock::Clock;
 use super::events::Event;
 use super::world::Shared;
-use crate::base::wait::{Turn, lock};
+use crate::base::wait::{Turn, first, lock};
 
 const SEED: &str = "AUTO_MUTEX_SEED";
 /// How many events of a failed run are printed.
@@ -144,7 +142,7 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     let world = World(Shared::new(schedule));
     drop((entered, clock.set(world.0.clock.clone())));
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = runtime.block_on(within(&world, test(world.clone())));
+        let ended = runtime.block_on(first(test(world.clone()), limit(&world)));
         if let Some(error) = ended.failure() {
             panic!("{error}");
         }
@@ -162,23 +160,15 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
 }
 
 /// Panics if nothing but time goes on for too long.
-async fn within<T>(world: &World, test: impl Future<Output = T>) -> T {
-    let mut test = pin!(test);
+async fn limit<T>(world: &World) -> T {
     loop {
         let ends = *lock(&world.0.advanced) + LONGEST_WAIT;
-        let mut limit = pin!(tokio::time::sleep(ends.saturating_sub(world.now())));
-        let output = poll_fn(|cx| match test.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
-        });
-        if let Some(output) = output.await {
-            return output;
-        }
-        let advanced = *lock(&world.0.advanced) + LONGEST_WAIT;
+        let left = ends.saturating_sub(world.now());
         assert!(
-            advanced > world.now(),
+            !left.is_zero(),
             "six hours of virtual time have passed, and what the test waits for has not come"
         );
+        tokio::time::sleep(left).await;
     }
 }
 
