@@ -10,6 +10,9 @@ pub(crate) trait Witness: Send + Sync {
     /// A caller has the lock. May be reported again.
     fn began(&self, hold: &Hold);
 
+    /// The process must be aborted.
+    fn aborts(&self);
+
     /// The hold has ended. May be reported again, and for a hold that no caller had.
     fn ended(&self, hold: &Hold);
 }

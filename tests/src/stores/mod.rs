@@ -9,16 +9,18 @@ mod quorum;
 mod redis;
 mod sentinel;
 mod toy;
+mod world;
 
 pub use case::{BRIEF, Case, TestStore, run};
-pub use cluster::OnCluster;
-pub use memory::Memory;
-pub use quorum::{OnQuorum, quorum_url};
-pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
-pub use sentinel::OnSentinel;
-pub use toy::Toy;
+pub use cluster::cluster;
+pub use memory::memory;
+pub use quorum::{quorum, quorum_url};
+pub use redis::{redis, redis_over_tls, redis_under_the_rule};
+pub use sentinel::sentinel;
+pub use toy::toy;
+pub use world::run_in_world;
 
-use case::{config, key};
+use case::{config, key, suspend};
 
 /// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
 /// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the
@@ -37,44 +39,54 @@ macro_rules! conformance {
                 })+
             })+
         }
-        $crate::conformance!(@store memory Memory $($module: $($test)+;)+);
-        $crate::conformance!(@store toy Toy $($module: $($test)+;)+);
-        $crate::conformance!(@store redis OnRedis $($module: $($test)+;)+);
-        $crate::conformance!(@store sentinel OnSentinel $($module: $($test)+;)+);
-        $crate::conformance!(@store cluster OnCluster $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_over_tls OverTls $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_by_a_dialer ByDialer $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_under_the_rule UnderTheRule $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_without_handoff WithoutHandoff $($module: $($test)+;)+);
+        $crate::conformance!(@store memory $($module: $($test)+;)+);
+        $crate::conformance!(@store toy $($module: $($test)+;)+);
+        $crate::conformance!(@store redis $($module: $($test)+;)+);
+        $crate::conformance!(@store sentinel $($module: $($test)+;)+);
+        $crate::conformance!(@store cluster $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_over_tls $($module: $($test)+;)+);
+        $crate::conformance!(@store redis_under_the_rule $($module: $($test)+;)+);
         mod quorum {
             $(mod $module {
                 $($crate::conformance!(@quorum $module $test $($what)?);)+
             })+
         }
+        mod world {
+            $(mod $module {
+                $($crate::conformance!(@world $module $test $($what)?);)+
+            })+
+        }
     };
-    (@store $store:ident $kind:ident $($module:ident: $($test:ident)+;)+) => {
+    (@store $store:ident $($module:ident: $($test:ident)+;)+) => {
         mod $store {
             $(mod $module {
-                $($crate::conformance!(@test $module $test $kind);)+
+                $($crate::conformance!(@test $module $test run($crate::stores::$store));)+
             })+
         }
     };
     (@quorum $module:ident $test:ident order) => {
-        $crate::conformance!(@test $module $test OnQuorum
+        $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "a quorum has no queue: nobody is served first because he came first"]);
     };
     (@quorum $module:ident $test:ident signals) => {
-        $crate::conformance!(@test $module $test OnQuorum
+        $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]);
     };
-    (@quorum $module:ident $test:ident) => {
-        $crate::conformance!(@test $module $test OnQuorum);
+    (@quorum $module:ident $test:ident $(threads)?) => {
+        $crate::conformance!(@test $module $test run($crate::stores::quorum));
     };
-    (@test $module:ident $test:ident $kind:ident $(#[$ignored:meta])?) => {
+    (@world $module:ident $test:ident threads) => {
+        $crate::conformance!(@test $module $test run_in_world()
+            #[ignore = "it is about runtimes and threads, and a World has one thread"]);
+    };
+    (@world $module:ident $test:ident $($what:ident)?) => {
+        $crate::conformance!(@test $module $test run_in_world());
+    };
+    (@test $module:ident $test:ident $run:ident($($store:path)?) $(#[$ignored:meta])?) => {
         $(#[$ignored])?
         #[test]
         fn $test() {
-            $crate::stores::run($crate::stores::$kind::new, super::super::cases::$module::$test);
+            $crate::stores::$run($($store,)? super::super::cases::$module::$test);
         }
     };
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::test_kit::choices::Schedule;
+use crate::test_kit::runs::{Failure, attempt, shorten};
 
 /// Four hosts, two locks, and faults.
 async fn turmoil(world: World) -> Vec<String> {
@@ -50,7 +51,7 @@ fn events_of(seed: u64) -> Vec<String> {
         let seen = turmoil(world).await;
         **kept.lock().unwrap() = seen;
     };
-    super::super::runs::attempt(&schedule, &test).unwrap_or_else(|failure| {
+    attempt(&schedule, &test).unwrap_or_else(|failure| {
         std::panic::resume_unwind(failure.panic);
     });
     events
@@ -70,4 +71,35 @@ fn a_seed_repeats_every_event_and_another_one_does_not() {
         assert_eq!(events.len(), again.len());
         assert_ne!(events, events_of(seed + 100));
     }
+}
+
+/// Fails if b gets the lock before a, which asks first.
+async fn first_come(world: World) {
+    let (a, b) = (world.client("a"), world.client("b"));
+    let hosts = [a, b].map(|client| {
+        let mutex = client.mutex("x");
+        world.on(&client, async move { drop(mutex.lock().await.unwrap()) })
+    });
+    for host in hosts {
+        host.await;
+    }
+    world.assert_order(["a granted", "b granted"]);
+}
+
+#[test]
+fn a_failure_has_a_short_schedule() {
+    let failure = (0..50).find_map(|seed| {
+        let schedule = Schedule { seed, only: None };
+        attempt(&schedule, &first_come).err()
+    });
+    let Failure {
+        schedule, unusual, ..
+    } = failure.expect("an order in which b comes first");
+    let shorter = shorten(schedule.seed, unusual.clone(), &first_come);
+    let left = shorter.only.as_ref().unwrap().len();
+    assert!(
+        left < unusual.len() && (1..=3).contains(&left),
+        "{shorter} of {unusual:?}"
+    );
+    assert!(attempt(&shorter.to_string().parse().unwrap(), &first_come).is_err());
 }
