@@ -253,6 +253,13 @@ impl World {
         self.0.clock.since_start()
     }
 
+    /// A number below `options`, which the seed decides; for a test that does different things with each seed. Make zero
+    /// the usual case: [`Runs::shrink`] looks for a failing run with many zeros.
+    #[must_use]
+    pub fn random(&self, options: u64) -> u64 {
+        self.0.below(options)
+    }
+
     /// Everything that happened so far, in order.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
@@ -314,6 +321,13 @@ impl World {
             .map(|(host, held)| format!("{host} holds {held}"))
             .collect();
         assert!(held.is_empty(), "still held: {}", held.join("; "));
+    }
+}
+
+#[cfg(test)]
+impl World {
+    pub(crate) fn left_in_store(&self) -> Vec<String> {
+        lock(&self.0.server).left()
     }
 }
 
