@@ -13,6 +13,8 @@ mod tests;
 mod waits;
 
 pub(crate) use self::detector::Detector;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use self::graph::Cycle;
 pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
 #[cfg(all(test, repository))]
 pub(crate) use self::probe::Answer;

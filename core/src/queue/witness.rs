@@ -2,6 +2,7 @@
 
 use super::hold::Hold;
 use crate::base::name::Name;
+use crate::deadlock::Cycle;
 
 pub(crate) trait Witness: Send + Sync {
     /// A call asks for the lock.
@@ -12,6 +13,9 @@ pub(crate) trait Witness: Send + Sync {
 
     /// The process must be aborted.
     fn aborts(&self);
+
+    /// A deadlock was found, and is reported by this client.
+    fn deadlock(&self, cycle: &Cycle);
 
     /// The hold has ended. May be reported again, and for a hold that no caller had.
     fn ended(&self, hold: &Hold);

@@ -38,6 +38,9 @@ pub enum Happening {
     Released,
     /// The lock was lost.
     Lost(LossCause),
+    /// A deadlock was found, with an event for each lock of its cycle: the holder of this one waits for that of the
+    /// next event, and the last one for that of the first.
+    Deadlock,
     /// The test caused this fault.
     Fault(Fault),
 }
@@ -53,6 +56,7 @@ impl fmt::Display for Event {
             Happening::Granted => f.write_str(" granted")?,
             Happening::Released => f.write_str(" released")?,
             Happening::Lost(_) => f.write_str(" lost")?,
+            Happening::Deadlock => f.write_str(" deadlocked with")?,
             Happening::Fault(fault) => write!(f, " {fault:?}")?,
         }
         if !self.name.is_empty() {

@@ -10,7 +10,7 @@ use crate::base::error::StoreError;
 use crate::base::name::Name;
 use crate::base::wait::lock;
 use crate::locks::client::Client;
-use crate::store::{Op, SharedStr, TicketRecord};
+use crate::store::{NameRecord, Op, SharedStr, TicketRecord};
 
 /// A fault has happened. Await this to let everyone notice it.
 #[derive(Debug)]
@@ -74,7 +74,12 @@ impl World {
             Of::Lock(name) => (String::new(), None, name),
         };
         self.0.struck(&host, name, fault);
-        let mut holders = lock(&self.0.server).holders();
+        let records = lock(&self.0.server).records().into_iter();
+        let of = |(name, record): (Name, NameRecord)| {
+            let holders = record.holders.into_iter();
+            holders.map(move |holder| (name.clone(), holder))
+        };
+        let mut holders: Vec<_> = records.flat_map(of).collect();
         holders.retain(|(held, holder)| match id {
             Some(id) => holder.member == id,
             None => held.as_str() == name,

@@ -18,6 +18,7 @@ use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU8, Ordering};
 use crate::base::wait::{first, lock};
+use crate::deadlock::Cycle;
 use crate::queue::{ClientCore, Hold, Witness};
 use crate::store::engine::Driver;
 use crate::store::guarantees::Guarantees;
@@ -348,6 +349,18 @@ impl Witness for Member {
 
     fn aborts(&self) {
         self.kill();
+    }
+
+    fn deadlock(&self, cycle: &Cycle) {
+        let Some(world) = self.world() else {
+            return;
+        };
+        for step in &cycle.steps {
+            let (name, token) = (step.name.as_str(), Some(step.hold.token));
+            let members = world.all_members().into_iter();
+            let holders = members.filter(|member| member.id == step.member);
+            holders.for_each(|it| world.note(&it.host, name, Happening::Deadlock, token));
+        }
     }
 
     fn ended(&self, hold: &Hold) {

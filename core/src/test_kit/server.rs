@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::base::clock::Instant;
 use crate::base::name::{Name, NameMap};
 use crate::store::memory::state::State;
-use crate::store::{Cause, Closed, MemberId, Message, Op, Reply};
+use crate::store::{Cause, Closed, MemberId, Message, NameRecord, Op, Reply};
 
 /// The server's clock when the World starts: the beginning of 2026, in microseconds.
 const EPOCH_US: u64 = 1_767_225_600_000_000;
@@ -108,16 +108,13 @@ impl Server {
         }
     }
 
-    /// The holders of all names: member, token and ticket by name.
-    pub(super) fn holders(&self) -> Vec<(Name, crate::store::TicketRecord)> {
+    /// The records of all names.
+    pub(super) fn records(&self) -> Vec<(Name, NameRecord)> {
         let now = self.micros(Instant::now());
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_unstable_by_key(|(name, _)| name.as_str());
-        let holders = names.into_iter().flat_map(|(name, state)| {
-            let holders = state.inspect(now, 0).holders;
-            holders.into_iter().map(|holder| (name.clone(), holder))
-        });
-        holders.collect()
+        let record = |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0));
+        names.into_iter().map(record).collect()
     }
 
     /// What the store has of any lock.

@@ -23,13 +23,13 @@ pub use world::run_in_world;
 use case::{config, key, suspend};
 
 /// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
-/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the
-/// test is ignored there, with the reason.
+/// }`, or on some stores: `conformance! { on redis, world; module: … }`. The functions are `async fn(&dyn TestStore)` in
+/// modules of the crate. If a store lacks what a test needs, the test is ignored there, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]
 macro_rules! conformance {
-    ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
+    (on $($store:ident),+; $($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
         mod cases {
             $(pub(super) mod $module {
                 use $crate::stores::TestStore;
@@ -39,47 +39,33 @@ macro_rules! conformance {
                 })+
             })+
         }
-        $crate::conformance!(@store memory $($module: $($test)+;)+);
-        $crate::conformance!(@store toy $($module: $($test)+;)+);
-        $crate::conformance!(@store redis $($module: $($test)+;)+);
-        $crate::conformance!(@store sentinel $($module: $($test)+;)+);
-        $crate::conformance!(@store cluster $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_over_tls $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_under_the_rule $($module: $($test)+;)+);
-        mod quorum {
-            $(mod $module {
-                $($crate::conformance!(@quorum $module $test $($what)?);)+
-            })+
-        }
-        mod world {
-            $(mod $module {
-                $($crate::conformance!(@world $module $test $($what)?);)+
-            })+
-        }
+        $crate::conformance!(@each [$($store)+] { $($module { $($test [$($what)?])+ })+ });
     };
-    (@store $store:ident $($module:ident: $($test:ident)+;)+) => {
+    (@each [] $modules:tt) => {};
+    (@each [$store:ident $($others:ident)*] $modules:tt) => {
+        $crate::conformance!(@store $store $modules);
+        $crate::conformance!(@each [$($others)*] $modules);
+    };
+    (@store $store:ident { $($module:ident { $($test:ident $what:tt)+ })+ }) => {
         mod $store {
             $(mod $module {
-                $($crate::conformance!(@test $module $test run($crate::stores::$store));)+
+                $($crate::conformance!(@$store $what $module $test);)+
             })+
         }
     };
-    (@quorum $module:ident $test:ident order) => {
+    (@quorum [order] $module:ident $test:ident) => {
         $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "a quorum has no queue: nobody is served first because he came first"]);
     };
-    (@quorum $module:ident $test:ident signals) => {
+    (@quorum [signals] $module:ident $test:ident) => {
         $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]);
     };
-    (@quorum $module:ident $test:ident $(threads)?) => {
-        $crate::conformance!(@test $module $test run($crate::stores::quorum));
-    };
-    (@world $module:ident $test:ident threads) => {
+    (@world [threads] $module:ident $test:ident) => {
         $crate::conformance!(@test $module $test run_in_world()
             #[ignore = "it is about runtimes and threads, and a World has one thread"]);
     };
-    (@world $module:ident $test:ident $($what:ident)?) => {
+    (@world $what:tt $module:ident $test:ident) => {
         $crate::conformance!(@test $module $test run_in_world());
     };
     (@test $module:ident $test:ident $run:ident($($store:path)?) $(#[$ignored:meta])?) => {
@@ -88,5 +74,12 @@ macro_rules! conformance {
         fn $test() {
             $crate::stores::$run($($store,)? super::super::cases::$module::$test);
         }
+    };
+    (@$store:ident $what:tt $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run($crate::stores::$store));
+    };
+    ($($modules:tt)+) => {
+        $crate::conformance!(on memory, toy, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
+            $($modules)+);
     };
 }

@@ -50,7 +50,13 @@ impl ClientCore {
                     Some(own) => todos.extend(own),
                     None => self.probe(name, member, &probe),
                 },
-                Todo::Judge { cycle, wait } => judge(cycle.hops(), &wait),
+                Todo::Judge { cycle, wait } => {
+                    #[cfg(any(test, feature = "test-util"))]
+                    if let Some(witness) = self.witness() {
+                        witness.deadlock(&cycle);
+                    }
+                    judge(cycle.hops(), &wait);
+                }
             }
         }
         self.store.flush();

@@ -8,9 +8,29 @@ mod time;
 use std::time::Duration;
 
 use super::{Runs, World, run};
+use crate::base::name::Name;
+use crate::base::wait::lock;
+use crate::locks::client::Client;
+use crate::store::{MemberId, NameRecord};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 async fn sleep(seconds: u32) {
     tokio::time::sleep(SECOND * seconds).await;
+}
+
+/// For simulations.
+impl World {
+    pub(crate) fn below(&self, options: u64) -> u64 {
+        self.0.below(options)
+    }
+
+    /// What the store knows of the locks.
+    pub(crate) fn records(&self) -> Vec<(Name, NameRecord)> {
+        lock(&self.0.server).records()
+    }
+
+    pub(crate) fn id(&self, client: &Client) -> MemberId {
+        self.member(client).id
+    }
 }
