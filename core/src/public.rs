@@ -1,5 +1,6 @@
 //! The public API, which the crate `auto-mutex` re-exports.
 
+pub use crate::assert_held;
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};

@@ -24,6 +24,7 @@ pub(crate) fn attributes(bytes: &[u8]) {
     let expansion = match Kind::named(&attribute.word) {
         Some(kind) => expand::protecting(kind, attribute.args, item),
         None if attribute.word == "no_auto_mutex" => expand::no_auto_mutex(attribute.args, item),
+        None if attribute.word == "test" => expand::test(attribute.args, item),
         None => return,
     };
     if let (true, Err(error)) = (sound, syn::parse2::<syn::File>(expansion.clone())) {

@@ -60,3 +60,9 @@ pub fn auto_leader(args: TokenStream, item: TokenStream) -> TokenStream {
 pub fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream {
     expand::no_auto_mutex(args.into(), item.into()).into()
 }
+
+#[doc = include_str!("docs/test.md")]
+#[proc_macro_attribute]
+pub fn test(args: TokenStream, item: TokenStream) -> TokenStream {
+    expand::test(args.into(), item.into()).into()
+}

@@ -1,6 +1,6 @@
 //! Helpers for tokens and spans.
 
-use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
@@ -34,10 +34,16 @@ pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
 
 /// The path of the runtime's module for expansions.
 pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
+    module(runtime, "__private")
+}
+
+/// The path of a module of the runtime.
+pub(crate) fn module(runtime: Option<&Path>, name: &str) -> TokenStream {
     let span = Span::mixed_site();
+    let name = Ident::new(name, span);
     match runtime {
-        Some(path) => quote_spanned!(span=> #path::__private),
-        None => quote_spanned!(span=> ::auto_mutex::__private),
+        Some(path) => quote_spanned!(span=> #path::#name),
+        None => quote_spanned!(span=> ::auto_mutex::#name),
     }
 }
 

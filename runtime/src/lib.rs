@@ -37,7 +37,7 @@
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
 //! The library needs Redis 6.2 or newer, and Linux, macOS or Windows (there without socket files and
-//! [`release_on_termination`]). For tests there is a store inside the process (`memory://`) that needs no Redis. Each client
+//! [`release_on_termination`]). For tests there are a store inside the process (`memory://`) that needs no Redis, and [virtual time with faults](mod@_guide::testing). Each client
 //! has a background thread for its connection and timers, so no async runtime is needed.
 //!
 //! # Features
@@ -58,6 +58,7 @@
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 //! | `tower` | a [layer](mod@_guide::axum) that gives the requests of axum, tonic and other tower servers their client: `tower::ScopeLayer` | 2 |
+//! | `test-util` | for your [tests](mod@_guide::testing): the module [`test`](mod@test) and [`#[auto_mutex::test]`](macro@test): hosts, a network and a lock store in virtual time, and faults on demand | none |
 //!
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
@@ -65,6 +66,8 @@
 #[cfg(feature = "quorum")]
 use auto_mutex_quorum as _;
 
+#[cfg(feature = "test-util")]
+pub use auto_mutex_macros::test;
 pub use auto_mutex_macros::{auto_leader, auto_mutex, no_auto_mutex};
 pub use auto_mutex_macros::{auto_read, auto_semaphore, auto_write};
 

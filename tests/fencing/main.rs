@@ -9,6 +9,7 @@ mod postgres;
 mod prove;
 mod redis;
 mod sqlite;
+mod world;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

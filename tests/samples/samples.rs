@@ -46,7 +46,7 @@ const NOT_RUN: [(&str, &str); 2] = [
 ];
 
 /// Samples that are no whole programs, and where they are a part of one (`documents.rs` compares them).
-const IGNORED: [(&str, &str); 4] = [
+const IGNORED: [(&str, &str); 5] = [
     (
         "runtime/src/guide/axum.md",
         "examples, with the packages of other servers",
@@ -60,6 +60,10 @@ const IGNORED: [(&str, &str); 4] = [
         "tests/fencing, which has databases",
     ),
     ("runtime/src/guide/kubernetes.md", "examples/axum_handler"),
+    (
+        "runtime/src/guide/testing.md",
+        "tests/fencing, which has a PostgreSQL",
+    ),
 ];
 
 fn root() -> PathBuf {

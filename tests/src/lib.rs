@@ -56,6 +56,8 @@ mod attributes {
     struct AutoLeader;
     #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
     struct NoAutoMutex;
+    #[doc = include_str!("../../macros/src/docs/test.md")]
+    struct Test;
 }
 
 /// The examples of the guide for users of other libraries.

@@ -29,12 +29,17 @@ fn the_public_interface_is_the_one_written_down() {
     // Whatever `auto-mutex` does not export is for authors of engines, and may change with each version.
     let exports = exports_of_core(&root.join("core/src/public.rs"))
         + &fs::read_to_string(root.join("runtime/src/lib.rs")).unwrap();
-    let modules = ["operator/src/lib.rs", "core/src/tower/mod.rs"];
+    let modules = [
+        "operator/src/lib.rs",
+        "core/src/test_kit/mod.rs",
+        "core/src/tower/mod.rs",
+    ];
     let modules = modules.map(|file| fs::read_to_string(root.join(file)).unwrap());
     let all = exports.clone() + &modules.concat();
     found.retain(|item| is_exported(item, &all));
     let mut files = Vec::new();
     find(&root.join("operator/src"), &mut files);
+    find(&root.join("core/src/test_kit"), &mut files);
     for file in files {
         read(&fs::read_to_string(file).unwrap(), &mut found);
     }
@@ -257,7 +262,7 @@ fn shown(text: &str) -> Vec<&str> {
 /// Adds the text of each public item up to its body, preceded by the header of its `impl`; also variants of enums, and
 /// functions of traits.
 fn read(text: &str, found: &mut BTreeSet<String>) {
-    let text = text.split("\n#[cfg(test)]\nmod ").next().unwrap();
+    let text = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap();
     let mut lines = shown(text).into_iter();
     let mut around = String::new();
     while let Some(line) = lines.next() {
@@ -270,6 +275,9 @@ fn read(text: &str, found: &mut BTreeSet<String>) {
             around = up_to_body(line, &mut lines);
             if around.contains(" for ") {
                 found.insert(around.clone());
+            } else if let Some((_, ty)) = around.split_once("> ") {
+                // Listed with the type, whatever its parameters.
+                around = format!("impl {ty}");
             }
         } else if starts("pub enum ") || starts("pub trait ") {
             let is_empty = line.ends_with("{}");

@@ -60,6 +60,7 @@ mod tower_layer;
 mod was;
 
 auto_mutex_tests::conformance! {
+    on redis, world;
     leader:
         the_next_one_leads_after_the_end,
         #[needs(order)]

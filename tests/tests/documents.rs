@@ -145,6 +145,8 @@ fn broken_page(tree: &Tree, page: &str) -> Option<String> {
                 tree.0.contains_key(&format!("/macros/src/docs/{name}.md"))
             }
             (None, Some((kind, name))) => {
+                // Of an item in a module, only the last folder is the kind.
+                let kind = kind.rsplit('/').next().unwrap_or(kind);
                 let item = format!("pub {kind} {name}");
                 let items = include_str!("../../docs/api.txt").lines();
                 items.into_iter().any(|line| line.trim().starts_with(&item))

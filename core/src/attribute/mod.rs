@@ -45,4 +45,5 @@ pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};
 
 pub use crate::__auto_mutex_site as site;
+pub use crate::caller::assert_held;
 pub use crate::site::Declared;

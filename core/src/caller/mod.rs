@@ -5,6 +5,7 @@
 mod body;
 mod current;
 mod frames;
+mod held;
 mod run;
 
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::store::meta;
 
 pub use current::{Current, current};
 pub(crate) use frames::{Body, enter, enter_body};
+pub use held::assert_held;
 pub(crate) use run::{Around, Loss, Scoped, blocking_scope, run, scope};
 
 #[derive(Default)]

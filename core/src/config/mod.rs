@@ -192,6 +192,14 @@ impl Config {
         self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
+    /// The options of a client whose locks exclude nobody. Without handoffs, which only serve one after the other.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(crate) fn without_exclusion(mut self) -> Self {
+        self.settings.skips = true;
+        self.settings.handoff.0 = 0;
+        self.retain(Duration::ZERO)
+    }
+
     /// Sets what this client's holders and waiters show in place of the line that made a handle.
     #[doc(hidden)]
     pub fn site(mut self, site: impl Into<String>) -> Self {

@@ -49,6 +49,8 @@ pub struct Settings {
     #[doc(hidden)]
     pub options: StoreOptions,
     pub(crate) lazily: bool,
+    /// Locks exclude nobody.
+    pub(crate) skips: bool,
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
     pub(crate) allowed_orders: Vec<(String, String)>,
@@ -82,6 +84,7 @@ impl Settings {
                 is_voter: false,
             },
             lazily: false,
+            skips: false,
             reentrant: true,
             observer: None,
             allowed_orders: Vec::new(),

@@ -181,7 +181,12 @@ impl Transition<'_> {
     pub(super) fn send(&mut self, index: usize) {
         let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
         let ticket = &mut self.state.tickets[index];
-        let op = ticket.request(self.now, lease);
+        let mut op = ticket.request(self.now, lease);
+        if self.queue.core.settings().skips
+            && let Op::Acquire { share, .. } = &mut op
+        {
+            *share = share.clone().without_units();
+        }
         ticket.again = match &ticket.state {
             TicketState::Held(held) => held.kept_again().unwrap_or(renewal),
             _ => Instant::NEVER,

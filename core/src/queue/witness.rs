@@ -11,6 +11,9 @@ pub(crate) trait Witness: Send + Sync {
     /// A caller has the lock. May be reported again.
     fn began(&self, hold: &Hold);
 
+    /// The process must be aborted.
+    fn aborts(&self);
+
     /// A deadlock was found, and is reported by this client.
     fn deadlock(&self, cycle: &Cycle);
 

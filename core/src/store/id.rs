@@ -83,6 +83,12 @@ fn random() -> Uuid {
     drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)
 }
 
+/// Lets this thread draw unpredictable numbers again.
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) fn unseed() {
+    let _ = GENERATOR.try_with(|cell| cell.set(None));
+}
+
 /// Makes this thread draw the numbers that follow from `seed`.
 #[cfg(any(test, feature = "test-util"))]
 pub fn seed(seed: u64) {

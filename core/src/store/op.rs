@@ -115,9 +115,23 @@ impl Share {
     pub fn takes(&self) -> bool {
         match self.kind {
             LockKind::Mutex | LockKind::RwLock => false,
-            LockKind::Semaphore => self.units == 1,
+            LockKind::Semaphore => self.units <= 1,
             LockKind::Condvar => true,
             LockKind::Leader => self.capacity == 0,
+        }
+    }
+
+    /// The same lock, but none of its units. Does not wait, unless it is for a signal.
+    pub(crate) fn without_units(self) -> Self {
+        Self {
+            // With several permits, no signal is granted instead.
+            kind: if self.takes() {
+                self.kind
+            } else {
+                LockKind::Mutex
+            },
+            units: if self.capacity == 0 { self.units } else { 0 },
+            ..self
         }
     }
 

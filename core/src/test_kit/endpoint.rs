@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::gate::Gate;
+use super::gate;
 use super::member::{Line, Member};
 use super::world::Shared;
 use crate::background;
@@ -72,8 +72,8 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
         member.begin(&core);
         let driver = Box::new(Line(member.clone())).run(core.clone());
         let (driver, tick) = background::tasks(member.clone(), driver, core.clone());
-        drop(Gate::spawn(&member, driver));
-        drop(Gate::spawn(&member, tick));
+        drop(gate::spawn(&member, driver));
+        drop(gate::spawn(&member, tick));
         return Some(core);
     }
     if engine.layout() != Layout::InProcess || !Shared::is_here() {

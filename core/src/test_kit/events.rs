@@ -1,6 +1,6 @@
 //! [`Event`]: what happened in a World, in order; and [`Record`], which also finds overlaps.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -75,7 +75,8 @@ pub(super) type Key = (Ticket, u64);
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) events: Vec<Event>,
-    pub(super) active: HashMap<Key, ()>,
+    /// The holds that callers have: the host, and a description.
+    pub(super) active: BTreeMap<Key, (String, String)>,
     /// The holds that the test took away.
     pub(super) taken: Vec<Ticket>,
     pub(super) overlaps: Vec<String>,

@@ -4,56 +4,42 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::error::{StoreError, StoreErrorKind};
 
-/// A fault that a [`World`](super::World) can cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Fault {
-    /// [`World::lose`](super::World::lose)
-    Lose,
-    /// [`World::expire_lease`](super::World::expire_lease)
-    ExpireLease,
-    /// [`World::force_unlock`](super::World::force_unlock)
-    ForceUnlock,
-    /// [`World::fail_next`](super::World::fail_next)
-    FailNext,
-    /// [`World::disconnect`](super::World::disconnect)
-    Disconnect,
-    /// [`World::delay`](super::World::delay)
-    Delay,
-    /// [`World::suspend`](super::World::suspend)
-    Suspend,
-    /// [`World::kill`](super::World::kill)
-    Kill,
-    /// [`World::fork`](super::World::fork)
-    Fork,
-    /// [`World::oom_crash`](super::World::oom_crash)
-    OomCrash,
-    /// [`World::restart_empty`](super::World::restart_empty)
-    RestartEmpty,
-    /// [`World::failover`](super::World::failover)
-    Failover,
-    /// [`World::clock_step`](super::World::clock_step)
-    ClockStep,
+macro_rules! faults {
+    ($($fault:ident $method:literal)+) => {
+        /// A fault that a [`World`](super::World) can cause.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Fault {
+            $(
+                #[doc = concat!("[`World::", $method, "`](super::World::", $method, ")")]
+                $fault,
+            )+
+        }
+
+        impl Fault {
+            /// All faults.
+            pub const ALL: &[Self] = &[$(Self::$fault),+];
+        }
+    };
+}
+
+faults! {
+    Lose "lose"
+    ExpireLease "expire_lease"
+    ForceUnlock "force_unlock"
+    FailNext "fail_next"
+    Disconnect "disconnect"
+    Delay "delay"
+    Suspend "suspend"
+    Kill "kill"
+    Fork "fork"
+    OomCrash "oom_crash"
+    RestartEmpty "restart_empty"
+    Failover "failover"
+    ClockStep "clock_step"
 }
 
 impl Fault {
-    /// All faults.
-    pub const ALL: [Self; 13] = [
-        Self::Lose,
-        Self::ExpireLease,
-        Self::ForceUnlock,
-        Self::FailNext,
-        Self::Disconnect,
-        Self::Delay,
-        Self::Suspend,
-        Self::Kill,
-        Self::Fork,
-        Self::OomCrash,
-        Self::RestartEmpty,
-        Self::Failover,
-        Self::ClockStep,
-    ];
-
     pub(super) fn tried(self) {
         TRIED.fetch_or(1 << self as u32, Ordering::Relaxed);
     }
@@ -64,7 +50,18 @@ static TRIED: AtomicU32 = AtomicU32::new(0);
 
 /// The faults that no test of this process has tried so far.
 ///
-/// Test runners that start a process for each test, such as nextest, see the faults of one test only.
+/// Call it last: from a test whose name sorts behind all others, with `cargo test -- --test-threads=1`. Test runners that
+/// start a process for each test, such as nextest, see the faults of one test only.
+///
+/// ```standalone_crate
+/// use auto_mutex::test::{Fault, Runs, World, coverage};
+///
+/// assert!(coverage().contains(&Fault::Failover));
+/// auto_mutex::test::run(Runs::new(), async |world: World| {
+///     world.failover().await;
+/// });
+/// assert!(!coverage().contains(&Fault::Failover));
+/// ```
 #[must_use]
 pub fn coverage() -> Vec<Fault> {
     let tried = TRIED.load(Ordering::Relaxed);

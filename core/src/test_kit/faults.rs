@@ -39,6 +39,8 @@ impl<'a> From<&'a str> for Target<'a> {
     }
 }
 
+type Strike = fn(&World, &Client) -> Struck;
+
 impl World {
     pub(super) fn member(&self, client: &Client) -> Arc<Member> {
         let members = self.0.all_members().into_iter();
@@ -46,13 +48,16 @@ impl World {
         members.next().expect("a client of this World")
     }
 
-    /// All clients on the host of `client`.
-    fn host(&self, client: &Client, fault: Fault) -> Vec<Arc<Member>> {
+    /// Does something to all clients on the host of `client`.
+    fn on_host(&self, client: &Client, fault: Option<Fault>, act: impl Fn(&Member)) -> Struck {
         let host = &self.member(client).host;
-        self.0.struck(host, "", fault);
-        let mut members = self.0.all_members();
-        members.retain(|member| member.host == *host);
-        members
+        if let Some(fault) = fault {
+            self.0.struck(host, "", fault);
+        }
+        let members = self.0.all_members();
+        let here = members.iter().filter(|member| member.host == *host);
+        here.for_each(|member| act(member));
+        self.struck()
     }
 
     fn struck(&self) -> Struck {
@@ -152,18 +157,12 @@ impl World {
 
     /// Cuts the host of `client` off from the store. What was under way is lost, or arrives late.
     pub fn disconnect(&self, client: &Client) -> Struck {
-        let members = self.host(client, Fault::Disconnect);
-        members.iter().for_each(|member| member.cut(true));
-        self.struck()
+        self.on_host(client, Some(Fault::Disconnect), |member| member.cut(true))
     }
 
     /// Ends [`disconnect`](Self::disconnect).
     pub fn reconnect(&self, client: &Client) -> Struck {
-        let host = &self.member(client).host;
-        let members = self.0.all_members().into_iter();
-        let members = members.filter(|member| member.host == *host);
-        members.for_each(|member| member.cut(false));
-        self.struck()
+        self.on_host(client, None, |member| member.cut(false))
     }
 
     /// From now on, each request, reply and message of every host takes `time` on its way.
@@ -175,26 +174,18 @@ impl World {
 
     /// Stops the processes on the host of `client`, as SIGSTOP does. Their clocks go on.
     pub fn suspend(&self, client: &Client) -> Struck {
-        let members = self.host(client, Fault::Suspend);
-        members.iter().for_each(|member| member.suspend());
-        self.struck()
+        self.on_host(client, Some(Fault::Suspend), Member::suspend)
     }
 
     /// Ends [`suspend`](Self::suspend).
     pub fn resume(&self, client: &Client) -> Struck {
-        let host = &self.member(client).host;
-        let members = self.0.all_members().into_iter();
-        let members = members.filter(|member| member.host == *host);
-        members.for_each(|member| member.resume());
-        self.struck()
+        self.on_host(client, None, Member::resume)
     }
 
     /// Kills the processes on the host of `client`, as SIGKILL does: what runs there ends without a trace, and nothing
     /// is released. Make a new client of the same host to start it again.
     pub fn kill(&self, client: &Client) -> Struck {
-        let members = self.host(client, Fault::Kill);
-        members.iter().for_each(|member| member.kill());
-        self.struck()
+        self.on_host(client, Some(Fault::Kill), Member::kill)
     }
 
     /// Makes `client` what a forked child inherits: all its calls fail with
@@ -263,51 +254,36 @@ impl World {
         self.struck()
     }
 
-    /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. Of a fault that
-    /// lasts, the end is caused after the time that the seed chooses, up to ten seconds.
+    /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. A fault that
+    /// lasts ends after a time that the seed chooses, up to ten seconds.
     pub fn random_fault(&self, client: &Client) -> Fault {
-        let faults = [
-            Fault::Disconnect,
-            Fault::Suspend,
-            Fault::Lose,
-            Fault::ExpireLease,
-            Fault::ForceUnlock,
-            Fault::OomCrash,
-            Fault::RestartEmpty,
-            Fault::Failover,
-            Fault::Kill,
+        let faults: [(Fault, Strike); 9] = [
+            (Fault::Disconnect, Self::disconnect),
+            (Fault::Suspend, Self::suspend),
+            (Fault::Lose, |world, client| world.lose(client)),
+            (Fault::ExpireLease, |world, client| {
+                world.expire_lease(client)
+            }),
+            (Fault::ForceUnlock, |world, client| {
+                world.force_unlock(client)
+            }),
+            (Fault::OomCrash, |world, _| world.oom_crash()),
+            (Fault::RestartEmpty, |world, _| world.restart_empty()),
+            (Fault::Failover, |world, _| world.failover()),
+            (Fault::Kill, Self::kill),
         ];
-        let fault = faults[self.0.below(faults.len() as u64) as usize];
-        let end: fn(&Self, &Client) -> Struck = match fault {
-            Fault::Disconnect => {
-                self.disconnect(client);
-                Self::reconnect
-            }
-            Fault::Suspend => {
-                self.suspend(client);
-                Self::resume
-            }
-            Fault::OomCrash => {
-                self.oom_crash();
-                |world, _| world.restart_empty()
-            }
-            _ => {
-                match fault {
-                    Fault::Lose => self.lose(client),
-                    Fault::ExpireLease => self.expire_lease(client),
-                    Fault::ForceUnlock => self.force_unlock(client),
-                    Fault::RestartEmpty => self.restart_empty(),
-                    Fault::Failover => self.failover(),
-                    _ => self.kill(client),
-                };
-                return fault;
-            }
-        };
+        let (fault, strike) = faults[self.0.below(faults.len() as u64) as usize];
+        strike(self, client);
         let time = Duration::from_millis(self.0.below(10_000));
         let (world, client) = (self.clone(), client.clone());
         tokio::spawn(async move {
             tokio::time::sleep(time).await;
-            end(&world, &client);
+            match fault {
+                Fault::Disconnect => drop(world.reconnect(&client)),
+                Fault::Suspend => drop(world.resume(&client)),
+                Fault::OomCrash => drop(world.restart_empty()),
+                _ => {}
+            }
         });
         fault
     }

@@ -1,85 +1,74 @@
-//! [`Gate`]: a task of a host. It stands still while the host is suspended, ends when the host is killed, and otherwise
+//! [`gated`]: a task of a host. It stands still while the host is suspended, ends when the host is killed, and otherwise
 //! runs in an order that is left to chance.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio::task::JoinHandle;
 
-use super::member::Member;
+use super::member::{DEAD, Member, RUNS, STANDS};
 
 /// How often a task lets the others go first, at most.
 const LETS_OTHERS_GO: u64 = 3;
 
-pub(super) struct Gate<F> {
-    member: Arc<Member>,
-    task: u64,
-    turns: Option<u64>,
-    inner: Option<Pin<Box<F>>>,
-}
-
-impl<F: Future + Send + 'static> Gate<F>
-where
-    F::Output: Send,
-{
-    /// Starts a task of the host. Its output is `None` if the host was killed.
-    pub(super) fn spawn(member: &Arc<Member>, inner: F) -> JoinHandle<Option<F::Output>> {
-        let task = member.world().map_or(0, |world| world.number());
-        tokio::spawn(Self {
-            member: member.clone(),
-            task,
-            turns: None,
-            inner: Some(Box::pin(inner)),
-        })
-    }
-}
-
-impl<F: Future> Future for Gate<F> {
-    type Output = Option<F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let (member, task) = (this.member.clone(), this.task);
-        let over = |output| {
-            member.note_task(task, None);
-            Poll::Ready(output)
-        };
-        member.note_task(task, Some(cx.waker()));
-        if member.is_dead() {
-            this.inner = None;
-            return over(None);
+/// Gives all other tasks a turn. (Tokio's `yield_now` also asks the system for events.)
+pub(super) async fn others_first() {
+    let mut had = false;
+    let turn = poll_fn(|cx| match std::mem::replace(&mut had, true) {
+        true => Poll::Ready(()),
+        false => {
+            cx.waker().wake_by_ref();
+            Poll::Pending
         }
-        let Some(inner) = this.inner.as_mut().filter(|_| member.runs()) else {
-            return Poll::Pending;
-        };
-        if let Some(world) = member.world() {
-            let turns = this
-                .turns
-                .unwrap_or_else(|| world.below(1 + LETS_OTHERS_GO));
-            if turns > 0 {
-                this.turns = Some(turns - 1);
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
+    });
+    turn.await;
+}
+
+/// Starts a task of the host. Its output is `None` if the host was killed.
+pub(super) fn spawn<F>(member: &Arc<Member>, task: F) -> JoinHandle<Option<F::Output>>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    tokio::spawn(gated(member.clone(), Box::pin(task)))
+}
+
+async fn gated<T>(member: Arc<Member>, mut task: Pin<Box<impl Future<Output = T>>>) -> Option<T> {
+    loop {
+        let mut changed = pin!(member.changed.notified());
+        changed.as_mut().enable();
+        match member.state() {
+            DEAD => return None,
+            STANDS => {
+                changed.await;
+                continue;
             }
-            this.turns = None;
+            _ => {}
+        }
+        if let Some(world) = member.world() {
+            for _ in 0..world.below(1 + LETS_OTHERS_GO) {
+                others_first().await;
+            }
             world.note_activity();
         }
-        let polled = inner.as_mut().poll(cx);
-        match polled {
-            Poll::Ready(output) => {
-                this.inner = None;
-                over(Some(output))
-            }
-            Poll::Pending => Poll::Pending,
+        if member.state() != RUNS {
+            continue;
         }
-    }
-}
-
-impl<F> Drop for Gate<F> {
-    fn drop(&mut self) {
-        self.member.note_task(self.task, None);
+        let mut was_polled = false;
+        let output = poll_fn(|cx| {
+            // Woken again, by the task or by a change of the host.
+            if std::mem::replace(&mut was_polled, true) {
+                return Poll::Ready(None);
+            }
+            let _ = changed.as_mut().poll(cx);
+            task.as_mut().poll(cx).map(Some)
+        });
+        let output = output.await;
+        if output.is_some() {
+            return output;
+        }
     }
 }
 
@@ -101,7 +90,7 @@ impl<T> Running<T> {
     pub async fn outcome(self) -> Option<T> {
         match self.0.await {
             Ok(output) => output,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
             Err(_) => None,
         }
     }
@@ -111,9 +100,9 @@ impl<T> Future for Running<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        match std::task::ready!(Pin::new(&mut self.0).poll(cx)) {
+        match ready!(Pin::new(&mut self.0).poll(cx)) {
             Ok(Some(output)) => Poll::Ready(output),
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
             _ => {
                 panic!("the host was killed, so its work has no output; await `outcome()` instead")
             }

@@ -1,15 +1,15 @@
 //! [`Member`]: a client of a World, with its connection to the store. It is the [`Store`] and the [`Driver`] of that
 //! client.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::ready;
 use std::sync::{Arc, OnceLock, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::events::Happening;
+use super::gate::others_first;
 use super::world::Shared;
 use crate::base::Boxed;
 use crate::base::clock::Instant;
@@ -33,24 +33,54 @@ const LATE: [Duration; 4] = [
     Duration::from_secs(5),
 ];
 
-const RUNS: u8 = 0;
-const STANDS: u8 = 1;
-const DEAD: u8 = 2;
+pub(super) const RUNS: u8 = 0;
+pub(super) const STANDS: u8 = 1;
+pub(super) const DEAD: u8 = 2;
 
-/// What is under way, each with the time when it arrives.
+/// Something on its way between a client and the store.
+enum Sent {
+    Request(Request),
+    Reply(Answer),
+    Message(Name, Message),
+    /// The copy of a request whose connection broke.
+    Late(Name, Op),
+}
+
 #[derive(Default)]
 struct Link {
-    requests: VecDeque<(Instant, Request)>,
-    replies: VecDeque<(Instant, Answer)>,
-    messages: VecDeque<(Instant, Name, Message)>,
-    /// Copies of requests from broken connections.
-    late: Vec<(Instant, Name, Op)>,
+    /// What is on its way, by kind, each with the time when it arrives.
+    sent: [VecDeque<(Instant, Sent)>; 4],
     /// The term of the server to which it is connected.
     term: Option<u32>,
     was_connected: bool,
     is_cut: bool,
     breaks: bool,
     is_closing: bool,
+}
+
+impl Link {
+    fn send(&mut self, at: Instant, sent: Sent) {
+        let kind = match sent {
+            Sent::Request(_) => 0,
+            Sent::Reply(_) => 1,
+            Sent::Message(..) => 2,
+            Sent::Late(..) => 3,
+        };
+        self.sent[kind].push_back((at, sent));
+    }
+
+    /// Removes the requests without an answer, each with whether it is still on its way.
+    fn unanswered(&mut self) -> Vec<(bool, Request)> {
+        self.sent[2].clear();
+        let [requests, replies, ..] = &mut self.sent;
+        let all = replies.drain(..).chain(requests.drain(..));
+        let requests = all.filter_map(|(_, sent)| match sent {
+            Sent::Request(request) => Some((true, request)),
+            Sent::Reply(answer) => Some((false, answer.request)),
+            _ => None,
+        });
+        requests.collect()
+    }
 }
 
 pub(super) struct Member {
@@ -61,10 +91,11 @@ pub(super) struct Member {
     /// The client, and its id.
     core: OnceLock<(u64, Weak<ClientCore>)>,
     link: Mutex<Link>,
-    changed: Notify,
+    /// Notified when there is something to send, or the connection changes.
+    busy: Notify,
     state: AtomicU8,
-    /// The tasks that wait to run.
-    tasks: Mutex<BTreeMap<u64, Waker>>,
+    /// Notified when the host was suspended, resumed or killed.
+    pub(super) changed: Notify,
 }
 
 /// The end of a step of the connection.
@@ -89,9 +120,9 @@ impl Member {
             world,
             core: OnceLock::new(),
             link: Mutex::default(),
-            changed: Notify::new(),
+            busy: Notify::new(),
             state: AtomicU8::new(RUNS),
-            tasks: Mutex::default(),
+            changed: Notify::new(),
         })
     }
 
@@ -120,38 +151,21 @@ impl Member {
     }
 
     pub(super) fn is_dead(&self) -> bool {
-        self.state.load(Ordering::Acquire) == DEAD
+        self.state() == DEAD
     }
 
-    /// Whether its tasks may run.
-    pub(super) fn runs(&self) -> bool {
-        self.state.load(Ordering::Acquire) == RUNS
-    }
-
-    /// Keeps the waker of a task; with `None`, forgets the task.
-    pub(super) fn note_task(&self, task: u64, waker: Option<&Waker>) {
-        let mut tasks = lock(&self.tasks);
-        let last = match waker {
-            Some(waker) => tasks.insert(task, waker.clone()),
-            None => tasks.remove(&task),
-        };
-        drop(tasks);
-        drop(last);
+    pub(super) fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
     }
 
     fn set(&self, state: u8) {
         if !self.is_dead() {
             self.state.store(state, Ordering::Release);
+            self.changed.notify_waiters();
         }
-        let tasks: Vec<_> = lock(&self.tasks).values().cloned().collect();
-        tasks.into_iter().for_each(Waker::wake);
     }
 
-    /// What it has sent is executed all the same.
     pub(super) fn suspend(&self) {
-        if let Some(world) = self.world() {
-            self.send_all(&world);
-        }
         self.set(STANDS);
     }
 
@@ -160,25 +174,7 @@ impl Member {
     }
 
     pub(super) fn kill(&self) {
-        if let Some(world) = self.world() {
-            self.send_all(&world);
-        }
         self.set(DEAD);
-    }
-
-    fn send_all(&self, world: &Shared) {
-        loop {
-            let mut link = lock(&self.link);
-            let next = match link.term {
-                Some(_) => link.requests.pop_front(),
-                None => None,
-            };
-            drop(link);
-            let Some((_, request)) = next else {
-                return;
-            };
-            self.execute(world, request);
-        }
     }
 
     pub(super) fn cut(&self, is_cut: bool) {
@@ -187,7 +183,7 @@ impl Member {
     }
 
     pub(super) fn look(&self) {
-        self.changed.notify_one();
+        self.busy.notify_one();
     }
 
     /// Returns `false` if it is not connected to the server of this term.
@@ -201,46 +197,40 @@ impl Member {
         let mut link = lock(&self.link);
         let hears = link.term.is_some() && link.term == term && !self.is_dead();
         if hears {
-            link.messages.push_back((at, name.clone(), message));
-            drop(link);
+            link.send(at, Sent::Message(name.clone(), message));
             self.look();
         }
         hears
     }
 
     fn execute(&self, world: &Shared, request: Request) {
-        let result = match world.failure(&request.op) {
-            Some(error) if error.is_disconnected() => {
-                // The reply is lost; whether the request is, is left to chance.
-                if world.below(2) == 1 {
-                    world.execute(self, &request.name, &request.op);
-                }
-                lock(&self.link).breaks = true;
-                Err(error)
-            }
-            Some(error) => Err(error),
-            None => Ok(world.execute(self, &request.name, &request.op)),
+        let failure = world.failure(&request.op);
+        let breaks = failure.as_ref().is_some_and(StoreError::is_disconnected);
+        // The reply of a connection that breaks is lost; whether the request is, is left to chance.
+        let runs = failure.is_none() || breaks && world.below(2) == 1;
+        let reply = runs.then(|| world.execute(self, &request.name, &request.op));
+        let result = match (failure, reply) {
+            (None, Some(reply)) => Ok(reply),
+            (failure, _) => Err(failure.unwrap_or_else(down)),
         };
         let at = Instant::now().after(world.delay());
-        let answer = Answer { request, result };
-        lock(&self.link).replies.push_back((at, answer));
+        let mut link = lock(&self.link);
+        link.breaks |= breaks;
+        link.send(at, Sent::Reply(Answer { request, result }));
     }
 
-    /// Everything of a broken connection that has no answer.
-    fn break_link(&self, world: &Shared, link: &mut Link) -> Vec<Request> {
+    /// Loses what is on its way. Requests may still arrive, but late.
+    fn break_link(&self, world: &Shared, link: &mut Link) -> Vec<(bool, Request)> {
         (link.term, link.breaks) = (None, false);
-        link.messages.clear();
-        let replies = std::mem::take(&mut link.replies).into_iter();
-        let mut unanswered: Vec<_> = replies.map(|(_, answer)| answer.request).collect();
-        for (_, request) in std::mem::take(&mut link.requests) {
+        let unanswered = link.unanswered();
+        for (_, request) in unanswered.iter().filter(|request| request.0) {
             let late = LATE[world.below(LATE.len() as u64) as usize];
             if late < Duration::MAX {
-                let at = Instant::now().after(late);
-                link.late
-                    .push((at, request.name.clone(), request.op.clone()));
+                let copy = Sent::Late(request.name.clone(), request.op.clone());
+                link.send(Instant::now().after(late), copy);
             }
-            unanswered.push(request);
         }
+        link.sent[3].make_contiguous().sort_by_key(|late| late.0);
         unanswered
     }
 
@@ -251,80 +241,52 @@ impl Member {
         let (now, term) = (Instant::now(), world.term());
         let mut link = lock(&self.link);
         let reached = term.filter(|_| !link.is_cut);
-        match (link.term, reached) {
-            (Some(term), reached) if link.breaks || reached != Some(term) => {
-                let unanswered = self.break_link(&world, &mut link);
-                drop(link);
-                let error = StoreError::disconnected("the connection to the lock store broke");
-                events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
-                for request in unanswered {
-                    events.answered(request.failed(error.clone()));
-                }
-                return Step::Done;
-            }
-            (None, Some(term)) => {
-                let unsent = std::mem::take(&mut link.requests);
-                link.term = Some(term);
-                let again = std::mem::replace(&mut link.was_connected, true);
-                drop(link);
-                for (_, request) in unsent {
-                    events.answered(request.failed(down()));
-                }
+        let fail = |unanswered: Vec<(bool, Request)>, error: StoreError| {
+            let requests = unanswered.into_iter().map(|request| request.1);
+            requests.for_each(|request| events.answered(request.failed(error.clone())));
+        };
+        if link.term.is_some() && (link.breaks || link.term != reached) {
+            let unanswered = self.break_link(&world, &mut link);
+            drop(link);
+            let error = StoreError::disconnected("the connection to the lock store broke");
+            events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
+            fail(unanswered, error);
+            return Step::Done;
+        }
+        if link.term.is_none() {
+            // What was submitted without a connection.
+            let unsent = link.unanswered();
+            link.term = reached;
+            let again = link.was_connected;
+            link.was_connected |= reached.is_some();
+            drop(link);
+            fail(unsent, down());
+            if reached.is_some() {
                 let closed = NodeChange::Closed(world.closed());
                 events.node_changed(Node::ONLY, closed);
                 events.node_changed(Node::ONLY, NodeChange::Connected { again });
                 return Step::Done;
             }
-            (None, None) => {
-                if let Some((_, request)) = link.requests.pop_front() {
-                    drop(link);
-                    events.answered(request.failed(down()));
-                    return Step::Done;
-                }
-            }
-            _ => {}
+            link = lock(&self.link);
         }
-        if let Some(at) = link.late.iter().position(|late| late.0 <= now) {
-            let (_, name, op) = link.late.remove(at);
-            drop(link);
-            // The server that it was sent to may be gone.
-            if world.term().is_some() {
-                world.execute(self, &name, &op);
-            }
-            return Step::Done;
-        }
-        let next = [
-            link.requests.front().map(|next| next.0),
-            link.replies.front().map(|next| next.0),
-            link.messages.front().map(|next| next.0),
-        ];
-        let due = (0..3).filter(|kind| next[*kind].is_some_and(|at| at <= now));
+        let next = link.sent.each_ref().map(|sent| Some(sent.front()?.0));
+        let due = (0..next.len()).filter(|kind| next[*kind].is_some_and(|at| at <= now));
         let due: Vec<_> = due.collect();
         if due.is_empty() {
-            if link.is_closing && link.requests.is_empty() && link.replies.is_empty() {
-                return Step::Over;
-            }
-            let late = link.late.iter().map(|late| late.0);
-            return Step::Waits(next.into_iter().flatten().chain(late).min());
+            return match link.is_closing && next[0].or(next[1]).is_none() {
+                true => Step::Over,
+                false => Step::Waits(next.into_iter().flatten().min()),
+            };
         }
-        match due[world.below(due.len() as u64) as usize] {
-            0 => {
-                let request = link.requests.pop_front();
-                drop(link);
-                request
-                    .into_iter()
-                    .for_each(|it| self.execute(&world, it.1));
-            }
-            1 => {
-                let answer = link.replies.pop_front();
-                drop(link);
-                answer.into_iter().for_each(|it| events.answered(it.1));
-            }
-            _ => {
-                let message = link.messages.pop_front();
-                drop(link);
-                message.into_iter().for_each(|it| events.told(&it.1, it.2));
-            }
+        let sent = link.sent[due[world.below(due.len() as u64) as usize]].pop_front();
+        drop(link);
+        match sent.map(|sent| sent.1) {
+            Some(Sent::Request(request)) => self.execute(&world, request),
+            Some(Sent::Reply(answer)) => events.answered(answer),
+            Some(Sent::Message(name, message)) => events.told(&name, message),
+            // The server that it was sent to may be gone.
+            Some(Sent::Late(name, op)) if term.is_some() => drop(world.execute(self, &name, &op)),
+            _ => {}
         }
         Step::Done
     }
@@ -333,12 +295,11 @@ impl Member {
         loop {
             match self.step(events) {
                 Step::Over => return,
-                // Others get their turn.
-                Step::Done => tokio::task::yield_now().await,
-                Step::Waits(None) => self.changed.notified().await,
+                Step::Done => others_first().await,
+                Step::Waits(None) => self.busy.notified().await,
                 Step::Waits(Some(at)) => {
                     let wait = tokio::time::sleep(Instant::now().until(at));
-                    first(self.changed.notified(), wait).await;
+                    first(self.busy.notified(), wait).await;
                 }
             }
         }
@@ -357,7 +318,7 @@ impl Store for Member {
         }
         let delay = self.world().map_or(Duration::ZERO, |world| world.delay());
         let at = Instant::now().after(delay);
-        link.requests.push_back((at, request));
+        link.send(at, Sent::Request(request));
         drop(link);
         self.look();
         None
@@ -384,6 +345,10 @@ impl Witness for Member {
         if let Some(world) = self.world() {
             world.began(&self.host, hold);
         }
+    }
+
+    fn aborts(&self) {
+        self.kill();
     }
 
     fn deadlock(&self, cycle: &Cycle) {

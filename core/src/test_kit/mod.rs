@@ -47,6 +47,15 @@
 //! same events in the same order. (Code under test that draws random numbers of its own, as tokio's `select!` without
 //! `biased;` does, can differ.) With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
 //! shortest schedule that fails is printed as well.
+//!
+//! # Beside the World
+//!
+//! - [`assert_held!`](crate::assert_held), in code that must never run without its lock.
+//! - [`Register`], in place of a database that checks fencing tokens.
+//! - [`skip_locks`], for tests of handlers whose locks don't matter: bodies run at once, without a store.
+//! - [`coverage`], the faults that no test has tried.
+//!
+#![doc = include_str!("table.md")]
 
 mod choices;
 mod clock;
@@ -56,8 +65,10 @@ mod fault;
 mod faults;
 mod gate;
 mod member;
+mod register;
 mod runs;
 mod server;
+mod skip;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -72,10 +83,12 @@ use self::endpoint::Endpoint;
 pub use self::events::{Event, Happening};
 pub use self::fault::{Fault, Operation, coverage};
 pub use self::faults::{Struck, Target};
-use self::gate::Gate;
 pub use self::gate::Running;
+pub use self::register::{Register, Stale};
 pub use self::runs::{Outcome, Runs, run, run_blocking};
+pub use self::skip::skip_locks;
 use self::world::Shared;
+pub use crate::assert_held;
 pub use crate::base::error::StoreErrorKind;
 use crate::base::wait::{Turn, block_on, lock, pause};
 use crate::config::Config;
@@ -128,7 +141,8 @@ impl World {
         }))
     }
 
-    /// A client on the host `host`. Each has its own process; nothing of it is global.
+    /// A client on the host `host`. Each has its own process; nothing of it is global. If the store is away, it connects
+    /// as soon as the store is back.
     ///
     /// # Panics
     ///
@@ -140,12 +154,14 @@ impl World {
 
     /// Runs `future` on the host of `client`, as a task in the scope of the client. It starts when the test awaits
     /// anything.
+    ///
+    /// Tasks that the future spawns with `tokio::spawn` are on no host, as they are in no scope: spawn them with this.
     pub fn on<F>(&self, client: &Client, future: F) -> Running<F::Output>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Running(Gate::spawn(&self.member(client), client.scope(future)))
+        Running(gate::spawn(&self.member(client), client.scope(future)))
     }
 
     /// Runs blocking code on the host of `client`, on a thread of its own that takes turns with the tasks. Waits for
@@ -158,7 +174,7 @@ impl World {
     ) -> Running<T> {
         let scoped = client.clone();
         let turn = Turn::new(move || scoped.blocking_scope(work));
-        Running(Gate::spawn(&self.member(client), turn))
+        Running(gate::spawn(&self.member(client), turn))
     }
 
     /// Takes the mutex with this complete name on another host, waiting for it if needed. The World keeps it until
@@ -237,6 +253,13 @@ impl World {
         self.0.clock.since_start()
     }
 
+    /// A number below `options`, which the seed decides; for a test that does different things with each seed. Make zero
+    /// the usual case: [`Runs::shrink`] looks for a failing run with many zeros.
+    #[must_use]
+    pub fn random(&self, options: u64) -> u64 {
+        self.0.below(options)
+    }
+
     /// Everything that happened so far, in order.
     #[must_use]
     pub fn events(&self) -> Vec<Event> {
@@ -288,13 +311,23 @@ impl World {
     #[track_caller]
     pub fn assert_all_released(&self) {
         let members = self.0.all_members().into_iter();
-        let ours = members.filter(|member| member.host != "elsewhere");
+        let dead: Vec<_> = members
+            .filter(|it| it.is_dead())
+            .map(|it| it.host.clone())
+            .collect();
+        let active = lock(&self.0.record).active.clone().into_values();
+        let ours = active.filter(|(host, _)| host != "elsewhere" && !dead.contains(host));
         let held: Vec<_> = ours
-            .filter_map(|member| member.core())
-            .flat_map(|core| core.held())
-            .map(|held| held.to_string())
+            .map(|(host, held)| format!("{host} holds {held}"))
             .collect();
         assert!(held.is_empty(), "still held: {}", held.join("; "));
+    }
+}
+
+#[cfg(test)]
+impl World {
+    pub(crate) fn left_in_store(&self) -> Vec<String> {
+        lock(&self.0.server).left()
     }
 }
 

@@ -1,27 +1,27 @@
 //! [`run`]: runs a test once for each seed, and reports which one fails.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
+use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use super::World;
 use super::choices::Schedule;
+use super::clock::Clock;
 use super::events::Event;
 use super::world::Shared;
-use crate::base::wait::{Turn, lock};
+use crate::base::wait::{Turn, first, lock};
 
 const SEED: &str = "AUTO_MUTEX_SEED";
 /// How many events of a failed run are printed.
 const EVENTS: usize = 40;
 /// How much virtual time may pass while a test only waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+const LONGEST_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
 /// How many runs a search for a shorter schedule takes at most.
 const SHORTENING_RUNS: usize = 300;
 
@@ -91,8 +91,8 @@ impl<E: fmt::Debug> Outcome for Result<(), E> {
 
 pub(super) struct Failure {
     pub(super) panic: Box<dyn Any + Send>,
-    schedule: Schedule,
-    unusual: BTreeMap<usize, u64>,
+    pub(super) schedule: Schedule,
+    pub(super) unusual: BTreeMap<usize, u64>,
     events: Vec<Event>,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Failure {
 ///
 /// # Panics
 ///
-/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than a day of
+/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than six hours of
 /// virtual time for something that never comes.
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
@@ -129,55 +129,46 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     schedule: &Schedule,
     test: &impl Fn(World) -> F,
 ) -> Result<(), Failure> {
+    let clock = Arc::new(OnceLock::<Arc<Clock>>::new());
+    let of_threads = clock.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
+        // Those of `spawn_blocking`.
+        .on_thread_start(move || of_threads.get().into_iter().for_each(Clock::install))
         .build()
         .expect("a runtime");
     let entered = runtime.enter();
     let world = World(Shared::new(schedule));
-    drop(entered);
+    drop((entered, clock.set(world.0.clock.clone())));
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = runtime.block_on(within(&world, test(world.clone())));
-        ended.failure().map_or(Ok(()), Err)
+        let ended = runtime.block_on(first(test(world.clone()), limit(&world)));
+        if let Some(error) = ended.failure() {
+            panic!("{error}");
+        }
     }));
-    let panic = match ended {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(Box::new(error) as _),
-        Err(panic) => Some(panic),
-    };
     let (events, unusual) = (world.events(), world.0.unusual());
     // What runs on its hosts ends first.
     runtime.shutdown_background();
     drop(world);
-    panic.map_or(Ok(()), |panic| {
-        Err(Failure {
-            panic,
-            schedule: schedule.clone(),
-            unusual,
-            events,
-        })
+    ended.map_err(|panic| Failure {
+        panic,
+        schedule: schedule.clone(),
+        unusual,
+        events,
     })
 }
 
 /// Panics if nothing but time goes on for too long.
-async fn within<T>(world: &World, test: impl Future<Output = T>) -> T {
-    let mut test = pin!(test);
+async fn limit<T>(world: &World) -> T {
     loop {
         let ends = *lock(&world.0.advanced) + LONGEST_WAIT;
-        let mut limit = pin!(tokio::time::sleep(ends.saturating_sub(world.now())));
-        let output = poll_fn(|cx| match test.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => limit.as_mut().poll(cx).map(|()| None),
-        });
-        if let Some(output) = output.await {
-            return output;
-        }
-        let advanced = *lock(&world.0.advanced) + LONGEST_WAIT;
+        let left = ends.saturating_sub(world.now());
         assert!(
-            advanced > world.now(),
-            "a day of virtual time has passed, and what the test waits for has not come"
+            !left.is_zero(),
+            "six hours of virtual time have passed, and what the test waits for has not come"
         );
+        tokio::time::sleep(left).await;
     }
 }
 
@@ -203,15 +194,11 @@ fn report<T: Outcome, F: Future<Output = T>>(
         let shorter = shorten(schedule.seed, unusual, test);
         eprintln!("{SEED}={shorter} is a shorter schedule that fails");
     }
-    if let Some(error) = panic.downcast_ref::<String>() {
-        // An error that the test returned was not printed yet.
-        eprintln!("{error}");
-    }
     resume_unwind(panic)
 }
 
 /// Removes unusual choices as long as the run fails: first many at once, then single ones.
-fn shorten<T: Outcome, F: Future<Output = T>>(
+pub(super) fn shorten<T: Outcome, F: Future<Output = T>>(
     seed: u64,
     unusual: BTreeMap<usize, u64>,
     test: &impl Fn(World) -> F,
@@ -220,8 +207,7 @@ fn shorten<T: Outcome, F: Future<Output = T>>(
         seed,
         only: Some(only.iter().copied().collect()),
     };
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    be_quiet();
     let mut left: Vec<_> = unusual.into_iter().collect();
     let (mut size, mut runs) = (left.len(), 0);
     while size > 0 && runs < SHORTENING_RUNS {
@@ -237,6 +223,24 @@ fn shorten<T: Outcome, F: Future<Output = T>>(
         }
         size /= 2;
     }
-    std::panic::set_hook(hook);
+    IS_QUIET.set(false);
     schedule(&left)
+}
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Prints no panics of this thread, all of which are expected.
+fn be_quiet() {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if !IS_QUIET.get() {
+                usual(info);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
 }

@@ -117,6 +117,14 @@ impl Server {
         names.into_iter().map(record).collect()
     }
 
+    /// What the store has of any lock.
+    #[cfg(test)]
+    pub(super) fn left(&self) -> Vec<String> {
+        let left = self.names.iter().filter(|(_, state)| !state.is_idle());
+        left.map(|(name, state)| format!("{name}: {state:?}"))
+            .collect()
+    }
+
     pub(super) fn crash(&mut self) {
         self.is_down = true;
         self.term += 1;

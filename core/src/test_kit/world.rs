@@ -23,6 +23,7 @@ use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::wait::{Turns, lock};
 use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
+use crate::observe::CallerLocation;
 use crate::queue::Hold;
 use crate::store::{Closed, Op, Reply, id};
 
@@ -216,10 +217,15 @@ impl Shared {
     /// A caller has the lock.
     pub(super) fn began(&self, host: &str, hold: &Hold) {
         let key = (hold.grant.ticket, hold.grant.token);
-        if lock(&self.record).active.insert(key, ()).is_some() {
+        let (name, at) = (hold.name().as_str(), self.clock.since_start().as_secs_f64());
+        let site = CallerLocation(&hold.want().meta);
+        let held = format!("`{name}` since {at:.3}s, by {site}");
+        let known = lock(&self.record)
+            .active
+            .insert(key, (host.to_owned(), held));
+        if known.is_some() {
             return;
         }
-        let name = hold.name().as_str();
         self.note(host, name, Happening::Granted, Some(hold.grant.token));
         let taken = lock(&self.record).taken.clone();
         let (mut owners, mut units, mut hosts) = (Vec::new(), 0, Vec::new());
@@ -238,7 +244,6 @@ impl Shared {
             }
         }
         if units > u64::from(hold.want().share.capacity) && hold.weight() > 0 {
-            let at = self.clock.since_start().as_secs_f64();
             let overlap = format!("{at:.3}s {name}: {}", hosts.join(" and "));
             lock(&self.record).overlaps.push(overlap);
         }
@@ -255,5 +260,17 @@ impl Shared {
         };
         let token = Some(hold.grant.token);
         self.note(host, hold.name().as_str(), what, token);
+    }
+}
+
+impl Drop for Shared {
+    /// What this thread does next is real.
+    fn drop(&mut self) {
+        let is_here = HERE.try_with(|here| here.borrow().as_ptr() == std::ptr::from_mut(self));
+        if is_here.unwrap_or(false) {
+            Turns::remove();
+            START_HERE.set(None);
+            id::unseed();
+        }
     }
 }

@@ -16,6 +16,7 @@ mod template;
 mod unit;
 mod was;
 mod word;
+mod world;
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
@@ -32,6 +33,7 @@ pub(crate) use row::Shape;
 pub(crate) use table::Options;
 pub(crate) use was::Was;
 pub(crate) use word::DONE;
+pub(crate) use world::TestOptions;
 
 use row::Row;
 use table::TABLE;

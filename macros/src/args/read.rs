@@ -18,29 +18,14 @@ impl Options {
     /// Parses all options that are valid, and reports the others.
     pub(crate) fn parse(kind: Kind, span: Span, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::of(kind, span);
-        let read = |input: ParseStream| {
-            while !input.is_empty() {
-                let start = input.cursor();
-                let mut failed = options.option(input).err();
-                if let Some(given) = options.given.last_mut() {
-                    given.text = source::text(between(start, input.cursor()));
-                }
-                if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
-                    failed = Some(Error::new(input.span(), "expected `,` between two options"));
-                }
-                if let Some(error) = failed {
-                    errors.push(error);
-                    skip_option(input)?;
-                }
-                if !input.is_empty() {
-                    input.parse::<Token![,]>()?;
-                }
+        each(tokens, errors, |input| {
+            let start = input.cursor();
+            let read = options.option(input);
+            if let Some(given) = options.given.last_mut() {
+                given.text = source::text(between(start, input.cursor()));
             }
-            Ok(())
-        };
-        if let Err(error) = read.parse2(tokens) {
-            errors.push(error);
-        }
+            read
+        });
         options
     }
 
@@ -69,7 +54,7 @@ impl Options {
         if let Some(message) = row.refused_by(self.kind) {
             return Err(Error::new(word.span(), message));
         }
-        let given = Word::of(&word, row);
+        let given = Word::of(&word, row.name, row.example);
         self.given.push(Given {
             row,
             word,
@@ -77,15 +62,48 @@ impl Options {
             inherited: false,
         });
         if row.has_value() {
-            if !input.peek(Token![=]) || input.peek(Token![==]) {
-                return Err(given.needs_value());
-            }
-            input.parse::<Token![=]>()?;
-            if input.is_empty() || input.peek(Token![,]) {
-                return Err(given.needs_value());
-            }
+            equals(&given, input)?;
         }
         (row.read)(self, &given, input)
+    }
+}
+
+/// Parses a list of options, each with `option`. After an error, goes on with the next one.
+pub(super) fn each(
+    tokens: TokenStream,
+    errors: &mut Errors,
+    mut option: impl FnMut(ParseStream) -> Result<()>,
+) {
+    let read = |input: ParseStream| {
+        while !input.is_empty() {
+            let mut failed = option(input).err();
+            if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
+                failed = Some(Error::new(input.span(), "expected `,` between two options"));
+            }
+            if let Some(error) = failed {
+                errors.push(error);
+                skip_option(input)?;
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = read.parse2(tokens) {
+        errors.push(error);
+    }
+}
+
+/// Parses the `=` after a word, which must have a value.
+pub(super) fn equals(word: &Word, input: ParseStream) -> Result<()> {
+    if !input.peek(Token![=]) || input.peek(Token![==]) {
+        return Err(word.needs_value());
+    }
+    input.parse::<Token![=]>()?;
+    match input.is_empty() || input.peek(Token![,]) {
+        true => Err(word.needs_value()),
+        false => Ok(()),
     }
 }
 

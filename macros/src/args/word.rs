@@ -5,7 +5,6 @@ use syn::parse::ParseStream;
 use syn::{Error, LitFloat, LitInt, LitStr};
 
 use super::elsewhere;
-use super::row::Row;
 use super::table::TABLE;
 use crate::kind::Kind;
 use crate::suggest;
@@ -23,10 +22,11 @@ pub(super) struct Word {
 }
 
 impl Word {
-    pub(super) fn of(word: &Ident, row: &Row) -> Self {
+    /// `name` is the word that `example` begins with.
+    pub(super) fn of(word: &Ident, name: &str, example: &str) -> Self {
         let text = word.to_string();
         Self {
-            example: row.example.replacen(row.name, &text, 1),
+            example: example.replacen(name, &text, 1),
             span: word.span(),
             text,
         }
@@ -59,20 +59,34 @@ pub(super) fn missing(input: ParseStream) -> &'static str {
 
 /// The error for a word that is not an option.
 pub(super) fn unknown(word: &Ident, kind: Kind) -> Error {
-    let text = word.to_string();
-    let names = || {
-        let rows = TABLE.iter().filter(|row| row.refused_by(kind).is_none());
-        rows.map(|row| row.name)
-    };
+    let rows = TABLE.iter().filter(|row| row.refused_by(kind).is_none());
+    let names: Vec<_> = rows.map(|row| row.name).collect();
     let aliases = TABLE.iter().map(|row| row.alias);
-    let aliases = aliases.filter(|alias| !alias.is_empty());
-    let hint = if let Some(hint) = elsewhere::hint(&text, kind) {
-        hint
-    } else if let Some(name) = suggest::nearest(&text, names().chain(aliases)) {
-        format!("did you mean `{name}`?")
-    } else {
-        let names: Vec<_> = names().map(|name| format!("`{name}`")).collect();
-        format!("the options are {}", names.join(", "))
-    };
+    let aliases: Vec<_> = aliases.filter(|alias| !alias.is_empty()).collect();
+    none_of(
+        word,
+        &names,
+        &aliases,
+        elsewhere::hint(&word.to_string(), kind),
+    )
+}
+
+/// The error for a word that is none of the options `names`, and none of their `aliases`.
+pub(super) fn none_of(
+    word: &Ident,
+    names: &[&str],
+    aliases: &[&str],
+    hint: Option<String>,
+) -> Error {
+    let text = word.to_string();
+    let hint = hint.unwrap_or_else(|| {
+        match suggest::nearest(&text, names.iter().chain(aliases).copied()) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => {
+                let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+                format!("the options are {}", names.join(", "))
+            }
+        }
+    });
     Error::new(word.span(), format!("unknown option `{text}`: {hint}"))
 }

@@ -9,6 +9,9 @@ mod handlers;
 mod lead;
 mod request;
 mod site;
+mod world;
+
+pub(crate) use world::test;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

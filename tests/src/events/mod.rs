@@ -3,11 +3,13 @@
 //! Every wait of a test uses these functions, so that a bug shows as a failed test that names the missing condition,
 //! never as a hanging one. The limit is generous: only a wait that would never end reaches it.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex::Mutex;
+use auto_mutex::{LockError, LockInfo, Mutex, RwLock, Semaphore};
+use tokio::task::JoinHandle;
 
 /// The time limit for events that should happen immediately, on a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -16,6 +18,15 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub const LONG: Duration = Duration::from_secs(30);
 
 const PAUSE: Duration = Duration::from_millis(2);
+
+thread_local! {
+    static SLEEP: Cell<fn(Duration)> = const { Cell::new(thread::sleep) };
+}
+
+/// Lets the waits of this thread pause by `sleep`.
+pub fn pause_by(sleep: fn(Duration)) {
+    SLEEP.set(sleep);
+}
 
 /// Waits until `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 #[track_caller]
@@ -35,20 +46,22 @@ pub fn eventually_within(limit: Duration, what: &str, condition: impl FnMut() ->
 /// Waits until `condition` holds, for `limit` at most. Returns whether the condition holds.
 pub fn happens_within(limit: Duration, mut condition: impl FnMut() -> bool) -> bool {
     let started = Instant::now();
+    let mut paused = Duration::ZERO;
     loop {
         if condition() {
             return true;
         }
-        if started.elapsed() >= limit {
+        if started.elapsed().max(paused) >= limit {
             return false;
         }
-        thread::sleep(PAUSE);
+        SLEEP.get()(PAUSE);
+        paused += PAUSE;
     }
 }
 
 /// Waits until the asynchronous `condition` holds; panics with `what` if it does not hold within [`PATIENCE`].
 pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
-    let started = Instant::now();
+    let started = tokio::time::Instant::now();
     while !condition().await {
         assert!(
             started.elapsed() < PATIENCE,
@@ -66,15 +79,39 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
     }
 }
 
+/// A lock that answers questions about itself.
+pub trait Asked {
+    /// Who holds the lock, and who waits for it.
+    fn asked(&self) -> impl Future<Output = Result<LockInfo, LockError>>;
+}
+
+macro_rules! asked {
+    ($($lock:ty),+) => {
+        $(impl Asked for $lock {
+            async fn asked(&self) -> Result<LockInfo, LockError> {
+                self.info().await
+            }
+        })+
+    };
+}
+
+asked!(Mutex, RwLock, Semaphore);
+
 /// Waits until `count` waiters wait for the lock.
-pub async fn waiters(observer: &Mutex, count: usize) {
+pub async fn waiters(observer: &impl Asked, count: usize) {
     becomes(&format!("{count} waiters are seen"), async || {
-        observer
-            .info()
-            .await
-            .is_ok_and(|info| info.waiters.len() == count)
+        let info = observer.asked().await;
+        info.is_ok_and(|info| info.waiters.len() == count)
     })
     .await;
+}
+
+/// Spawns a task that has a clone of `value`.
+pub fn with<T: Clone, F>(value: &T, task: impl FnOnce(T) -> F) -> JoinHandle<F::Output>
+where
+    F: Future<Output: Send + 'static> + Send + 'static,
+{
+    tokio::spawn(task(value.clone()))
 }
 
 /// Runs `work` on another thread; panics with `what` if it does not end within `limit`.

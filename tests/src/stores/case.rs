@@ -1,28 +1,29 @@
 //! [`TestStore`]: what a test of the suite needs of its store.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use auto_mutex::{Client, Config};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-use crate::events::{LONG, PATIENCE, finishes_within};
+use crate::events::{LONG, PATIENCE, finishes_within, soon};
 use crate::redis::Redis;
 use crate::runtimes::current_thread;
 use crate::stalls::despite_stalls;
 
 /// A store for one test, with any number of members.
 pub trait TestStore: Send + Sync {
-    /// The URL that all members of the store connect to.
-    fn url(&self) -> String;
-
     /// The server of the store, if there is just one.
     fn server(&self) -> Option<&Redis> {
         None
     }
 
-    /// Servers that a test can suspend so that the store does not answer; empty if that is impossible.
-    fn to_silence(&self) -> Vec<&Redis> {
-        self.server().into_iter().collect()
+    /// Suspends servers so that the store does not answer, or lets it answer again; `false` if that is impossible.
+    fn answer(&self, answers: bool) -> bool {
+        let server = self.server();
+        suspend(server.as_slice(), !answers)
     }
 
     /// Deletes the store's state of the lock `name`; `false` if that is impossible.
@@ -36,10 +37,23 @@ pub trait TestStore: Send + Sync {
         true
     }
 
+    /// Whether this is the process id of a member.
+    fn is_ours(&self, pid: u32) -> bool {
+        pid == std::process::id()
+    }
+
+    /// Whether this was in the test, by the store's clock.
+    fn is_lately(&self, time: SystemTime) -> bool {
+        time.elapsed().is_ok_and(|ago| ago < 10 * PATIENCE)
+    }
+
     /// A configuration for a new member, with a lease that outlasts the test, so that no event in it is caused by the
     /// end of a lease.
-    fn config(&self) -> Config {
-        config(self.url())
+    fn config(&self) -> Config;
+
+    /// Runs `work` on a thread of its own.
+    fn spawn(&self, work: Box<dyn FnOnce() + Send>) {
+        std::thread::spawn(work);
     }
 
     /// A new member, with the lease of [`config`](Self::config).
@@ -53,13 +67,43 @@ pub trait TestStore: Send + Sync {
     }
 }
 
+impl dyn TestStore + '_ {
+    /// Runs `work`, which may block, on a thread of its own from now on.
+    pub fn thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let (ends, ended) = oneshot::channel();
+        self.spawn(Box::new(move || {
+            let _ = ends.send(catch_unwind(AssertUnwindSafe(work)));
+        }));
+        tokio::spawn(async {
+            let result = soon("the thread ends", ended).await;
+            result
+                .expect("a result")
+                .unwrap_or_else(|panic| resume_unwind(panic))
+        })
+    }
+}
+
+/// Suspends or resumes servers; `false` if there are none.
+pub(super) fn suspend(servers: &[&Redis], suspended: bool) -> bool {
+    let act = if suspended { Redis::stop } else { Redis::cont };
+    servers.iter().for_each(|server| act(server));
+    !servers.is_empty()
+}
+
 /// The key of a lock of the suite.
 pub(super) fn key(name: &str) -> String {
     format!("auto_mutex:{{suite:{name}}}")
 }
 
 pub(super) fn config(url: String) -> Config {
-    let config = Config::new(url).expect("a good URL");
+    suits(Config::new(url).expect("a good URL"))
+}
+
+/// The options of the suite.
+pub(super) fn suits(config: Config) -> Config {
     config.namespace("suite").lease(LONG).connect_timeout("60s")
 }
 

@@ -1,25 +1,30 @@
-//! The in-process store.
+//! Stores inside the process.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::TestStore;
+use auto_mutex::Config;
 
-/// A memory store with its own name.
+use super::{TestStore, config};
+
+/// A store that no other test uses.
 #[derive(Debug)]
-pub struct Memory(String);
+pub struct InProcess(String);
 
-impl Memory {
-    /// A store that no other test uses.
-    #[expect(clippy::new_without_default, reason = "each one is another store")]
-    pub fn new() -> Self {
+impl InProcess {
+    pub(super) fn new(scheme: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(format!("memory://suite-{number}"))
+        Self(format!("{scheme}://suite-{number}"))
     }
 }
 
-impl TestStore for Memory {
-    fn url(&self) -> String {
-        self.0.clone()
+/// A memory store.
+pub fn memory() -> InProcess {
+    InProcess::new("memory")
+}
+
+impl TestStore for InProcess {
+    fn config(&self) -> Config {
+        config(self.0.clone())
     }
 }

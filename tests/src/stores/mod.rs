@@ -9,25 +9,27 @@ mod quorum;
 mod redis;
 mod sentinel;
 mod toy;
+mod world;
 
 pub use case::{BRIEF, Case, TestStore, run};
-pub use cluster::OnCluster;
-pub use memory::Memory;
-pub use quorum::{OnQuorum, quorum_url};
-pub use redis::{ByDialer, OnRedis, OverTls, UnderTheRule, WithoutHandoff};
-pub use sentinel::OnSentinel;
-pub use toy::Toy;
+pub use cluster::cluster;
+pub use memory::memory;
+pub use quorum::{quorum, quorum_url};
+pub use redis::{redis, redis_over_tls, redis_under_the_rule};
+pub use sentinel::sentinel;
+pub use toy::toy;
+pub use world::run_in_world;
 
-use case::{config, key};
+use case::{config, key, suspend};
 
 /// Makes a `#[test]` of each listed function on each store: `conformance! { module: a_test, #[needs(order)] another; …
-/// }`. The functions are `async fn(&dyn TestStore)` in modules of the crate. If a store lacks what a test needs, the
-/// test is ignored there, with the reason.
+/// }`, or on some stores: `conformance! { on redis, world; module: … }`. The functions are `async fn(&dyn TestStore)` in
+/// modules of the crate. If a store lacks what a test needs, the test is ignored there, with the reason.
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]
 macro_rules! conformance {
-    ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
+    (on $($store:ident),+; $($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
         mod cases {
             $(pub(super) mod $module {
                 use $crate::stores::TestStore;
@@ -37,44 +39,47 @@ macro_rules! conformance {
                 })+
             })+
         }
-        $crate::conformance!(@store memory Memory $($module: $($test)+;)+);
-        $crate::conformance!(@store toy Toy $($module: $($test)+;)+);
-        $crate::conformance!(@store redis OnRedis $($module: $($test)+;)+);
-        $crate::conformance!(@store sentinel OnSentinel $($module: $($test)+;)+);
-        $crate::conformance!(@store cluster OnCluster $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_over_tls OverTls $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_by_a_dialer ByDialer $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_under_the_rule UnderTheRule $($module: $($test)+;)+);
-        $crate::conformance!(@store redis_without_handoff WithoutHandoff $($module: $($test)+;)+);
-        mod quorum {
-            $(mod $module {
-                $($crate::conformance!(@quorum $module $test $($what)?);)+
-            })+
-        }
+        $crate::conformance!(@each [$($store)+] { $($module { $($test [$($what)?])+ })+ });
     };
-    (@store $store:ident $kind:ident $($module:ident: $($test:ident)+;)+) => {
+    (@each [] $modules:tt) => {};
+    (@each [$store:ident $($others:ident)*] $modules:tt) => {
+        $crate::conformance!(@store $store $modules);
+        $crate::conformance!(@each [$($others)*] $modules);
+    };
+    (@store $store:ident { $($module:ident { $($test:ident $what:tt)+ })+ }) => {
         mod $store {
             $(mod $module {
-                $($crate::conformance!(@test $module $test $kind);)+
+                $($crate::conformance!(@$store $what $module $test);)+
             })+
         }
     };
-    (@quorum $module:ident $test:ident order) => {
-        $crate::conformance!(@test $module $test OnQuorum
+    (@quorum [order] $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "a quorum has no queue: nobody is served first because he came first"]);
     };
-    (@quorum $module:ident $test:ident signals) => {
-        $crate::conformance!(@test $module $test OnQuorum
+    (@quorum [signals] $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]);
     };
-    (@quorum $module:ident $test:ident) => {
-        $crate::conformance!(@test $module $test OnQuorum);
+    (@world [threads] $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run_in_world()
+            #[ignore = "it is about runtimes and threads, and a World has one thread"]);
     };
-    (@test $module:ident $test:ident $kind:ident $(#[$ignored:meta])?) => {
+    (@world $what:tt $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run_in_world());
+    };
+    (@test $module:ident $test:ident $run:ident($($store:path)?) $(#[$ignored:meta])?) => {
         $(#[$ignored])?
         #[test]
         fn $test() {
-            $crate::stores::run($crate::stores::$kind::new, super::super::cases::$module::$test);
+            $crate::stores::$run($($store,)? super::super::cases::$module::$test);
         }
+    };
+    (@$store:ident $what:tt $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run($crate::stores::$store));
+    };
+    ($($modules:tt)+) => {
+        $crate::conformance!(on memory, toy, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
+            $($modules)+);
     };
 }

@@ -6,40 +6,38 @@ use std::sync::{Mutex, PoisonError};
 use crate::events::happens_within;
 use crate::redis::Redis;
 
-/// A store that one test can leave to another test.
-pub(super) trait Reusable: Sized {
-    /// Starts a new store.
-    fn start() -> Self;
-
+/// The idle stores of a kind.
+pub(super) struct Pool<T> {
+    idle: Mutex<Vec<T>>,
+    start: fn() -> T,
     /// Deletes what the last test left; `false` if that is impossible.
-    fn empty(&self) -> bool;
+    empty: fn(&T) -> bool,
 }
 
-/// The idle stores.
-pub(super) struct Pool<T>(Mutex<Vec<T>>);
-
-impl<T: Reusable> Pool<T> {
-    pub(super) const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+impl<T> Pool<T> {
+    pub(super) const fn new(start: fn() -> T, empty: fn(&T) -> bool) -> Self {
+        let idle = Mutex::new(Vec::new());
+        Self { idle, start, empty }
     }
 
     /// Takes an idle store, or starts a new one, for one test alone.
     pub(super) fn take(&'static self) -> Lent<T> {
-        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = { idle }.pop();
         Lent {
-            item: Some(idle.unwrap_or_else(T::start)),
+            item: Some(idle.unwrap_or_else(self.start)),
             pool: self,
         }
     }
 }
 
 /// A store that returns to its pool when dropped, except after a failed test, because a client may still be using it.
-pub(super) struct Lent<T: Reusable + 'static> {
+pub(super) struct Lent<T: 'static> {
     item: Option<T>,
     pool: &'static Pool<T>,
 }
 
-impl<T: Reusable> Deref for Lent<T> {
+impl<T> Deref for Lent<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -47,11 +45,15 @@ impl<T: Reusable> Deref for Lent<T> {
     }
 }
 
-impl<T: Reusable> Drop for Lent<T> {
+impl<T> Drop for Lent<T> {
     fn drop(&mut self) {
         let item = self.item.take().filter(|_| !std::thread::panicking());
-        if let Some(item) = item.filter(T::empty) {
-            let mut idle = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(item) = item.filter(self.pool.empty) {
+            let mut idle = self
+                .pool
+                .idle
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             idle.push(item);
         }
     }

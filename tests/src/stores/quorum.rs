@@ -2,33 +2,21 @@
 
 use auto_mutex::Config;
 
-use super::pool::{Lent, Pool, Reusable, empty};
-use super::{TestStore, config, key};
+use super::pool::{Lent, Pool, empty};
+use super::{TestStore, config, key, suspend};
 use crate::redis::{Options, Redis};
 
-static IDLE: Pool<Five> = Pool::new();
+static IDLE: Pool<Vec<Redis>> = Pool::new(
+    || Redis::several(5, &Options::default().least_rights()),
+    |servers| servers.iter().all(empty),
+);
 
 /// A quorum for one test.
-pub struct OnQuorum(Lent<Five>);
+pub struct OnQuorum(Lent<Vec<Redis>>);
 
-struct Five(Vec<Redis>);
-
-impl OnQuorum {
-    /// Takes an idle quorum, or starts a new one.
-    #[expect(clippy::new_without_default, reason = "starts processes")]
-    pub fn new() -> Self {
-        Self(IDLE.take())
-    }
-}
-
-impl Reusable for Five {
-    fn start() -> Self {
-        Self(Redis::several(5, &Options::default().least_rights()))
-    }
-
-    fn empty(&self) -> bool {
-        self.0.iter().all(empty)
-    }
+/// Takes an idle quorum, or starts a new one.
+pub fn quorum() -> OnQuorum {
+    OnQuorum(IDLE.take())
 }
 
 /// The URL of a quorum of these ports on this machine.
@@ -41,18 +29,13 @@ pub fn quorum_url(ports: impl IntoIterator<Item = u16>) -> String {
 }
 
 impl TestStore for OnQuorum {
-    fn url(&self) -> String {
-        let url = quorum_url(self.0.0.iter().map(Redis::port));
-        // The user has only the rights that the library needs.
-        url.replace("://", "://locks:least@")
-    }
-
-    fn to_silence(&self) -> Vec<&Redis> {
-        self.0.0.iter().take(3).collect()
+    fn answer(&self, answers: bool) -> bool {
+        let majority: Vec<_> = self.0.iter().take(3).collect();
+        suspend(&majority, !answers)
     }
 
     fn forget(&self, name: &str) -> bool {
-        for server in &self.0.0 {
+        for server in &*self.0 {
             server.command(&["DEL", &key(name)]);
         }
         true
@@ -62,8 +45,10 @@ impl TestStore for OnQuorum {
         false
     }
 
-    /// No restart guard is needed: the servers are new, and do not replace earlier ones.
+    /// The user has only the rights that the library needs. No restart guard is needed: the servers are new, and do not
+    /// replace earlier ones.
     fn config(&self) -> Config {
-        config(self.url()).restart_guard(false)
+        let url = quorum_url(self.0.iter().map(Redis::port));
+        config(url.replace("://", "://locks:least@")).restart_guard(false)
     }
 }

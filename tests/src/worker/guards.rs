@@ -42,8 +42,6 @@ impl Held {
                 let semaphore = client.semaphore(name, number(permits));
                 Self::Permit(semaphore.acquire().await?)
             }
-            ["read", name] => Self::Read(client.rw_lock(name).read().await?),
-            ["write", name] => Self::Write(client.rw_lock(name).write().await?),
             _ => panic!("{line:?}"),
         })
     }

@@ -5,12 +5,12 @@
 //! | input line | output lines, as they happen |
 //! |---|---|
 //! | `lock NAME [BLOCK_MS]` | `got NAME TOKEN`, or `failed NAME ERROR` |
-//! | `acquire NAME PERMITS`, `read NAME`, `write NAME` | as `lock NAME`, for a semaphore or a readers-writer lock |
+//! | `acquire NAME PERMITS` | as `lock NAME`, for a semaphore |
 //! | `wait NAME` | `waits NAME`, with the mutex held, before it waits for the condition variable; `woken NAME` or `failed …` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
 //! | `cross OUTER INNER` | `inside OUTER`; after `go`, `got INNER TOKEN` or `failed INNER …`; `left OUTER` or `failed OUTER …` |
 //! | `go` | none: see `cross` |
-//! | `lead NAME [hang] [abort] [stop_within=SECONDS] [progress=SECONDS]` | `leads NAME NUMBER` when a body begins, `ends NAME` when it has ended; with `hang` it never does |
+//! | `lead NAME [stop_within=SECONDS] [progress=SECONDS]` | `leads NAME NUMBER` when a body begins, which never ends |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |
 //! | `check NAME` | `held NAME`, or `lost NAME` |

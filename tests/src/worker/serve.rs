@@ -120,7 +120,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
         };
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            ["lock" | "acquire" | "read" | "write", name, ..] => {
+            ["lock" | "acquire", name, ..] => {
                 start(client.clone(), name, line.clone(), got.clone());
             }
             ["try", name] => match client.mutex(name).try_lock().await {

@@ -1,9 +1,8 @@
 //! `at_least`: the lock is kept in the store after its release, for every kind of lock.
 
-use std::time::Instant;
-
 use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::{BRIEF, TestStore};
+use tokio::time::Instant;
 
 pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, MutexGuard};
-use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -143,10 +143,7 @@ pub(crate) async fn a_woken_waiter_that_gives_up_on_the_lock_passes_the_notifica
     let mutex = members[2].mutex("m");
     let inside = mutex.lock().await.unwrap();
     assert!(members[2].condvar("m").notify_one().await.unwrap());
-    becomes("the first one wants the lock again", async || {
-        mutex.info().await.unwrap().waiters.len() == 1
-    })
-    .await;
+    waiters(&mutex, 1).await;
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
     inside.unlock().await.unwrap();
@@ -175,19 +172,20 @@ pub(crate) async fn a_wait_needs_the_lock_for_itself(store: &dyn TestStore) {
 
 pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
-    finishes("a wait of threads", move || {
-        let guard = a.mutex("m").blocking_lock().unwrap();
-        let notifier = std::thread::spawn(move || {
-            let _inside: MutexGuard = b.mutex("m").blocking_lock().unwrap();
-            assert!(b.condvar("m").blocking_notify_one().unwrap());
-            assert_eq!(b.condvar("m").blocking_notify_all().unwrap(), 0);
-        });
+    let guard = a.mutex("m").lock().await.unwrap();
+    let waits = store.thread(move || {
         let guard = a.condvar("m").blocking_wait(guard).unwrap();
-        notifier.join().unwrap();
         let timed = a.condvar("m").blocking_wait_timeout(guard, SHORT).unwrap();
         assert!(timed.1.timed_out());
         assert!(timed.0.blocking_unlock().unwrap());
     });
+    let notifies = store.thread(move || {
+        let _inside: MutexGuard = b.mutex("m").blocking_lock().unwrap();
+        assert!(b.condvar("m").blocking_notify_one().unwrap());
+        assert_eq!(b.condvar("m").blocking_notify_all().unwrap(), 0);
+    });
+    notifies.await.unwrap();
+    waits.await.unwrap();
 }
 
 pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {

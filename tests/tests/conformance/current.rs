@@ -1,7 +1,7 @@
 //! `auto_mutex::current`: the locks of the body that runs here.
 
 use auto_mutex::{Current, LockError, MultiGuard, MutexGuard, Term, current};
-use auto_mutex_tests::events::{eventually, finishes};
+use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::stores::TestStore;
 
 fn none() {
@@ -55,40 +55,46 @@ pub(crate) async fn it_is_the_innermost_body(store: &dyn TestStore) {
 
 pub(crate) async fn it_has_all_names_and_works_in_blocking_bodies(store: &dyn TestStore) {
     let client = store.member();
-    finishes("the bodies", move || {
-        let both = client.multi(["b", "a"]);
-        let body = both.blocking_synchronize(|guard: &MultiGuard| {
-            let seen = current().unwrap();
-            let token = |name| guard.fencing_token_of(name).unwrap();
-            let all = ["suite:a", "suite:b"].map(|name| (name.to_owned(), token(name)));
-            assert_eq!(each(&seen), all);
-            assert_eq!(seen.fencing_token(), guard.fencing_token());
-            std::thread::scope(|scope| scope.spawn(none).join().unwrap());
-        });
-        body.unwrap();
-        let lead = client.leader("seat").blocking_lead(|term: &Term| {
-            let seen = current()?;
-            assert_eq!(
-                (seen.name(), seen.fencing_token()),
-                (term.name(), term.number())
-            );
-            Ok::<_, LockError>(())
-        });
-        lead.unwrap();
-        none();
-    });
+    store
+        .thread(move || {
+            let both = client.multi(["b", "a"]);
+            let body = both.blocking_synchronize(|guard: &MultiGuard| {
+                let seen = current().unwrap();
+                let token = |name| guard.fencing_token_of(name).unwrap();
+                let all = ["suite:a", "suite:b"].map(|name| (name.to_owned(), token(name)));
+                assert_eq!(each(&seen), all);
+                assert_eq!(seen.fencing_token(), guard.fencing_token());
+                std::thread::scope(|scope| scope.spawn(none).join().unwrap());
+            });
+            body.unwrap();
+            let lead = client.leader("seat").blocking_lead(|term: &Term| {
+                let seen = current()?;
+                assert_eq!(
+                    (seen.name(), seen.fencing_token()),
+                    (term.name(), term.number())
+                );
+                Ok::<_, LockError>(())
+            });
+            lead.unwrap();
+            none();
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_lost_lock_is_an_error(store: &dyn TestStore) {
     let (client, breaker) = (store.member(), store.member());
-    finishes("the body", move || {
-        let body = client.mutex("m").blocking_synchronize(|guard| {
-            current().unwrap();
-            assert!(breaker.mutex("m").blocking_force_unlock().unwrap());
-            eventually("the loss is known", || guard.is_lost());
-            current().map(drop)
-        });
-        let seen = body.unwrap();
-        assert!(matches!(seen, Err(LockError::Lost { name, .. }) if name == "suite:m"));
-    });
+    store
+        .thread(move || {
+            let body = client.mutex("m").blocking_synchronize(|guard| {
+                current().unwrap();
+                assert!(breaker.mutex("m").blocking_force_unlock().unwrap());
+                eventually("the loss is known", || guard.is_lost());
+                current().map(drop)
+            });
+            let seen = body.unwrap();
+            assert!(matches!(seen, Err(LockError::Lost { name, .. }) if name == "suite:m"));
+        })
+        .await
+        .unwrap();
 }

@@ -3,7 +3,7 @@
 use std::future::pending;
 
 use auto_mutex::{Client, LockError};
-use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
+use auto_mutex_tests::events::{becomes, soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::oneshot;
 
@@ -24,22 +24,16 @@ pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn Tes
     let guard = client.mutex("m").lock().await.unwrap();
     let [waits, blocks] = [(); 2].map(|()| client.clone());
     let waits = tokio::spawn(async move { waits.mutex("m").lock().await.map(drop) });
-    let blocks = std::thread::spawn(move || blocks.mutex("m").blocking_lock().map(drop));
-    let next = tokio::spawn({
-        let other = other.clone();
-        async move { other.mutex("m").lock().await }
-    });
+    let blocks = store.thread(move || blocks.mutex("m").blocking_lock().map(drop));
+    let next = with(&other, |other| async move { other.mutex("m").lock().await });
     let observer = store.member();
     becomes("both wait", async || client.health().waiting == 2).await;
     // The two waiting calls of `client` share one place in the queue, so the store has two waiters.
     waiters(&observer.mutex("m"), 2).await;
-    let draining = tokio::spawn({
-        let client = client.clone();
-        async move { client.drain("600s").await }
-    });
+    let draining = with(&client, |client| async move { client.drain("600s").await });
     let sent_away = soon("the waiting call ends", waits).await.unwrap();
     assert!(is_shut_down(&sent_away), "{sent_away:?}");
-    let sent_away = finishes("the blocked call ends", move || blocks.join().unwrap());
+    let sent_away = blocks.await.unwrap();
     assert!(is_shut_down(&sent_away), "{sent_away:?}");
     // Only the other client is left in the queue.
     waiters(&observer.mutex("m"), 1).await;
@@ -65,31 +59,25 @@ pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStor
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
     let (inside, is_inside) = oneshot::channel();
     let (go_on, may_go_on) = oneshot::channel();
-    let body = tokio::spawn({
-        let client = client.clone();
-        async move {
-            let outer = client.mutex("outer").reentrant();
-            outer
-                .synchronize(async |_| {
-                    inside.send(()).unwrap();
-                    may_go_on.await.unwrap();
-                    // The body takes the same lock again, another one, several, and one held by another client.
-                    drop(outer.lock().await?);
-                    drop(client.mutex("inner").lock().await?);
-                    drop(client.multi(["one", "two"]).lock().await?);
-                    drop(client.mutex("theirs").lock().await?);
-                    // Another task is not part of the body, so its call is refused.
-                    let task = tokio::spawn(async move { client.mutex("inner").lock().await });
-                    Ok::<_, LockError>(is_shut_down(&task.await.unwrap()))
-                })
-                .await
-        }
+    let body = with(&client, |client| async move {
+        let outer = client.mutex("outer").reentrant();
+        outer
+            .synchronize(async |_| {
+                inside.send(()).unwrap();
+                may_go_on.await.unwrap();
+                // The body takes the same lock again, another one, several, and one held by another client.
+                drop(outer.lock().await?);
+                drop(client.mutex("inner").lock().await?);
+                drop(client.multi(["one", "two"]).lock().await?);
+                drop(client.mutex("theirs").lock().await?);
+                // Another task is not part of the body, so its call is refused.
+                let task = tokio::spawn(async move { client.mutex("inner").lock().await });
+                Ok::<_, LockError>(is_shut_down(&task.await.unwrap()))
+            })
+            .await
     });
     is_inside.await.unwrap();
-    let draining = tokio::spawn({
-        let client = client.clone();
-        async move { client.drain("600s").await }
-    });
+    let draining = with(&client, |client| async move { client.drain("600s").await });
     drains(&client).await;
     go_on.send(()).unwrap();
     waiters(&other.mutex("theirs"), 1).await;
@@ -104,17 +92,14 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
     // This task has no protected body: it takes locks by hand, and waits for the second while it holds the first.
-    let body = tokio::spawn({
-        let client = client.clone();
-        async move {
-            let _first = client.mutex("first").lock().await?;
-            drop(client.mutex("theirs").lock().await?);
-            drop(client.mutex("third").lock().await?);
-            Ok::<_, LockError>(())
-        }
+    let body = with(&client, |client| async move {
+        let _first = client.mutex("first").lock().await?;
+        drop(client.mutex("theirs").lock().await?);
+        drop(client.mutex("third").lock().await?);
+        Ok::<_, LockError>(())
     });
     // A thread does the same.
-    let thread = std::thread::spawn({
+    let thread = store.thread({
         let client = client.clone();
         move || {
             let _first = client.mutex("thread").blocking_lock()?;
@@ -126,15 +111,14 @@ pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
         (health.held, health.waiting) == (2, 2)
     })
     .await;
-    let draining = tokio::spawn({
-        let client = client.clone();
-        async move { client.drain_until(pending()).await }
+    let draining = with(&client, |client| async move {
+        client.drain_until(pending()).await
     });
     drains(&client).await;
     assert_eq!(client.health().waiting, 2);
     drop(held_by_other);
     soon("the body ends", body).await.unwrap().unwrap();
-    finishes("the thread ends", move || thread.join().unwrap()).unwrap();
+    thread.await.unwrap().unwrap();
     let drained = soon("nothing is held", draining).await.unwrap();
     assert!(drained.is_complete(), "{drained}");
 }
@@ -143,15 +127,12 @@ pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestSto
     let (client, other) = (store.member(), store.member());
     let (taken, has_taken) = oneshot::channel();
     // The task takes its locks by hand. It holds `first` while it waits for the notification, and then for `m`.
-    let body = tokio::spawn({
-        let client = client.clone();
-        async move {
-            let _first = client.mutex("first").lock().await?;
-            let guard = client.mutex("m").lock().await?;
-            taken.send(()).unwrap();
-            drop(client.condvar("m").wait(guard).await?);
-            Ok::<_, LockError>(())
-        }
+    let body = with(&client, |client| async move {
+        let _first = client.mutex("first").lock().await?;
+        let guard = client.mutex("m").lock().await?;
+        taken.send(()).unwrap();
+        drop(client.condvar("m").wait(guard).await?);
+        Ok::<_, LockError>(())
     });
     has_taken.await.unwrap();
     becomes("it waits without its mutex", async || {
@@ -159,9 +140,8 @@ pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestSto
         (health.held, health.waiting) == (1, 1)
     })
     .await;
-    let draining = tokio::spawn({
-        let client = client.clone();
-        async move { client.drain_until(pending()).await }
+    let draining = with(&client, |client| async move {
+        client.drain_until(pending()).await
     });
     drains(&client).await;
     assert_eq!(client.health().waiting, 1);
@@ -179,17 +159,14 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
     let (client, other) = (store.member(), store.member());
     let guard = client.mutex("by-hand").lock().await.unwrap();
     let (begun, begins) = oneshot::channel();
-    let body = tokio::spawn({
-        let client = client.clone();
-        async move {
-            client
-                .mutex("body")
-                .synchronize(async |_| {
-                    let _ = begun.send(());
-                    pending::<()>().await
-                })
-                .await
-        }
+    let body = with(&client, |client| async move {
+        client
+            .mutex("body")
+            .synchronize(async |_| {
+                let _ = begun.send(());
+                pending::<()>().await
+            })
+            .await
     });
     // A lock counts as held once it is granted. If the drain ended before the call received the grant, the call would
     // be refused, so the test waits until the body runs.
@@ -221,12 +198,9 @@ pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
         let client = store.member();
         let guard = client.mutex("m").lock().await.unwrap();
         let (end, ends) = oneshot::channel::<()>();
-        let draining = tokio::spawn({
-            let client = client.clone();
-            async move {
-                let ends = async { drop(ends.await) };
-                client.drain_until(ends).await
-            }
+        let draining = with(&client, |client| async move {
+            let ends = async { drop(ends.await) };
+            client.drain_until(ends).await
         });
         drains(&client).await;
         guard.check().unwrap();

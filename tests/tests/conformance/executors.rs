@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Mutex};
-use auto_mutex_tests::events::{becomes, eventually, finishes, soon};
+use auto_mutex_tests::events::{becomes, eventually, finishes, soon, with};
 use auto_mutex_tests::runtimes::{current_thread, multi_thread, smol};
 use auto_mutex_tests::stores::TestStore;
 
@@ -116,7 +116,7 @@ pub(crate) async fn a_guard_outlives_the_runtime_that_made_it(store: &dyn TestSt
         let guard = runtime.block_on(holder.mutex("m").lock()).unwrap();
         drop(runtime);
         // Renewals need no runtime of the program: the lock is still held after more than its lease.
-        thread::sleep(auto_mutex_tests::stores::BRIEF * 2);
+        thread::sleep(auto_mutex_tests::stores::BRIEF * 5 / 4);
         guard.check().unwrap();
         assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
         drop(guard);
@@ -150,12 +150,9 @@ pub(crate) async fn a_blocking_wait_that_stops_its_own_holder_is_refused(store: 
     let client = store.member();
     let error = finishes("the wait is refused", move || {
         current_thread().block_on(async {
-            let holder = tokio::spawn({
-                let client = client.clone();
-                async move {
-                    let _guard = client.mutex("m").lock().await.unwrap();
-                    std::future::pending::<()>().await;
-                }
+            let holder = with(&client, |client| async move {
+                let _guard = client.mutex("m").lock().await.unwrap();
+                std::future::pending::<()>().await;
             });
             while !client.mutex("m").is_locked().await.unwrap() {
                 tokio::task::yield_now().await;

@@ -1,7 +1,7 @@
 //! A hold passes from one member to another, and the lock is not free in between.
 
 use auto_mutex::{LockError, Ticket};
-use auto_mutex_tests::events::soon;
+use auto_mutex_tests::events::{soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_ticket_takes_the_lock_to_another_member(store: &dyn TestStore) {
@@ -35,7 +35,7 @@ pub(crate) async fn the_waiters_wait_on_through_a_handoff(store: &dyn TestStore)
     let (here, there, other) = (store.member(), store.member(), store.member());
     let guard = here.mutex("m").lock().await.unwrap();
     let waiting = tokio::spawn(async move { other.mutex("m").lock().await });
-    crate::queueing::waiters(&here, 1).await;
+    waiters(&here.mutex("m"), 1).await;
     let ticket = guard.into_ticket().unwrap();
     let guard = there.adopt(&ticket).await.unwrap();
     assert!(!waiting.is_finished());

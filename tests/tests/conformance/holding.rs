@@ -1,11 +1,12 @@
 //! The length of a hold, and the report of its end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::LockError;
 use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::{BRIEF, TestStore};
 use auto_mutex_tests::was_lost;
+use tokio::time::Instant;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -46,14 +47,18 @@ pub(crate) async fn refresh_restarts_expire(store: &dyn TestStore) {
 
 pub(crate) async fn the_lease_is_renewed_for_as_long_as_the_guard_lives(store: &dyn TestStore) {
     let (client, other) = (store.brief_member(), store.member());
+    let reader = client.rw_lock("r").read().await.unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
-    tokio::time::sleep(BRIEF * 3).await;
+    // Without a second renewal, the lease would have ended.
+    tokio::time::sleep(BRIEF * 3 / 2).await;
     guard.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    reader.check().unwrap();
+    assert!(other.rw_lock("r").try_write().await.unwrap().is_none());
     assert!(guard.unlock().await.unwrap());
     // After the release, no renewal of the former hold affects the next one.
     let next = soon("free", other.mutex("m").lock()).await.unwrap();
-    tokio::time::sleep(BRIEF).await;
+    tokio::time::sleep(BRIEF / 2).await;
     next.check().unwrap();
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{Client, Leader, LeaderInfo, LeaderWatch, LockError, LossCause, Term};
-use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
+use auto_mutex_tests::events::{becomes, eventually, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::{Notify, oneshot};
 
@@ -208,31 +208,32 @@ pub(crate) async fn a_loss_drops_the_body_and_the_seat_stands_again(store: &dyn 
 
 pub(crate) async fn a_sync_body_is_told_by_check_and_its_error_ends_nothing(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
-    let causes = finishes("the lead ends", move || {
-        let mut causes = Vec::new();
-        let body = |term: &Term| {
-            match causes.len() {
-                0 => assert!(other.mutex("s").blocking_force_unlock()?),
-                1 => term.resign(),
-                _ => return Err(End::Own),
-            }
-            let told = loop {
-                match term.check() {
-                    Ok(()) => std::thread::sleep(Duration::from_millis(1)),
-                    Err(LockError::Lost { cause, .. }) => break cause,
-                    Err(error) => panic!("{error:?}"),
+    let causes = store
+        .thread(move || {
+            let mut causes = Vec::new();
+            let body = |term: &Term| {
+                match causes.len() {
+                    0 => assert!(other.mutex("s").blocking_force_unlock()?),
+                    1 => term.resign(),
+                    _ => return Err(End::Own),
+                }
+                eventually("it is told", || term.is_lost());
+                let told = match term.check() {
+                    Err(LockError::Lost { cause, .. }) => cause,
+                    checked => panic!("{checked:?}"),
+                };
+                causes.push(told);
+                match told {
+                    LossCause::Forced => Err(End::Lead(term.check().unwrap_err())),
+                    _ => Err(End::Own),
                 }
             };
-            causes.push(told);
-            match told {
-                LossCause::Forced => Err(End::Lead(term.check().unwrap_err())),
-                _ => Err(End::Own),
-            }
-        };
-        let led: Result<(), End> = client.leader("s").blocking_lead(body);
-        assert!(matches!(led, Err(End::Own)), "{led:?}");
-        causes
-    });
+            let led: Result<(), End> = client.leader("s").blocking_lead(body);
+            assert!(matches!(led, Err(End::Own)), "{led:?}");
+            causes
+        })
+        .await
+        .unwrap();
     assert_eq!(causes, [LossCause::Forced, LossCause::Released]);
 }
 
@@ -277,7 +278,7 @@ pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
             for watch in &mut watches {
                 let info = told(watch, number).await.expect("a leader");
                 assert_eq!(info.value, value);
-                assert_eq!(info.holder.pid, std::process::id());
+                assert!(store.is_ours(info.holder.pid));
             }
             waiters(&two.mutex("s"), 2 - count).await;
             ends.notify_one();
@@ -296,8 +297,8 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
     for resigns in [false, true] {
         let client = store.member();
         let (begun, has_begun) = oneshot::channel();
-        let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
-        let hangs = std::thread::spawn(move || {
+        let (go_on, mut may_go_on) = oneshot::channel();
+        let hangs = store.thread(move || {
             let mut begun = Some(begun);
             let seat = client.leader("s").stop_within("50ms").progress("50ms");
             let mut told = None;
@@ -309,7 +310,7 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
                 if resigns {
                     term.resign();
                 }
-                may_go_on.recv().unwrap();
+                eventually("it may go on", || may_go_on.try_recv().is_ok());
                 told = Some(term.check());
                 Err(End::Own)
             });
@@ -321,7 +322,7 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
         // Its body still runs.
         leads(next.lead(async |_| Ok(()))).await.unwrap();
         go_on.send(()).unwrap();
-        let told = finishes("it leads again", move || hangs.join().unwrap());
+        let told = hangs.await.unwrap();
         let cause = match told {
             Some(Err(LockError::Lost { cause, .. })) => cause,
             told => panic!("{told:?}"),
@@ -337,19 +338,17 @@ pub(crate) async fn a_drain_ends_the_lead_after_the_body(store: &dyn TestStore) 
     let ended = Arc::new(AtomicBool::new(false));
     let (begun, has_begun) = oneshot::channel();
     let (told, is_told) = oneshot::channel();
-    let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
-    let leading = std::thread::spawn({
+    let (go_on, mut may_go_on) = oneshot::channel();
+    let leading = store.thread({
         let (client, ended) = (client.clone(), ended.clone());
         let mut tell = Some((begun, told));
         move || {
             client.leader("s").blocking_lead(|term| {
                 let (begun, told) = tell.take().expect("one term");
                 begun.send(()).unwrap();
-                while term.check().is_ok() {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
+                eventually("it is told", || term.is_lost());
                 told.send(()).unwrap();
-                may_go_on.recv().unwrap();
+                eventually("it may go on", || may_go_on.try_recv().is_ok());
                 ended.store(true, Ordering::Release);
                 Err::<(), _>(End::Own)
             })
@@ -374,7 +373,7 @@ pub(crate) async fn a_drain_ends_the_lead_after_the_body(store: &dyn TestStore) 
     assert!(!draining.is_finished() && !leading.is_finished());
     waiters(&other.mutex("s"), 1).await;
     go_on.send(()).unwrap();
-    let led = finishes("the lead ends", move || leading.join().unwrap());
+    let led = leading.await.unwrap();
     assert!(
         matches!(led, Err(End::Lead(LockError::ShutDown))),
         "{led:?}"

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, Mutex, OrderEdge};
-use auto_mutex_tests::events::becomes;
+use auto_mutex::{Client, Mutex, OrderEdge};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 
 fn member(store: &dyn TestStore) -> Client {
@@ -233,11 +233,8 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
 pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
     let client = member(store);
     let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let thread = std::thread::spawn(move || -> Result<(), LockError> {
-        a.blocking_synchronize(|_| b.blocking_lock().map(drop))?
-    });
-    becomes("the thread ends", async || thread.is_finished()).await;
-    thread.join().unwrap().unwrap();
+    let thread = move || a.blocking_synchronize(|_| b.blocking_lock().map(drop));
+    store.thread(thread).await.unwrap().unwrap().unwrap();
     assert_eq!(edges(&client), ["a b"]);
 }
 
@@ -248,7 +245,6 @@ pub(crate) async fn a_guard_of_a_reentrant_handle_makes_an_edge(store: &dyn Test
         let _guard = a.reentrant().lock().await?;
         b.lock().await.map(drop)
     });
-    becomes("the task ends", async || task.is_finished()).await;
-    task.await.unwrap().unwrap();
+    soon("the task ends", task).await.unwrap().unwrap();
     assert_eq!(edges(&client), ["a b"]);
 }

@@ -12,6 +12,7 @@ mod deadlocks;
 mod draining;
 mod exclusion;
 mod executors;
+mod faults;
 mod handoff;
 mod hears;
 mod holding;
@@ -104,19 +105,33 @@ auto_mutex_tests::conformance! {
         a_guard_knows_what_it_is,
         many_members_and_tasks_never_meet_inside;
     executors:
+        #[needs(threads)]
         tasks_of_a_multi_thread_runtime_share_a_client,
+        #[needs(threads)]
         another_executor_needs_no_tokio,
+        #[needs(threads)]
         plain_threads_need_no_runtime,
+        #[needs(threads)]
         blocking_calls_work_inside_a_runtime,
+        #[needs(threads)]
         the_client_outlives_the_runtime_that_used_it_first,
+        #[needs(threads)]
         a_guard_outlives_the_runtime_that_made_it,
+        #[needs(threads)]
         a_guard_is_dropped_in_a_thread_without_a_runtime,
+        #[needs(threads)]
         a_guard_travels_between_threads,
+        #[needs(threads)]
         a_blocking_wait_that_stops_its_own_holder_is_refused,
+        #[needs(threads)]
         an_unconstrained_task_is_refused_too,
+        #[needs(threads)]
         a_blocking_wait_beside_the_runtime_is_no_deadlock,
+        #[needs(threads)]
         workers_that_all_wait_for_a_task_of_theirs_are_reported,
+        #[needs(threads)]
         a_holder_that_can_run_on_is_not_reported,
+        #[needs(threads)]
         not_waiting_is_no_deadlock;
     handoff:
         a_ticket_takes_the_lock_to_another_member,
@@ -162,10 +177,15 @@ auto_mutex_tests::conformance! {
         an_allowed_order_contradicts_none,
         a_thread_has_an_order_like_a_task;
     looks:
+        #[needs(threads)]
         a_deadlock_of_two_members_is_certain,
+        #[needs(threads)]
         a_deadlock_of_two_tasks_of_one_member_too,
+        #[needs(threads)]
         other_tasks_of_the_same_members_are_possible_only,
+        #[needs(threads)]
         a_chain_leads_to_its_root,
+        #[needs(threads)]
         a_busy_service_has_no_cycle;
     multi:
         all_are_held_each_by_its_name,
@@ -176,6 +196,7 @@ auto_mutex_tests::conformance! {
         each_name_has_its_token,
         the_blocking_twins_take_all_too,
         it_runs_a_body_under_all,
+        #[needs(threads)]
         a_thread_that_would_wait_for_itself_is_told,
         it_waits_with_what_comes_before_and_without_what_comes_after,
         several_busy_ones_are_waited_for_one_after_another,
@@ -281,14 +302,20 @@ auto_mutex_tests::conformance! {
     scope:
         without_a_client_in_force_a_lock_is_not_set_up,
         inside_a_scope_its_client_is_in_force,
+        #[needs(threads)]
         a_blocking_scope_ends_with_its_closure,
         scopes_nest_and_do_not_leak_to_other_tasks,
         a_spawned_task_is_given_the_client,
+        #[needs(threads)]
         other_tasks_of_the_thread_keep_their_client,
+        #[needs(threads)]
         a_local_set_keeps_the_clients_of_its_tasks,
         futures_of_one_task_keep_their_clients,
+        #[needs(threads)]
         a_scoped_future_is_dropped_in_its_scope,
+        #[needs(threads)]
         a_thread_that_ends_keeps_its_scope,
+        #[needs(threads)]
         block_on_inside_a_scope_has_its_client;
     semaphore:
         as_many_hold_as_there_are_permits,
@@ -299,6 +326,7 @@ auto_mutex_tests::conformance! {
         a_nested_call_takes_another_permit,
         a_reentrant_one_shares_what_the_task_has,
         threads_share_a_semaphore,
+        #[needs(threads)]
         a_thread_may_wait_where_its_task_does_not_have_it_all,
         #[needs(order)]
         permits_are_given_in_the_order_of_arrival,

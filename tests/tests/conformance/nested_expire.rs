@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{LockError, MultiGuard, MutexGuard, Permit, RwLockReadGuard, RwLockWriteGuard};
-use auto_mutex_tests::events::{eventually, finishes, soon};
+use auto_mutex_tests::events::{eventually, soon};
 use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
 
@@ -146,24 +146,27 @@ pub(crate) async fn a_guard_taken_inside_tells_its_own(store: &dyn TestStore) {
 
 pub(crate) async fn threads_are_told_too(store: &dyn TestStore) {
     let mutex = store.member().mutex("m").reentrant();
-    finishes("both bodies", move || {
-        let inside = |outer: &MutexGuard| {
-            let inner = mutex.clone().expire(SHORT);
-            let inner = inner.blocking_synchronize(|inner: &MutexGuard| {
-                eventually("the inner one is lost", || inner.is_lost());
-                // A nested call does not begin in a call that has lost its lock.
-                let again = mutex.clone().expire(LONG).blocking_lock();
-                assert!(matches!(again, Err(LockError::Lost { .. })), "{again:?}");
-                outer.check().is_ok()
-            });
-            assert!(inner.unwrap());
-            outer.check().unwrap();
-            outer.expires_in()
-        };
-        let outer = mutex.clone().expire(LONG);
-        let left = outer.blocking_synchronize(inside).unwrap();
-        assert!(left > LONG / 2 && left <= LONG, "{left:?}");
-    });
+    store
+        .thread(move || {
+            let inside = |outer: &MutexGuard| {
+                let inner = mutex.clone().expire(SHORT);
+                let inner = inner.blocking_synchronize(|inner: &MutexGuard| {
+                    eventually("the inner one is lost", || inner.is_lost());
+                    // A nested call does not begin in a call that has lost its lock.
+                    let again = mutex.clone().expire(LONG).blocking_lock();
+                    assert!(matches!(again, Err(LockError::Lost { .. })), "{again:?}");
+                    outer.check().is_ok()
+                });
+                assert!(inner.unwrap());
+                outer.check().unwrap();
+                outer.expires_in()
+            };
+            let outer = mutex.clone().expire(LONG);
+            let left = outer.blocking_synchronize(inside).unwrap();
+            assert!(left > LONG / 2 && left <= LONG, "{left:?}");
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_refresh_inside_moves_them_all(store: &dyn TestStore) {

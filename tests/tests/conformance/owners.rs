@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{LockError, MutexGuard};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn tasks_of_one_owner_share_the_lock(store: &dyn TestStore) {
@@ -42,7 +42,7 @@ pub(crate) async fn who_waits_enters_with_its_owner(store: &dyn TestStore) {
             tokio::spawn(async move { mutex.lock().await.unwrap() })
         };
         let (first, second) = (task(), task());
-        crate::queueing::waiters(&holder, 1).await;
+        waiters(&holder.mutex("m"), 1).await;
         guard.unlock().await.unwrap();
         let first = soon("the first", first).await.unwrap();
         let second = soon("the second, beside it", second).await.unwrap();
@@ -146,10 +146,7 @@ pub(crate) async fn an_owner_passes_who_waits_beside_it(store: &dyn TestStore) {
     let first = a.mutex("m").cluster_owner("o").lock().await.unwrap();
     let other = b.clone();
     let waits = tokio::spawn(async move { other.mutex("m").lock().await.unwrap() });
-    becomes("somebody waits", async || {
-        a.mutex("m").info().await.unwrap().waiters.len() == 1
-    })
-    .await;
+    waiters(&a.mutex("m"), 1).await;
     let second = b.mutex("m").cluster_owner("o");
     let second = soon("the owner's other", second.lock()).await.unwrap();
     assert_eq!(first.fencing_token(), second.fencing_token());

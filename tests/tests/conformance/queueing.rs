@@ -3,18 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auto_mutex::Client;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters, with};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stores::TestStore;
-
-/// Waits until another member sees this many waiters.
-pub(crate) async fn waiters(observer: &Client, count: usize) {
-    becomes(&format!("{count} waiters are seen"), async || {
-        observer.mutex("m").info().await.unwrap().waiters.len() == count
-    })
-    .await;
-}
 
 pub(crate) async fn members_get_it_in_the_order_they_came(store: &dyn TestStore) {
     let (holder, observer) = (store.member(), store.member());
@@ -28,7 +19,7 @@ pub(crate) async fn members_get_it_in_the_order_they_came(store: &dyn TestStore)
             order.lock().unwrap().push(number);
             guard.unlock().await.unwrap();
         }));
-        waiters(&observer, number + 1).await;
+        waiters(&observer.mutex("m"), number + 1).await;
     }
     guard.unlock().await.unwrap();
     for task in tasks {
@@ -52,7 +43,7 @@ pub(crate) async fn tasks_of_a_member_get_it_in_the_order_they_came(store: &dyn 
         // On a current-thread runtime the task runs up to its wait.
         tokio::task::yield_now().await;
     }
-    waiters(&holder, 1).await;
+    waiters(&holder.mutex("m"), 1).await;
     guard.unlock().await.unwrap();
     for task in tasks {
         soon("everybody gets in", task).await.unwrap();
@@ -63,11 +54,8 @@ pub(crate) async fn tasks_of_a_member_get_it_in_the_order_they_came(store: &dyn 
 pub(crate) async fn nobody_overtakes_the_queue(store: &dyn TestStore) {
     let (a, b, c) = (store.member(), store.member(), store.member());
     let guard = a.mutex("m").lock().await.unwrap();
-    let waiting = tokio::spawn({
-        let b = b.clone();
-        async move { b.mutex("m").lock().await.unwrap() }
-    });
-    waiters(&c, 1).await;
+    let waiting = with(&b, |b| async move { b.mutex("m").lock().await.unwrap() });
+    waiters(&c.mutex("m"), 1).await;
     guard.unlock().await.unwrap();
     // The release has already granted the lock to the waiter. No other call gets it, not even one of the releasing
     // member.
@@ -84,10 +72,10 @@ pub(crate) async fn a_cancelled_waiter_leaves_the_queue_at_once(store: &dyn Test
         let guard = client.mutex("m").lock().await.unwrap();
         drop(guard);
     });
-    waiters(&observer, 1).await;
+    waiters(&observer.mutex("m"), 1).await;
     task.abort();
     // The waiter's place would last for a lease, which is longer than this test waits.
-    waiters(&observer, 0).await;
+    waiters(&observer.mutex("m"), 0).await;
     guard.unlock().await.unwrap();
 }
 
@@ -96,25 +84,24 @@ pub(crate) async fn a_waiter_that_timed_out_leaves_the_queue_at_once(store: &dyn
     let _guard = holder.mutex("m").lock().await.unwrap();
     let mutex = client.mutex("m").block(Duration::from_millis(100));
     assert!(mutex.lock().await.unwrap_err().is_timeout());
-    waiters(&observer, 0).await;
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
-    waiters(&observer, 0).await;
+    waiters(&observer.mutex("m"), 0).await;
+    let blocks = store.thread(move || mutex.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
+    waiters(&observer.mutex("m"), 0).await;
 }
 
 pub(crate) async fn a_cancelled_waiter_does_not_take_the_grant_with_it(store: &dyn TestStore) {
     let (holder, first, second) = (store.member(), store.member(), store.member());
     for round in 0..20 {
         let guard = holder.mutex("m").lock().await.unwrap();
-        let cancelled = tokio::spawn({
-            let first = first.clone();
-            async move { first.mutex("m").lock().await.map(drop) }
+        let cancelled = with(&first, |first| async move {
+            first.mutex("m").lock().await.map(drop)
         });
-        waiters(&holder, 1).await;
-        let next = tokio::spawn({
-            let second = second.clone();
-            async move { second.mutex("m").lock().await.unwrap() }
+        waiters(&holder.mutex("m"), 1).await;
+        let next = with(&second, |second| async move {
+            second.mutex("m").lock().await.unwrap()
         });
-        waiters(&holder, 2).await;
+        waiters(&holder.mutex("m"), 2).await;
         // The grant is in flight, or about to be sent, when the wait is cancelled.
         if round % 2 == 0 {
             drop(guard);

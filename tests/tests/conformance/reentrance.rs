@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Mutex, MutexGuard};
-use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::events::{soon, with};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn TestStore) {
@@ -59,11 +59,14 @@ pub(crate) async fn a_reentrant_handle_enters_again(store: &dyn TestStore) {
     )
     .await
     .unwrap();
-    finishes("a plain thread enters again", move || {
-        let outer = mutex.blocking_lock().unwrap();
-        let inner = mutex.blocking_lock().unwrap();
-        assert_eq!(inner.fencing_token(), outer.fencing_token());
-    });
+    store
+        .thread(move || {
+            let outer = mutex.blocking_lock().unwrap();
+            let inner = mutex.blocking_lock().unwrap();
+            assert_eq!(inner.fencing_token(), outer.fencing_token());
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_reentrant_handle_enters_a_protected_body_again(store: &dyn TestStore) {
@@ -87,22 +90,20 @@ pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestSto
         .reentrant()
         .block(Duration::from_millis(100));
     let (held, go_on) = tokio::sync::oneshot::channel();
-    let holder = tokio::spawn({
-        let mutex = mutex.clone();
-        async move {
-            let _outer = mutex.lock().await.unwrap();
-            held.send(()).unwrap();
-            std::future::pending::<()>().await;
-        }
+    let holder = with(&mutex, |mutex| async move {
+        let _outer = mutex.lock().await.unwrap();
+        held.send(()).unwrap();
+        std::future::pending::<()>().await;
     });
     soon("it is held", go_on).await.unwrap();
-    let other = tokio::spawn({
-        let mutex = mutex.clone();
-        async move { mutex.lock().await.map(drop) }
-    });
+    let other = with(&mutex, |mutex| async move { mutex.lock().await.map(drop) });
     let error = soon("an answer", other).await.unwrap().unwrap_err();
     assert!(error.is_timeout(), "{error:?}");
-    let error = finishes("an answer", move || mutex.blocking_lock().map(drop)).unwrap_err();
+    let error = store
+        .thread(move || mutex.blocking_lock().map(drop))
+        .await
+        .unwrap()
+        .unwrap_err();
     assert!(
         error.is_timeout(),
         "another thread is another owner: {error:?}"

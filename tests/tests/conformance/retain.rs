@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockInfo, Mutex, Ticket};
-use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 /// Longer than every test: no kept lock becomes free because this time is over.
@@ -43,7 +43,11 @@ pub(crate) async fn each_call_has_a_token_of_its_own(store: &dyn TestStore) {
         let guard = match round % 4 {
             0 => mutex.lock().await.unwrap(),
             1 => mutex.try_lock().await.unwrap().expect("it is its own"),
-            2 => mutex.blocking_lock().unwrap(),
+            2 => {
+                let mutex = mutex.clone();
+                let thread = store.thread(move || mutex.blocking_lock());
+                thread.await.unwrap().unwrap()
+            }
             _ => mutex.clone().reentrant().lock().await.unwrap(),
         };
         assert!(guard.fencing_token() > last, "round {round}");
@@ -125,7 +129,10 @@ pub(crate) async fn an_attempt_gets_a_kept_lock(store: &dyn TestStore) {
         let guard = match way {
             0 => theirs.try_lock().await.unwrap().expect("free"),
             1 => theirs.block(Duration::ZERO).lock().await.unwrap(),
-            2 => finishes("recalled", move || theirs.blocking_try_lock())
+            2 => store
+                .thread(move || theirs.blocking_try_lock())
+                .await
+                .unwrap()
                 .unwrap()
                 .expect("free"),
             _ => {

@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use auto_mutex::{Client, LockError, Mutex};
-use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -49,15 +49,18 @@ pub(crate) async fn inside_a_scope_its_client_is_in_force(store: &dyn TestStore)
 
 pub(crate) async fn a_blocking_scope_ends_with_its_closure(store: &dyn TestStore) {
     let client = store.member();
-    finishes("the scope", move || {
-        client.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
-        assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            client.blocking_scope(|| panic!("meant"));
-        }));
-        assert!(panicked.is_err());
-        assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
-    });
+    store
+        .thread(move || {
+            client.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
+            assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                client.blocking_scope(|| panic!("meant"));
+            }));
+            assert!(panicked.is_err());
+            assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn scopes_nest_and_do_not_leak_to_other_tasks(store: &dyn TestStore) {
@@ -113,7 +116,7 @@ pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
     // A thread needs a scope too.
     drop(guard);
     let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
-    finishes("the thread", move || locked().unwrap());
+    store.thread(move || locked().unwrap()).await.unwrap();
 }
 
 /// Two clients, each in its own namespace.
@@ -167,42 +170,48 @@ fn neighbour(
 
 pub(crate) async fn other_tasks_of_the_thread_keep_their_client(store: &dyn TestStore) {
     let [a, b] = two(store);
-    finishes("the threads", move || {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        // Tasks that were spawned before: one in a scope, one without a client.
-        let (go_on, locks) = neighbour(&a);
-        let theirs = runtime.spawn(locks);
-        let (told, may_ask) = oneshot::channel::<()>();
-        let alone = runtime.spawn(async move {
-            may_ask.await.unwrap();
-            auto_mutex::client().is_err()
-        });
-        let (ours, theirs, alone) = b.blocking_scope(|| {
-            runtime.block_on(async {
-                go_on.send(()).unwrap();
-                told.send(()).unwrap();
-                (taken_here().await, theirs.await, alone.await)
-            })
-        });
-        assert_eq!((ours.as_str(), theirs.unwrap().as_str()), (ON_B, ON_A));
-        assert!(alone.unwrap(), "a task outside of the scope has no client");
-    });
+    store
+        .thread(move || {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            // Tasks that were spawned before: one in a scope, one without a client.
+            let (go_on, locks) = neighbour(&a);
+            let theirs = runtime.spawn(locks);
+            let (told, may_ask) = oneshot::channel::<()>();
+            let alone = runtime.spawn(async move {
+                may_ask.await.unwrap();
+                auto_mutex::client().is_err()
+            });
+            let (ours, theirs, alone) = b.blocking_scope(|| {
+                runtime.block_on(async {
+                    go_on.send(()).unwrap();
+                    told.send(()).unwrap();
+                    (taken_here().await, theirs.await, alone.await)
+                })
+            });
+            assert_eq!((ours.as_str(), theirs.unwrap().as_str()), (ON_B, ON_A));
+            assert!(alone.unwrap(), "a task outside of the scope has no client");
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_local_set_keeps_the_clients_of_its_tasks(store: &dyn TestStore) {
     let [a, b] = two(store);
-    finishes("the thread", move || {
-        let runtime = Builder::new_current_thread().build().unwrap();
-        let local = LocalSet::new();
-        let (go_on, locks) = neighbour(&a);
-        let theirs = local.spawn_local(locks);
-        let inside = b.scope(async {
-            go_on.send(()).unwrap();
-            (taken_here().await, theirs.await.unwrap())
-        });
-        let (ours, theirs) = a.blocking_scope(|| local.block_on(&runtime, inside));
-        assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
-    });
+    store
+        .thread(move || {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            let local = LocalSet::new();
+            let (go_on, locks) = neighbour(&a);
+            let theirs = local.spawn_local(locks);
+            let inside = b.scope(async {
+                go_on.send(()).unwrap();
+                (taken_here().await, theirs.await.unwrap())
+            });
+            let (ours, theirs) = a.blocking_scope(|| local.block_on(&runtime, inside));
+            assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn futures_of_one_task_keep_their_clients(store: &dyn TestStore) {
@@ -256,31 +265,37 @@ pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
     }
     let [a, b] = two(store);
     let (asks, names) = std::sync::mpsc::channel();
-    finishes("the thread", move || {
-        // It is set before the first call on this thread, and therefore dropped after whatever that call sets.
-        ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
-        a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
-    });
+    store
+        .thread(move || {
+            // It is set before the first call on this thread, and therefore dropped after whatever that call sets.
+            ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
+            a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
+        })
+        .await
+        .unwrap();
     assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m"]);
 }
 
 pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore) {
     let [a, b] = two(store);
-    finishes("the thread", move || {
-        let run = || {
-            Builder::new_current_thread()
-                .build()
-                .unwrap()
-                .block_on(taken_here())
-        };
-        a.blocking_scope(|| {
-            assert_eq!(run(), ON_A);
-            assert_eq!(futures::executor::block_on(taken_here()), ON_A);
-            // The innermost scope applies, and ends with its closure.
-            assert_eq!(b.blocking_scope(run), ON_B);
-            assert_eq!(futures::executor::block_on(b.scope(taken_here())), ON_B);
-            assert_eq!(run(), ON_A);
-        });
-        assert!(auto_mutex::client().is_err());
-    });
+    store
+        .thread(move || {
+            let run = || {
+                Builder::new_current_thread()
+                    .build()
+                    .unwrap()
+                    .block_on(taken_here())
+            };
+            a.blocking_scope(|| {
+                assert_eq!(run(), ON_A);
+                assert_eq!(futures::executor::block_on(taken_here()), ON_A);
+                // The innermost scope applies, and ends with its closure.
+                assert_eq!(b.blocking_scope(run), ON_B);
+                assert_eq!(futures::executor::block_on(b.scope(taken_here())), ON_B);
+                assert_eq!(run(), ON_A);
+            });
+            assert!(auto_mutex::client().is_err());
+        })
+        .await
+        .unwrap();
 }

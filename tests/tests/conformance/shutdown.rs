@@ -1,7 +1,7 @@
 //! The end of a client.
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::events::{soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
@@ -23,7 +23,10 @@ pub(crate) async fn a_client_that_was_shut_down_says_so(store: &dyn TestStore) {
     ));
     // A second shutdown is harmless.
     soon("shut down again", client.shutdown()).await;
-    finishes("shut down again", move || client.blocking_shutdown());
+    store
+        .thread(move || client.blocking_shutdown())
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn shutdown_releases_what_is_held(store: &dyn TestStore) {
@@ -46,27 +49,20 @@ pub(crate) async fn shutdown_releases_what_is_held(store: &dyn TestStore) {
 pub(crate) async fn shutdown_ends_the_waits(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let _guard = holder.mutex("m").lock().await.unwrap();
-    let waiting = tokio::spawn({
-        let client = client.clone();
-        async move { client.mutex("m").lock().await.map(drop) }
+    let waiting = with(&client, |client| async move {
+        client.mutex("m").lock().await.map(drop)
     });
-    let thread = std::thread::spawn({
+    let thread = store.thread({
         let client = client.clone();
         move || client.mutex("m").blocking_lock().map(drop)
     });
-    becomes("they wait", async || {
-        !holder.mutex("m").info().await.unwrap().waiters.is_empty()
-    })
-    .await;
+    waiters(&holder.mutex("m"), 1).await;
     soon("shut down", client.shutdown()).await;
     let ended = soon("the wait ends", waiting).await.unwrap();
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    let ended = finishes("the blocking wait ends", move || thread.join().unwrap());
+    let ended = thread.await.unwrap();
     assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-    becomes("they left the queue", async || {
-        holder.mutex("m").info().await.unwrap().waiters.is_empty()
-    })
-    .await;
+    waiters(&holder.mutex("m"), 0).await;
 }
 
 pub(crate) async fn a_dropped_client_keeps_its_guards_alive(store: &dyn TestStore) {

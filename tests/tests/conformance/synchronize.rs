@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{LockError, MutexGuard};
-use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn it_returns_what_the_body_returns_and_releases(store: &dyn TestStore) {
@@ -77,20 +77,23 @@ pub(crate) async fn a_lost_lock_cancels_the_body(store: &dyn TestStore) {
 
 pub(crate) async fn the_blocking_twin_releases_too(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
-    finishes("both bodies", move || {
-        let seven = client.mutex("m").blocking_synchronize(|guard| {
-            guard.check().unwrap();
-            assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
-            7
-        });
-        assert_eq!(seven.unwrap(), 7);
-        drop(other.mutex("m").blocking_lock().unwrap());
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            client.mutex("m").blocking_synchronize(|_| panic!("meant"))
-        }));
-        assert!(panicked.is_err());
-        drop(other.mutex("m").blocking_lock().unwrap());
-    });
+    store
+        .thread(move || {
+            let seven = client.mutex("m").blocking_synchronize(|guard| {
+                guard.check().unwrap();
+                assert!(other.mutex("m").blocking_try_lock().unwrap().is_none());
+                7
+            });
+            assert_eq!(seven.unwrap(), 7);
+            drop(other.mutex("m").blocking_lock().unwrap());
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                client.mutex("m").blocking_synchronize(|_| panic!("meant"))
+            }));
+            assert!(panicked.is_err());
+            drop(other.mutex("m").blocking_lock().unwrap());
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn it_can_be_spawned(store: &dyn TestStore) {

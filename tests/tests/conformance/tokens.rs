@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::Client;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestStore) {
@@ -43,10 +43,7 @@ pub(crate) async fn they_grow_beside_other_holders(store: &dyn TestStore) {
         let semaphore = a.semaphore("s", 2);
         async move { semaphore.acquire().await.unwrap() }
     });
-    becomes("it waits", async || {
-        b.semaphore("s", 2).info().await.unwrap().waiters.len() == 1
-    })
-    .await;
+    waiters(&b.semaphore("s", 2), 1).await;
     drop(first);
     let next = soon("the permit of the first", next).await.unwrap();
     assert!(next.fencing_token() > beside.fencing_token());

@@ -2,11 +2,12 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Mutex, MutexGuard};
-use auto_mutex_tests::events::{becomes, soon, waiters};
+use auto_mutex_tests::events::{becomes, soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
+use tokio::time::Instant;
 
 const WAIT: Duration = Duration::from_millis(150);
 
@@ -16,7 +17,9 @@ pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
     let mutex = client.mutex("m").block(Duration::ZERO);
     let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
     assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
+    let blocks = mutex.clone();
+    let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
     assert!(holder.mutex("m").info().await.unwrap().waiters.is_empty());
     guard.unlock().await.unwrap();
     // A call with a `block` of zero still asks for the lock.
@@ -44,17 +47,12 @@ pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
             panic!("{error:?}");
         };
         assert_eq!(name, "suite:m");
-        assert_eq!(holder.pid, std::process::id());
+        assert!(store.is_ours(holder.pid));
         assert!(!holder.host.is_empty());
-        assert!(
-            holder
-                .since
-                .elapsed()
-                .is_ok_and(|since| since < Duration::from_secs(60))
-        );
+        assert!(store.is_lately(holder.since));
         assert!(*waited >= block);
         assert!(
-            error.to_string().contains(&std::process::id().to_string()),
+            error.to_string().contains(&holder.pid.to_string()),
             "{error}"
         );
     }
@@ -73,7 +71,8 @@ pub(crate) async fn a_timeout_comes_neither_early_nor_never(store: &dyn TestStor
     );
     assert!(started.elapsed() >= WAIT);
     let started = Instant::now();
-    assert!(mutex.blocking_lock().unwrap_err().is_timeout());
+    let blocks = store.thread(move || mutex.blocking_lock().unwrap_err());
+    assert!(blocks.await.unwrap().is_timeout());
     assert!(started.elapsed() >= WAIT);
 }
 
@@ -81,14 +80,10 @@ pub(crate) async fn a_waiter_is_woken_by_a_release(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     for _ in 0..30 {
         let guard = holder.mutex("m").lock().await.unwrap();
-        let waiting = tokio::spawn({
-            let client = client.clone();
-            async move { client.mutex("m").lock().await.unwrap() }
+        let waiting = with(&client, |client| async move {
+            client.mutex("m").lock().await.unwrap()
         });
-        becomes("it waits", async || {
-            !holder.mutex("m").info().await.unwrap().waiters.is_empty()
-        })
-        .await;
+        waiters(&holder.mutex("m"), 1).await;
         drop(guard);
         soon("woken", waiting)
             .await
@@ -104,10 +99,7 @@ pub(crate) async fn waited_and_attempts_tell_what_it_took(store: &dyn TestStore)
     let guard = holder.mutex("m").lock().await.unwrap();
     assert_eq!(guard.attempts(), 1);
     let waiting = tokio::spawn(async move { client.mutex("m").lock().await.unwrap() });
-    becomes("it waits", async || {
-        !holder.mutex("m").info().await.unwrap().waiters.is_empty()
-    })
-    .await;
+    waiters(&holder.mutex("m"), 1).await;
     tokio::time::sleep(WAIT).await;
     guard.unlock().await.unwrap();
     let guard = soon("woken", waiting).await.unwrap();

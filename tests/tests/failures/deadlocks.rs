@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use auto_mutex::{Client, Deadlock};
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::runtimes::multi_thread;
-use auto_mutex_tests::stores::{OnCluster, OnQuorum, OnRedis, TestStore};
+use auto_mutex_tests::stores::{TestStore, cluster, quorum, redis};
 use auto_mutex_tests::worker::{Setup, Worker};
 use tokio::sync::Barrier;
 
@@ -57,66 +57,6 @@ fn one_process_of_a_cycle_fails_and_names_all() {
     }
 }
 
-/// The killed process's lock is free when its lease ends, long before the first search for a deadlock, so no call
-/// fails.
-#[test]
-fn a_dead_process_breaks_the_cycle() {
-    let server = Redis::start();
-    let mut workers = workers::<3>(&server, &["deadlock=30"]);
-    cycle(&mut workers);
-    let [mut first, second, third] = workers;
-    first.kill9();
-    // The third worker waits for the lock of the killed one, and the second for the lock of the third.
-    for worker in [&third, &second] {
-        let (got, line) = outcome(worker);
-        assert!(got, "{line}");
-        worker.expect("left");
-    }
-}
-
-/// A suspended process does not answer, so it is not part of a deadlock; its lock ends with its lease.
-#[test]
-fn a_silent_process_is_not_taken_for_a_part() {
-    let server = Redis::start();
-    let mut workers = workers::<2>(&server, &["deadlock=0.2"]);
-    for (number, worker) in workers.iter_mut().enumerate() {
-        worker.say(&format!("cross n{number} n{}", 1 - number));
-        worker.expect(&format!("inside n{number}"));
-    }
-    let [mut first, mut second] = workers;
-    // The second worker holds its lock, but does not get to wait for the other one.
-    second.stop();
-    first.say("go");
-    let (got, line) = outcome(&first);
-    assert!(got, "{line}");
-    first.expect("left");
-    second.cont();
-    second.say("go");
-    let line = second.hear().expect("it says something");
-    assert!(
-        line.starts_with("failed n1 Lost") || line.starts_with("got n0"),
-        "{line}"
-    );
-}
-
-#[test]
-fn a_deadlock_outlives_a_restart_of_the_server() {
-    let server = Redis::start();
-    let mut workers = workers::<2>(&server, &["deadlock=3"]);
-    cycle(&mut workers);
-    server.save();
-    server.restart();
-    let outcomes: Vec<_> = workers.iter().map(outcome).collect();
-    let got = outcomes.iter().filter(|(got, _)| *got).count();
-    assert!(got >= 1, "{outcomes:?}");
-    for (got, line) in &outcomes {
-        assert!(
-            *got || line.contains("deadlock: ") || line.contains("lost"),
-            "{line}"
-        );
-    }
-}
-
 /// Runs a cycle of these clients. Returns how long after `deadlock_after` one of their calls fails.
 async fn found_after(clients: &[Client], after: Duration) -> Duration {
     let all = Arc::new(Barrier::new(clients.len()));
@@ -151,9 +91,9 @@ fn how_long_it_takes_to_find_a_deadlock() {
     const AFTER: Duration = Duration::from_millis(100);
     const ROUNDS: usize = 60;
     let stores: [(&str, Box<dyn TestStore>); 3] = [
-        ("one server", Box::new(OnRedis::new())),
-        ("a cluster of three", Box::new(OnCluster::new())),
-        ("a quorum of five", Box::new(OnQuorum::new())),
+        ("one server", Box::new(redis())),
+        ("a cluster of three", Box::new(cluster())),
+        ("a quorum of five", Box::new(quorum())),
     ];
     for (title, store) in stores {
         for hops in 2..=8 {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, MutexGuard, SetupError};
+use auto_mutex::{Client, LockError, SetupError};
 use auto_mutex_tests::events::{becomes, soon};
 
 use crate::rig::{Rig, config};
@@ -116,60 +116,4 @@ async fn exp_lock_3_a_bad_lifetime_is_refused_and_leaves_no_key() {
     assert!(guard.refresh(Duration::ZERO).await.is_err());
     let _ = guard.refresh(Duration::MAX).await;
     assert_eq!(rig.redis.keys_without_ttl(), []);
-}
-
-#[tokio::test]
-async fn exp_lock_4_the_lease_is_renewed_and_its_loss_is_told() {
-    let rig = Rig::new();
-    let lease = Duration::from_secs(3);
-    let client = rig.leasing(lease);
-    let guard = client.mutex("m").lock().await.unwrap();
-    tokio::time::sleep(lease * 3).await;
-    guard.check().unwrap();
-    assert_eq!(rig.redis.held(), 1);
-    // The store no longer answers: the holder learns of the loss by its own clock.
-    rig.redis.stop();
-    soon("the loss is told", guard.lost()).await;
-    assert!(matches!(guard.check(), Err(LockError::Lost { .. })));
-    rig.redis.cont();
-    assert!(guard.is_lost(), "a lost lock stays lost");
-}
-
-#[tokio::test]
-async fn exp_lock_5_an_error_or_panic_in_the_body_leaves_no_lock() {
-    let rig = Rig::new();
-    let (client, other) = (rig.client(), rig.client());
-    let failed: Result<(), u8> = client
-        .mutex("m")
-        .synchronize(async |_: &MutexGuard| Err(1))
-        .await
-        .unwrap();
-    assert_eq!(failed, Err(1));
-    drop(
-        soon("free after an Err", other.mutex("m").lock())
-            .await
-            .unwrap(),
-    );
-    let panicked = tokio::spawn({
-        let client = client.clone();
-        async move {
-            let _guard = client.mutex("m").lock().await.unwrap();
-            panic!("meant");
-        }
-    });
-    assert!(panicked.await.unwrap_err().is_panic());
-    drop(
-        soon("free after a panic", other.mutex("m").lock())
-            .await
-            .unwrap(),
-    );
-    let thread = std::thread::spawn(move || {
-        let _: Result<(), _> = client.mutex("m").blocking_synchronize(|_| panic!("meant"));
-    });
-    assert!(thread.join().is_err());
-    drop(
-        soon("free after a panic in a thread", other.mutex("m").lock())
-            .await
-            .unwrap(),
-    );
 }

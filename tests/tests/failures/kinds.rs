@@ -1,7 +1,5 @@
 //! Waiters and holders of other kinds of locks while their server or process is away for some time.
 
-use std::time::Duration;
-
 use auto_mutex::Client;
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::Options;
@@ -58,56 +56,4 @@ async fn a_restart_with_data_keeps_holders_and_waiters_of_every_kind() {
     writer.unwrap().check().unwrap();
     assert_eq!(three.unwrap().names().count(), 3);
     own.unwrap().check().unwrap();
-}
-
-#[tokio::test]
-async fn a_suspended_waiter_gets_its_notification_when_it_goes_on() {
-    let rig = Rig::new();
-    let client = rig.client();
-    let mut waiter = rig.worker(LONG);
-    waiter.say("wait m");
-    waiter.expect("waits m");
-    drop(soon("it waits", client.mutex("m").lock()).await.unwrap());
-    waiter.stop();
-    assert!(client.condvar("m").notify_one().await.unwrap());
-    // Longer than the store keeps an unclaimed grant for the waiter.
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    waiter.cont();
-    waiter.expect("woken m");
-}
-
-#[tokio::test]
-async fn a_waiter_that_the_server_has_forgotten_looks_at_its_condition_again() {
-    let rig = Rig::new();
-    let client = patient(&rig);
-    let mut waiter = rig.worker(LONG);
-    waiter.say("wait m");
-    waiter.expect("waits m");
-    drop(soon("it waits", client.mutex("m").lock()).await.unwrap());
-    waiter.stop();
-    rig.redis.restart();
-    assert!(
-        !client.condvar("m").notify_one().await.unwrap(),
-        "nobody is known to wait"
-    );
-    waiter.cont();
-    // The notification came while the server had forgotten this waiter, so the waiter must not wait for another one.
-    waiter.expect("woken m");
-}
-
-#[tokio::test]
-async fn a_waiter_suspended_beyond_its_lease_looks_at_its_condition_again() {
-    let rig = Rig::new();
-    let client = rig.client();
-    let mut waiter = rig.worker(Duration::from_millis(900));
-    waiter.say("wait m");
-    waiter.expect("waits m");
-    drop(soon("it waits", client.mutex("m").lock()).await.unwrap());
-    waiter.stop();
-    becomes("its place is over", async || {
-        !client.condvar("m").notify_one().await.unwrap()
-    })
-    .await;
-    waiter.cont();
-    waiter.expect("woken m");
 }

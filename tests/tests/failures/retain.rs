@@ -1,23 +1,14 @@
-//! Locks that stay with their client between calls: without a request on the way, and with a keeper that fails.
+//! Locks that stay with their client between calls, without a request.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use auto_mutex::{Client, LockError, Mutex, auto_mutex};
-use auto_mutex_tests::events::{becomes, finishes, soon, waiters};
-use auto_mutex_tests::proxy::Proxy;
+use auto_mutex::{LockError, auto_mutex};
+use auto_mutex_tests::events::finishes;
 use auto_mutex_tests::redis::Redis;
-use auto_mutex_tests::stalls::despite_stalls;
-use auto_mutex_tests::worker::Worker;
 
 use crate::rig::Rig;
 
 const RETAIN: &str = "600s";
-/// A dead keeper costs two seconds. Others wait for this lease if the keeper has not cut its own.
-const LEASE: Duration = Duration::from_secs(10);
-/// Well below the lease, on a slow machine.
-const SOON: Duration = Duration::from_secs(5);
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread()
@@ -114,139 +105,5 @@ fn an_owner_that_returns_sends_no_request() {
         let theirs = other.mutex(*name);
         let guard = finishes("recalled", move || theirs.blocking_lock()).unwrap();
         assert!(guard.blocking_unlock().unwrap());
-    }
-}
-
-/// A process that keeps `name`.
-async fn keeper(rig: &Rig, observer: &Client, name: &str) -> (Worker, u64) {
-    let mut setup = rig.worker_setup(LEASE);
-    setup.url = rig.redis.url_at(rig.proxy.port());
-    setup.options.push("retain=600".to_owned());
-    let mut worker = setup.start();
-    let token = worker.lock(name);
-    worker.say(&format!("drop {name}"));
-    worker.expect(&format!("dropped {name}"));
-    is_kept(&observer.mutex(name)).await;
-    (worker, token)
-}
-
-async fn is_kept(mutex: &Mutex) {
-    becomes("it is kept", async || mutex.info().await.unwrap().kept).await;
-}
-
-/// Waits for the lock of a keeper that does not answer.
-async fn costs_little(mutex: Mutex, token: u64) -> auto_mutex::MutexGuard {
-    let began = Instant::now();
-    let guard = soon("the lock of a dead keeper", mutex.lock())
-        .await
-        .unwrap();
-    let took = began.elapsed();
-    println!("a waiter got the lock after {took:?}");
-    assert!(took < SOON, "{took:?}");
-    assert!(guard.fencing_token() > token);
-    guard
-}
-
-#[test]
-fn a_killed_keeper_costs_two_seconds() {
-    despite_stalls(|| {
-        runtime().block_on(async {
-            let rig = Rig::new();
-            let client = rig.client();
-            let ((mut one, token), (mut other, _)) = (
-                keeper(&rig, &client, "waits").await,
-                keeper(&rig, &client, "tries").await,
-            );
-            one.kill9();
-            other.kill9();
-            let tries = async {
-                let guard = client.mutex("tries").try_lock().await.unwrap();
-                drop(guard.expect("it asks until the short lease ends"));
-            };
-            let waits = costs_little(client.mutex("waits"), token);
-            drop(tokio::join!(waits, tries));
-        });
-    });
-}
-
-#[test]
-fn a_keeper_suspended_beyond_its_short_lease_does_not_enter() {
-    despite_stalls(|| {
-        runtime().block_on(async {
-            let rig = Rig::new();
-            let client = rig.client();
-            let (mut keeper, token) = keeper(&rig, &client, "m").await;
-            keeper.stop();
-            // The recall doesn't reach it, also when it goes on.
-            rig.proxy.freeze();
-            let guard = costs_little(client.mutex("m"), token).await;
-            keeper.say("try m");
-            keeper.cont();
-            keeper.expect("failed m ");
-            rig.proxy.thaw();
-            keeper.say("try m");
-            keeper.expect("busy m");
-            let token = guard.fencing_token();
-            assert!(guard.unlock().await.unwrap());
-            assert!(keeper.lock("m") > token);
-        });
-    });
-}
-
-/// Keeps a lock behind a link that is harmed, and calls all the time. No call is inside while another client holds.
-async fn is_cut_off(rig: &Rig, harm: fn(&Proxy)) {
-    let (keeper, other) = (rig.proxied_leasing(LEASE), rig.client());
-    let mutex = keeper.mutex("m").retain(RETAIN);
-    drop(mutex.lock().await.unwrap());
-    is_kept(&other.mutex("m")).await;
-    let guard = mutex.lock().await.unwrap();
-    let token = guard.fencing_token();
-    drop(guard);
-    harm(&rig.proxy);
-    let theirs = Arc::new(AtomicBool::new(false));
-    let waiting = tokio::spawn({
-        let (theirs, mutex) = (theirs.clone(), other.mutex("m"));
-        async move {
-            let guard = costs_little(mutex, token).await;
-            theirs.store(true, Ordering::SeqCst);
-            guard
-        }
-    });
-    let attempt = mutex.clone().block(Duration::ZERO);
-    let (mut entered, mut ended) = (0, false);
-    while !ended {
-        // Also once more after the other client has it.
-        ended = waiting.is_finished();
-        let call = tokio::time::timeout(Duration::from_millis(50), attempt.lock());
-        if let Ok(Ok(guard)) = call.await {
-            let has_it = theirs.load(Ordering::SeqCst);
-            assert!(!has_it || guard.check().is_err(), "two are inside");
-            entered += 1;
-        }
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    println!("{entered} calls entered before");
-    let guard = waiting.await.unwrap();
-    rig.proxy.thaw();
-    rig.proxy.heal();
-    let again = tokio::spawn(async move { mutex.lock().await });
-    waiters(&other.mutex("m"), 1).await;
-    let token = guard.fencing_token();
-    assert!(guard.unlock().await.unwrap());
-    let guard = soon("it is connected again", again).await.unwrap().unwrap();
-    assert!(guard.fencing_token() > token);
-}
-
-#[test]
-fn a_keeper_that_is_cut_off_does_not_enter() {
-    for harm in [
-        (|proxy| {
-            proxy.refuse();
-            proxy.cut();
-        }) as fn(&Proxy),
-        Proxy::freeze,
-        Proxy::hold_replies,
-    ] {
-        despite_stalls(move || runtime().block_on(async { is_cut_off(&Rig::new(), harm).await }));
     }
 }

@@ -14,6 +14,7 @@ mod tree;
 mod warnings;
 
 auto_mutex_tests::conformance! {
+    on redis, quorum, world;
     counts:
         a_call_counts_as_waiting_then_as_active_and_then_no_more,
         each_end_of_a_call_has_its_outcome,
@@ -26,6 +27,7 @@ auto_mutex_tests::conformance! {
         a_waiter_and_a_holder_say_what_their_tasks_hold,
         one_that_holds_nothing_says_nothing;
     spans:
+        #[needs(threads)]
         a_call_has_a_span_until_its_grant_and_a_body_one_until_its_end,
         #[needs(order)]
         the_span_of_a_wait_names_who_held_the_lock;

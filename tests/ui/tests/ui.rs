@@ -1,8 +1,14 @@
 //! Programs that must compile, and programs that must not: with which error texts, and at which places.
 //!
-//! Programs that must compile (`pass`) are part of this package; cargo builds them before this test runs them. trybuild
+//! Programs that must compile (`pass`) are part of this package; cargo builds them before this test runs them (`world` is tests,
+//! and runs with them). trybuild
 //! checks the programs that must not compile (`fail`), all at once. The error texts are those of one compiler; those of
 //! another are not compared. To update them: `TRYBUILD=overwrite cargo test -p auto-mutex-ui`, and read every one.
+
+#[path = "../pass/world.rs"]
+#[deny(warnings)]
+#[allow(dead_code, unreachable_pub)]
+mod world;
 
 use std::process::Command;
 

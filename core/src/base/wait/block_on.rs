@@ -12,7 +12,7 @@ struct Sleeper {
     woken: Mutex<bool>,
     changed: Condvar,
     #[cfg(any(test, feature = "test-util"))]
-    seat: Option<Arc<super::turns::Seat>>,
+    task: Option<super::turns::Task>,
 }
 
 impl Wake for Sleeper {
@@ -24,8 +24,8 @@ impl Wake for Sleeper {
         *lock(&self.woken) = true;
         self.changed.notify_one();
         #[cfg(any(test, feature = "test-util"))]
-        if let Some(seat) = &self.seat {
-            seat.wake();
+        if let Some(task) = &self.task {
+            task.lock().expect("unpoisoned").wake_by_ref();
         }
     }
 }
@@ -34,7 +34,7 @@ impl Sleeper {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             #[cfg(any(test, feature = "test-util"))]
-            seat: super::turns::Seat::here(),
+            task: super::turns::task(),
             ..Self::default()
         })
     }
@@ -45,12 +45,14 @@ impl Sleeper {
 
     fn sleep(&self) {
         #[cfg(any(test, feature = "test-util"))]
-        if let Some(seat) = &self.seat {
+        if self.task.is_some() {
             while !std::mem::take(&mut *lock(&self.woken)) {
-                seat.sleep();
+                super::turns::sleep();
             }
             return;
         }
+        #[cfg(any(test, feature = "test-util"))]
+        super::turns::check();
         let mut woken = lock(&self.woken);
         while !*woken {
             let waiting = self.changed.wait(woken);

@@ -1,12 +1,12 @@
 //! [`Turn`]: blocking code of a test in virtual time, on a thread that takes turns with the tasks of a runtime. One of
 //! the two runs at a time, so the order is the test's, and time stands still meanwhile.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -15,9 +15,14 @@ use tokio::runtime::Handle;
 
 use super::{block_on, spawn};
 
-thread_local! {
-    static SEAT: RefCell<Option<Arc<Seat>>> = const { RefCell::new(None) };
-    static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
+/// The task of a thread, to wake when the thread may go on.
+pub(super) type Task = Arc<Mutex<Waker>>;
+
+/// What a thread needs to give the turn back, and to get it again. It must end when the other side is gone.
+struct Seat {
+    task: Task,
+    turn: Receiver<()>,
+    back: Sender<()>,
 }
 
 /// The runtime whose tasks the threads take turns with, and what each thread calls when it begins.
@@ -27,86 +32,68 @@ pub(crate) struct Turns {
     pub(crate) begin: Arc<dyn Fn() + Send + Sync>,
 }
 
+thread_local! {
+    static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
+    static TURNS: RefCell<Option<Turns>> = const { RefCell::new(None) };
+}
+
 impl Turns {
     /// Lets the code of this thread start its threads as [`Turn`]s.
     pub(crate) fn install(self) {
         TURNS.set(Some(self));
     }
 
+    /// Ends [`install`](Self::install).
+    pub(crate) fn remove() {
+        let _ = TURNS.try_with(RefCell::take);
+    }
+
     fn here() -> Option<Self> {
-        TURNS
-            .try_with(|turns| turns.borrow().clone())
-            .ok()
-            .flatten()
+        let turns = TURNS.try_with(|turns| turns.borrow().clone());
+        turns.ok().flatten()
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Whose {
-    Tasks,
-    Thread,
-    /// The thread has ended.
-    Nobody,
-    /// The thread must end, because its process was killed.
-    Killed,
+/// The task of this thread, if it takes turns.
+pub(super) fn task() -> Option<Task> {
+    let task = SEAT.try_with(|seat| Some(seat.borrow().as_ref()?.task.clone()));
+    task.ok().flatten()
 }
 
-/// Whose turn it is.
-pub(super) struct Seat {
-    turn: Mutex<Whose>,
-    changed: Condvar,
-    task: Mutex<Option<Waker>>,
+/// Panics on the thread that has to run all tasks, because the call would never return.
+pub(super) fn check() {
+    assert!(
+        Turns::here().is_none(),
+        "this call blocks the thread of all tasks of a World, and would never return: call it from `World::thread`"
+    );
 }
 
-/// The payload of the panic that ends a killed thread.
-struct KilledThread;
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Seat {
-    /// The seat of this thread, if it takes turns.
-    pub(super) fn here() -> Option<Arc<Self>> {
-        SEAT.try_with(|seat| seat.borrow().clone()).ok().flatten()
+/// Lets the tasks run until the thread is woken, or perhaps earlier.
+pub(super) fn sleep() {
+    let goes_on = SEAT.with_borrow(|seat| {
+        let seat = seat.as_ref()?;
+        seat.back.send(()).ok()?;
+        seat.turn.recv().ok()
+    });
+    if goes_on.is_some() {
+        return;
     }
-
-    fn set(&self, whose: Whose) {
-        *lock(&self.turn) = whose;
-        self.changed.notify_all();
-    }
-
-    fn wait(&self, done: impl Fn(Whose) -> bool) -> Whose {
-        let mut turn = lock(&self.turn);
-        while !done(*turn) {
-            let waiting = self.changed.wait(turn);
-            turn = waiting.unwrap_or_else(PoisonError::into_inner);
-        }
-        *turn
-    }
-
-    /// Lets the tasks run until the thread is woken.
-    pub(super) fn sleep(&self) {
-        if *lock(&self.turn) != Whose::Killed {
-            self.set(Whose::Tasks);
-        }
-        if self.wait(|whose| whose != Whose::Tasks) == Whose::Killed && !thread::panicking() {
-            resume_unwind(Box::new(KilledThread));
+    if thread::panicking() {
+        // A destructor waits for what never comes.
+        drop(SEAT.take());
+        loop {
+            thread::park();
         }
     }
-
-    pub(super) fn wake(&self) {
-        let task = lock(&self.task).clone();
-        task.into_iter().for_each(Waker::wake);
-    }
+    resume_unwind(Box::new("the process of this thread was killed"));
 }
-
-type Ended<T> = Result<T, Box<dyn Any + Send>>;
 
 /// The future of a thread's work. Each poll is a turn of the thread.
 pub(crate) struct Turn<T> {
-    seat: Arc<Seat>,
-    output: Arc<Mutex<Option<Ended<T>>>>,
+    task: Task,
+    turn: Option<Sender<()>>,
+    back: Receiver<()>,
+    output: Arc<Mutex<Option<thread::Result<T>>>>,
 }
 
 impl<T: Send + 'static> Turn<T> {
@@ -115,30 +102,37 @@ impl<T: Send + 'static> Turn<T> {
     /// On a thread without [`Turns`].
     pub(crate) fn new(work: impl FnOnce() -> T + Send + 'static) -> Self {
         let turns = Turns::here().expect("a thread of a World");
-        let turn = Self {
-            seat: Arc::new(Seat {
-                turn: Mutex::new(Whose::Tasks),
-                changed: Condvar::new(),
-                task: Mutex::default(),
-            }),
-            output: Arc::default(),
+        let (turn, turn_of_thread) = channel();
+        let (back_of_thread, back) = channel();
+        let task = Task::new(Mutex::new(Waker::noop().clone()));
+        let seat = Seat {
+            task: task.clone(),
+            turn: turn_of_thread,
+            back: back_of_thread,
         };
-        let (seat, output) = (turn.seat.clone(), turn.output.clone());
+        let output = Arc::new(Mutex::new(None));
+        let into = output.clone();
         let run = move || {
-            if seat.wait(|whose| whose != Whose::Tasks) == Whose::Thread {
+            if seat.turn.recv().is_ok() {
+                let runtime = turns.runtime.clone();
+                let _inside = runtime.enter();
                 (turns.begin)();
                 turns.install();
-                SEAT.set(Some(seat.clone()));
+                SEAT.set(Some(seat));
                 let ended = catch_unwind(AssertUnwindSafe(work));
-                *lock(&output) = Some(ended);
-                SEAT.set(None);
-                TURNS.set(None);
+                *into.lock().expect("unpoisoned") = Some(ended);
+                // The other side waits for this.
+                drop((into, TURNS.take(), SEAT.take()));
             }
-            drop(output);
-            seat.set(Whose::Nobody);
         };
         spawn("auto-mutex-turns", run).expect("a thread");
-        turn
+        let turn = Some(turn);
+        Self {
+            task,
+            turn,
+            back,
+            output,
+        }
     }
 }
 
@@ -146,13 +140,12 @@ impl<T> Future for Turn<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let seat = &self.seat;
-        *lock(&seat.task) = Some(cx.waker().clone());
-        if *lock(&seat.turn) == Whose::Tasks {
-            seat.set(Whose::Thread);
+        *self.task.lock().expect("unpoisoned") = cx.waker().clone();
+        let has_begun = self.turn.as_ref().is_some_and(|turn| turn.send(()).is_ok());
+        if has_begun && self.back.recv().is_ok() {
+            return Poll::Pending;
         }
-        seat.wait(|whose| whose != Whose::Thread);
-        match lock(&self.output).take() {
+        match self.output.lock().expect("unpoisoned").take() {
             None => Poll::Pending,
             Some(Ok(output)) => Poll::Ready(output),
             Some(Err(panic)) => resume_unwind(panic),
@@ -161,11 +154,10 @@ impl<T> Future for Turn<T> {
 }
 
 impl<T> Drop for Turn<T> {
+    /// Ends the thread, and waits for that.
     fn drop(&mut self) {
-        if *lock(&self.seat.turn) == Whose::Tasks {
-            self.seat.set(Whose::Killed);
-            self.seat.wait(|whose| whose == Whose::Nobody);
-        }
+        self.turn = None;
+        while self.back.recv().is_ok() {}
     }
 }
 
@@ -173,26 +165,24 @@ impl<T> Drop for Turn<T> {
 pub(super) fn on_thread<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
     work: F,
 ) -> Result<impl Future<Output = T>, F> {
-    match Turns::here() {
-        None => Err(work),
-        Some(turns) => {
-            let task = turns.runtime.spawn(Turn::new(work));
-            Ok(async move {
-                task.await
-                    .unwrap_or_else(|error| resume_unwind(error.into_panic()))
-            })
-        }
-    }
+    let Some(turns) = Turns::here() else {
+        return Err(work);
+    };
+    let task = turns.runtime.spawn(Turn::new(work));
+    Ok(async move {
+        task.await
+            .unwrap_or_else(|error| resume_unwind(error.into_panic()))
+    })
 }
 
 /// Lets `time` pass if this thread takes turns; returns `false` if it does not.
 pub(crate) fn pause(time: Duration) -> bool {
-    let Some(turns) = Seat::here().and_then(|_| Turns::here()) else {
+    let Some(turns) = task().and_then(|_| Turns::here()) else {
         return false;
     };
-    let task = turns
+    let slept = turns
         .runtime
         .spawn(async move { tokio::time::sleep(time).await });
-    let _ = block_on(task);
+    let _ = block_on(slept);
     true
 }

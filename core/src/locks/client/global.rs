@@ -56,7 +56,7 @@ fn install(client: Client) -> Result<(), SetupError> {
 }
 
 #[inline]
-fn global() -> Option<&'static Client> {
+pub(crate) fn global() -> Option<&'static Client> {
     GLOBAL.get().get()
 }
 

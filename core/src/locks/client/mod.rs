@@ -9,6 +9,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use drain::Drained;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use global::global;
 pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
@@ -131,7 +133,7 @@ impl Client {
     /// the first connection.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
-        self.core().store().guarantees()
+        self.core().guarantees()
     }
 
     /// Makes `future` use this client, whatever task or thread polls it.

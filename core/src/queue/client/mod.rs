@@ -37,6 +37,7 @@ use crate::config::Settings;
 use crate::deadlock::Detector;
 use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
+use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
     Answer, Closed, Events, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
@@ -410,6 +411,12 @@ impl ClientCore {
         }
     }
 
+    pub(crate) fn guarantees(&self) -> Guarantees {
+        let mut guarantees = self.store.guarantees();
+        guarantees.skipped = self.settings.skips;
+        guarantees
+    }
+
     /// Logs the weaknesses found at set-up.
     pub(crate) fn log_weaknesses(&self) {
         lock(&self.logged).get_or_insert_default();
@@ -418,7 +425,7 @@ impl ClientCore {
 
     /// Weaknesses not logged yet: those of servers that took over or joined the store.
     fn new_weaknesses(&self) -> Vec<Weakness> {
-        let guarantees = self.store.guarantees();
+        let guarantees = self.guarantees();
         let mut logged = lock(&self.logged);
         let (Some(logged), true) = (&mut *logged, guarantees.are_known()) else {
             return Vec::new();

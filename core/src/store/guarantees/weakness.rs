@@ -19,6 +19,12 @@ pub enum Weakness {
     )]
     InProcessOnly,
 
+    /// `auto_mutex::test::skip_locks` was called, so no lock excludes anybody.
+    #[error(
+        "locks are skipped (`auto_mutex::test::skip_locks`): they exclude nobody, which is for tests only"
+    )]
+    LocksSkipped,
+
     /// A lock may be evicted.
     #[error(
         "the lock store may evict locks when its memory is full (maxmemory-policy is {policy}): set maxmemory-policy \
@@ -115,6 +121,7 @@ pub(super) fn of(guarantees: &Guarantees) -> Vec<Weakness> {
         Eviction::Unknown => Some(unknown("whether locks may be evicted when memory is full")),
     };
     let restart = match guarantees.restart {
+        AfterRestart::NoServer if guarantees.skipped => Some(Weakness::LocksSkipped),
         AfterRestart::NoServer => Some(Weakness::InProcessOnly),
         AfterRestart::Kept | AfterRestart::Closed { .. } => None,
         AfterRestart::LastForgotten => Some(Weakness::RestartForgetsLast),

@@ -15,7 +15,7 @@ async fn loses(world: &World, client: &Client) -> LockError {
     body.await.unwrap_err()
 }
 
-fn cause(error: &LockError) -> LossCause {
+pub(super) fn cause(error: &LockError) -> LossCause {
     match error {
         LockError::Lost { cause, .. } => *cause,
         error => panic!("{error}"),
@@ -195,5 +195,47 @@ fn an_overlap_is_found() {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.assert_all_released()))
                 .is_err()
         );
+    });
+}
+
+#[test]
+fn a_leader_that_does_not_stop_is_aborted_alone() {
+    run(Runs::new().seeds(5), |world| async move {
+        let (a, b) = (world.client("a"), world.client("b"));
+        let lead = |client: &Client| {
+            let leader = client.leader("x").on_overrun(crate::Overrun::Abort);
+            world.thread(client, move || {
+                leader.blocking_lead(|_| {
+                    super::super::sleep(1000 * SECOND);
+                    Ok::<_, LockError>(())
+                })
+            })
+        };
+        let first = lead(&a);
+        world.idle().await;
+        let second = lead(&b);
+        world.disconnect(&a);
+        assert!(first.outcome().await.is_none());
+        sleep(20).await;
+        assert!(!second.is_finished());
+        world.assert_order(["a granted x", "b granted x"]);
+        world.assert_no_overlap();
+    });
+}
+
+#[test]
+fn a_lock_that_is_kept_is_released() {
+    run(Runs::new().seeds(5), |world| async move {
+        let a = Client::connect(world.config("a").retain("1s")).unwrap();
+        let guard = a.mutex("x").lock().await.unwrap();
+        let found =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.assert_all_released()));
+        let text = *found.unwrap_err().downcast::<String>().unwrap();
+        assert!(
+            text.starts_with("still held: a holds `x` since 0.000s, by "),
+            "{text}"
+        );
+        drop(guard);
+        world.assert_all_released();
     });
 }

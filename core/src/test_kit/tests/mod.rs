@@ -2,6 +2,7 @@
 
 mod faults;
 mod repeats;
+mod table;
 mod time;
 
 use std::time::Duration;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::config::Deadlock;
 use crate::test_kit::choices::Schedule;
+use crate::test_kit::runs::{Failure, attempt, shorten};
 
 /// Four hosts, two locks, and faults.
 async fn turmoil(world: World) -> Vec<String> {
@@ -51,7 +52,7 @@ fn events_of<F: Future<Output = Vec<String>>>(seed: u64, of: fn(World) -> F) -> 
         let seen = of(world).await;
         **kept.lock().unwrap() = seen;
     };
-    super::super::runs::attempt(&schedule, &test).unwrap_or_else(|failure| {
+    attempt(&schedule, &test).unwrap_or_else(|failure| {
         std::panic::resume_unwind(failure.panic);
     });
     events
@@ -137,4 +138,35 @@ fn every_process_repeats_the_same_deadlocks() {
         assert_eq!(differs, None);
         assert_eq!(here.len(), there.len());
     }
+}
+
+/// Fails if b gets the lock before a, which asks first.
+async fn first_come(world: World) {
+    let (a, b) = (world.client("a"), world.client("b"));
+    let hosts = [a, b].map(|client| {
+        let mutex = client.mutex("x");
+        world.on(&client, async move { drop(mutex.lock().await.unwrap()) })
+    });
+    for host in hosts {
+        host.await;
+    }
+    world.assert_order(["a granted", "b granted"]);
+}
+
+#[test]
+fn a_failure_has_a_short_schedule() {
+    let failure = (0..50).find_map(|seed| {
+        let schedule = Schedule { seed, only: None };
+        attempt(&schedule, &first_come).err()
+    });
+    let Failure {
+        schedule, unusual, ..
+    } = failure.expect("an order in which b comes first");
+    let shorter = shorten(schedule.seed, unusual.clone(), &first_come);
+    let left = shorter.only.as_ref().unwrap().len();
+    assert!(
+        left < unusual.len() && (1..=3).contains(&left),
+        "{shorter} of {unusual:?}"
+    );
+    assert!(attempt(&shorter.to_string().parse().unwrap(), &first_come).is_err());
 }

@@ -122,3 +122,83 @@ fn a_sync_body_is_told_of_the_loss() {
         assert_eq!(cause, LossCause::Forced);
     });
 }
+
+#[test]
+fn a_blocking_task_reads_the_same_clock() {
+    run(Runs::new(), |world| async move {
+        let a = world.client("a");
+        world.advance(5000 * SECOND).await;
+        let mutex = a.mutex("x");
+        let held = tokio::task::spawn_blocking(move || {
+            let guard = mutex.blocking_lock().unwrap();
+            guard.check().map(|()| guard)
+        });
+        let guard = held.await.unwrap().unwrap();
+        assert!(!guard.is_lost());
+    });
+}
+
+#[test]
+#[should_panic = "six hours of virtual time have passed"]
+fn a_wait_without_end_ends() {
+    run(Runs::new(), |world| async move {
+        let _held = world.client("a").mutex("x").lock().await.unwrap();
+        std::future::pending::<()>().await;
+    });
+}
+
+#[test]
+#[should_panic = "Error: Timeout"]
+fn an_error_fails_the_test() {
+    run(Runs::new(), |_| async {
+        Err::<(), _>(LockError::timeout("x"))
+    });
+}
+
+#[test]
+fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
+    let connect = || crate::Client::connect("memory://in-a-world").unwrap();
+    run(Runs::new(), move |world| async move {
+        let (a, b) = (connect(), connect());
+        let _held = a.mutex("x").lock().await.unwrap();
+        let error = b.mutex("x").block("20s").lock().await.unwrap_err();
+        assert!(error.is_timeout());
+        assert_eq!(world.now(), 20 * SECOND);
+    });
+    // No runtime, so it has a thread of its own, with ids that are not those of the seed.
+    let client = connect();
+    drop(client.mutex("x").blocking_lock().unwrap());
+    client.blocking_shutdown();
+    let draw = || crate::store::Ticket::random();
+    let ids = [(); 2].map(|()| {
+        run(Runs::new(), |_| async {});
+        draw()
+    });
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[test]
+fn a_test_without_async_code_has_all_of_the_world() {
+    super::super::run_blocking(Runs::new().seeds(5), |world| {
+        let (a, b) = (world.client("a"), world.client("b"));
+        let guard = a.mutex("x").blocking_lock().unwrap();
+        let mutex = b.mutex("x").block("10s");
+        let waits = world.thread(&b, move || mutex.blocking_lock().map(drop));
+        world.blocking_advance(10 * SECOND);
+        assert!(waits.is_finished());
+        drop(guard);
+        world.blocking_idle();
+        assert!(b.mutex("x").blocking_try_lock().unwrap().is_some());
+        assert!(a.blocking_drain("1s").unwrap().is_complete());
+        assert_eq!(world.now(), 10 * SECOND);
+        Ok::<_, LockError>(())
+    });
+}
+
+#[test]
+#[should_panic = "blocks the thread of all tasks"]
+fn a_call_that_blocks_all_tasks_is_found() {
+    run(Runs::new(), |world| async move {
+        drop(world.client("a").mutex("x").blocking_lock());
+    });
+}

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use auto_mutex::{LockError, MultiGuard};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
 
-use super::{all_free, is_free, waiters};
+use super::{all_free, is_free};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -68,7 +68,7 @@ async fn a_round_shows_when_expire_counts(store: &dyn TestStore) -> bool {
     let guard = holder.mutex("b").lock().await.unwrap();
     let waiting =
         tokio::spawn(async move { client.multi(["a", "b"]).expire(SHORT).lock().await.unwrap() });
-    waiters(&holder, "b", 1).await;
+    waiters(&holder.mutex("b"), 1).await;
     let mut kept = false;
     becomes(
         "`a` is kept for longer than `expire`, or lost",
@@ -96,7 +96,7 @@ pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestS
     let guard = holder.mutex("b").lock().await.unwrap();
     let telltale = client.mutex("c").lock().await.unwrap();
     let waiting = tokio::spawn(async move { client.multi(["a", "b"]).lock().await.unwrap() });
-    waiters(&holder, "b", 1).await;
+    waiters(&holder.mutex("b"), 1).await;
     assert!(holder.mutex("a").force_unlock().await.unwrap());
     let other = soon("free", holder.mutex("a").lock()).await.unwrap();
     // The client is notified of the loss of `a` before that of `c`. When it knows of `c`, it also knows of `a`.
@@ -104,7 +104,7 @@ pub(crate) async fn what_was_lost_while_waiting_is_taken_again(store: &dyn TestS
     soon("the loss is known", telltale.lost()).await;
     guard.unlock().await.unwrap();
     // The call now waits for `a` again, and releases `b`, which comes after `a`.
-    waiters(&holder, "a", 1).await;
+    waiters(&holder.mutex("a"), 1).await;
     becomes("what comes after is free", async || {
         is_free(&holder, "b").await
     })

@@ -21,14 +21,20 @@ pub(crate) async fn the_handle_acts_on_all(store: &dyn TestStore) {
     assert!(clone.is_owned().await.unwrap());
     assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
     assert!(other.multi(["x", "b"]).is_locked().await.unwrap());
-    assert!(!other.multi(["x", "y"]).blocking_is_locked().unwrap());
+    assert!(!other.multi(["x", "y"]).is_locked().await.unwrap());
     clone.refresh(Duration::from_secs(100)).await.unwrap();
     assert!(guard.expires_in() > Duration::from_secs(5));
-    clone.blocking_refresh(Duration::from_secs(200)).unwrap();
     assert!(clone.unlock().await.unwrap());
     assert!(guard.is_lost());
-    assert!(!multi.blocking_is_owned().unwrap());
-    assert!(!multi.blocking_unlock().unwrap());
+    let thread = store.thread(move || {
+        assert!(!multi.blocking_is_owned().unwrap());
+        assert!(multi.blocking_refresh(Duration::from_secs(9)).is_err());
+        assert!(!multi.blocking_unlock().unwrap());
+        assert!(!multi.blocking_is_locked().unwrap());
+        assert!(!multi.blocking_force_unlock().unwrap());
+        multi.blocking_info().unwrap().len()
+    });
+    assert_eq!(thread.await.unwrap(), 3);
     all_free(&other, &["a", "b"]).await;
     // The handle does not own its locks if only one of them is held.
     let _one = other.mutex("a").lock().await.unwrap();
@@ -41,7 +47,6 @@ pub(crate) async fn info_comes_in_the_order_given(store: &dyn TestStore) {
     let infos = other.multi(["c", "b", "a", "b"]).info().await.unwrap();
     let locked: Vec<_> = infos.iter().map(|info| info.locked).collect();
     assert_eq!(locked, [false, true, false, true]);
-    assert_eq!(other.multi(["b"]).blocking_info().unwrap().len(), 1);
 }
 
 pub(crate) async fn who_breaks_them_frees_all(store: &dyn TestStore) {
@@ -50,7 +55,7 @@ pub(crate) async fn who_breaks_them_frees_all(store: &dyn TestStore) {
     let multi = breaker.multi(["c", "b", "a"]);
     assert!(multi.force_unlock().await.unwrap());
     soon("the loss", guard.lost()).await;
-    assert!(!multi.blocking_force_unlock().unwrap());
+    assert!(!multi.force_unlock().await.unwrap());
     let all = soon("all are free", multi.lock()).await.unwrap();
     assert!(was_lost(guard.unlock().await));
     assert!(all.unlock().await.unwrap());

@@ -13,15 +13,6 @@ pub(crate) use waiting::*;
 use auto_mutex::Client;
 use auto_mutex_tests::events::becomes;
 
-/// Waits until another member sees this many waiters for `name`.
-async fn waiters(observer: &Client, name: &str, count: usize) {
-    becomes(
-        &format!("{count} waiters for {name} are seen"),
-        async || observer.mutex(name).info().await.unwrap().waiters.len() == count,
-    )
-    .await;
-}
-
 /// Waits until none of `names` has a holder or a waiter.
 async fn all_free(observer: &Client, names: &[&str]) {
     becomes("all are free", async || {

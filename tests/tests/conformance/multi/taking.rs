@@ -1,10 +1,11 @@
 //! All locks of a call are taken, or none.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex::{Client, LockError, MultiGuard};
-use auto_mutex_tests::events::{finishes, soon};
+use auto_mutex_tests::events::{soon, waiters};
 use auto_mutex_tests::stores::TestStore;
+use tokio::time::Instant;
 
 use super::{all_free, is_free};
 
@@ -49,7 +50,6 @@ pub(crate) async fn a_try_that_finds_one_busy_takes_none(store: &dyn TestStore) 
         let guard = holder.mutex(busy).lock().await.unwrap();
         let multi = client.multi(["a", "b", "c"]);
         assert!(soon("an answer", multi.try_lock()).await.unwrap().is_none());
-        assert!(multi.blocking_try_lock().unwrap().is_none());
         assert!(multi.is_locked().await.unwrap());
         guard.unlock().await.unwrap();
         all_free(&holder, &["a", "b", "c"]).await;
@@ -69,18 +69,11 @@ pub(crate) async fn who_hears_that_one_is_busy_finds_the_others_free(store: &dyn
         others_are_free(&holder, async || multi.try_lock().await.unwrap().is_none()).await;
         others_are_free(&holder, async || briefly.lock().await.is_err()).await;
         others_are_free(&holder, async || polling.lock().await.is_err()).await;
-        others_are_free(&holder, async || {
-            multi.blocking_try_lock().unwrap().is_none()
-        })
-        .await;
-        let briefly = briefly.clone();
-        let waits = async || {
-            let briefly = briefly.clone();
-            tokio::task::spawn_blocking(move || briefly.blocking_lock().is_err())
-                .await
-                .unwrap()
-        };
-        others_are_free(&holder, waits).await;
+        let (multi, briefly) = (multi.clone(), briefly.clone());
+        let tries = move || multi.blocking_try_lock().unwrap().is_none();
+        others_are_free(&holder, async || store.thread(tries.clone()).await.unwrap()).await;
+        let waits = move || briefly.blocking_lock().is_err();
+        others_are_free(&holder, async || store.thread(waits.clone()).await.unwrap()).await;
     }
 }
 
@@ -139,7 +132,7 @@ pub(crate) async fn each_name_has_its_token(store: &dyn TestStore) {
 
 pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
-    finishes("a thread", move || {
+    let thread = store.thread(move || {
         let multi = client.multi(["b", "a"]).block(Duration::from_secs(10));
         let guard = multi.blocking_lock().unwrap();
         assert!(
@@ -159,24 +152,14 @@ pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
                 guard.names().count()
             });
         assert_eq!(names.unwrap(), 2);
-        let waiting = std::thread::spawn({
-            let guard = client.mutex("b").blocking_lock().unwrap();
-            move || {
-                while client
-                    .mutex("b")
-                    .blocking_info()
-                    .unwrap()
-                    .waiters
-                    .is_empty()
-                {
-                    std::thread::yield_now();
-                }
-                guard.blocking_unlock().unwrap()
-            }
-        });
-        assert!(other.multi(["a", "b"]).blocking_lock().unwrap().waited() > Duration::ZERO);
-        assert!(waiting.join().unwrap());
+        let guard = client.mutex("b").blocking_lock().unwrap();
+        (guard, client, other)
     });
+    let (guard, client, other) = thread.await.unwrap();
+    let waits = store.thread(move || other.multi(["a", "b"]).blocking_lock().unwrap().waited());
+    waiters(&client.mutex("b"), 1).await;
+    assert!(guard.unlock().await.unwrap());
+    assert!(waits.await.unwrap() > Duration::ZERO);
 }
 
 pub(crate) async fn it_runs_a_body_under_all(store: &dyn TestStore) {
@@ -203,7 +186,7 @@ pub(crate) async fn a_thread_that_would_wait_for_itself_is_told(store: &dyn Test
     assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
     guard.check().unwrap();
     let other = store.member();
-    super::waiters(&other, "b", 0).await;
+    waiters(&other.mutex("b"), 0).await;
     drop(
         soon("it was given back", other.mutex("a").lock())
             .await

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stores::TestStore;
 
-use super::{all_free, is_free, waiters};
+use super::{all_free, is_free};
 
 pub(crate) async fn it_waits_with_what_comes_before_and_without_what_comes_after(
     store: &dyn TestStore,
@@ -15,7 +15,7 @@ pub(crate) async fn it_waits_with_what_comes_before_and_without_what_comes_after
     let (holder, client) = (store.member(), store.member());
     let guard = holder.mutex("b").lock().await.unwrap();
     let waiting = tokio::spawn(async move { client.multi(["c", "b", "a"]).lock().await.unwrap() });
-    waiters(&holder, "b", 1).await;
+    waiters(&holder.mutex("b"), 1).await;
     becomes("what comes after is free", async || {
         is_free(&holder, "c").await
     })
@@ -44,7 +44,7 @@ pub(crate) async fn several_busy_ones_are_waited_for_one_after_another(store: &d
             .unwrap()
     });
     for (name, guard) in guards {
-        waiters(&holder, name, 1).await;
+        waiters(&holder.mutex(name), 1).await;
         assert!(!waiting.is_finished());
         assert!(guard.unlock().await.unwrap());
     }
@@ -84,7 +84,7 @@ pub(crate) async fn block_is_one_time_for_all(store: &dyn TestStore) {
     let last = holder.mutex("c").lock().await.unwrap();
     let multi = client.multi(["a", "b", "c"]).block(BLOCK);
     let waiting = tokio::spawn(async move { multi.lock().await.map(drop) });
-    waiters(&holder, "a", 1).await;
+    waiters(&holder.mutex("a"), 1).await;
     // Neither of the two waits alone is as long as `block`.
     tokio::time::sleep(BLOCK * 3 / 5).await;
     first.unlock().await.unwrap();
@@ -108,10 +108,10 @@ pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let _guard = holder.mutex("b").lock().await.unwrap();
     let multi = client.multi(["a", "b", "c"]).block(Duration::ZERO);
-    for error in [
-        soon("an answer", multi.lock()).await.unwrap_err(),
-        multi.blocking_lock().unwrap_err(),
-    ] {
+    let blocks = multi.clone();
+    let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
+    let blocked = blocks.await.unwrap();
+    for error in [soon("an answer", multi.lock()).await.unwrap_err(), blocked] {
         let LockError::Timeout {
             name, holder: whom, ..
         } = &error
@@ -122,17 +122,17 @@ pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
         assert!(whom.is_some());
     }
     all_free(&holder, &["a", "c"]).await;
-    waiters(&holder, "b", 0).await;
+    waiters(&holder.mutex("b"), 0).await;
 }
 
 pub(crate) async fn a_cancelled_call_gives_everything_back(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let guard = holder.mutex("b").lock().await.unwrap();
     let waiting = tokio::spawn(async move { client.multi(["a", "b", "c"]).lock().await.map(drop) });
-    waiters(&holder, "b", 1).await;
+    waiters(&holder.mutex("b"), 1).await;
     assert!(!is_free(&holder, "a").await);
     waiting.abort();
-    waiters(&holder, "b", 0).await;
+    waiters(&holder.mutex("b"), 0).await;
     becomes("it is given back", async || is_free(&holder, "a").await).await;
     guard.unlock().await.unwrap();
     all_free(&holder, &["a", "b", "c"]).await;
@@ -195,7 +195,7 @@ pub(crate) async fn retries_end_with_too_many_attempts_in_all(store: &dyn TestSt
         assert_eq!((name.as_str(), *attempts), ("suite:b", retries + 1));
         assert!(holder.is_some());
     }
-    waiters(&holder, "b", 0).await;
+    waiters(&holder.mutex("b"), 0).await;
     becomes("it is given back", async || is_free(&holder, "a").await).await;
     let multi = client.multi(["a", "b"]).retries(3, Duration::ZERO);
     let error = multi.lock().await.unwrap_err();
@@ -213,7 +213,7 @@ pub(crate) async fn retries_get_what_becomes_free(store: &dyn TestStore) {
         multi.retries(10_000, Duration::from_millis(1)).lock().await
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
-    waiters(&holder, "a", 0).await;
+    waiters(&holder.mutex("a"), 0).await;
     guard.unlock().await.unwrap();
     let all = soon("all", trying).await.unwrap().unwrap();
     assert!(all.attempts() > 1);

@@ -1,25 +1,22 @@
 //! A writer that continues as a reader.
 
 use auto_mutex::{LockError, RwLockWriteGuard};
-use auto_mutex_tests::events::soon;
+use auto_mutex_tests::events::{soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
-
-use super::waiters;
 
 pub(crate) async fn a_downgraded_writer_lets_readers_in_but_no_writer(store: &dyn TestStore) {
     let (holder, reader, writer) = (store.member(), store.member(), store.member());
     let guard = holder.rw_lock("l").write().await.unwrap();
     let token = guard.fencing_token();
     let reading = tokio::spawn(async move { reader.rw_lock("l").read().await.unwrap() });
-    waiters(&holder, 1).await;
+    waiters(&holder.rw_lock("l"), 1).await;
     // Another task of the same client.
-    let beside = tokio::spawn({
-        let holder = holder.clone();
-        async move { holder.rw_lock("l").read().await.unwrap() }
+    let beside = with(&holder, |holder| async move {
+        holder.rw_lock("l").read().await.unwrap()
     });
-    waiters(&holder, 2).await;
+    waiters(&holder.rw_lock("l"), 2).await;
     let writing = tokio::spawn(async move { writer.rw_lock("l").write().await.unwrap() });
-    waiters(&holder, 3).await;
+    waiters(&holder.rw_lock("l"), 3).await;
     let guard = soon("the downgrade", guard.downgrade()).await.unwrap();
     assert_eq!(guard.fencing_token(), token, "it is the same hold");
     let other = soon("the reader", reading).await.unwrap();

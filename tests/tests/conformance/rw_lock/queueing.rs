@@ -4,29 +4,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use auto_mutex_tests::events::soon;
+use auto_mutex_tests::events::{soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
-
-use super::waiters;
 
 pub(crate) async fn a_writer_is_not_starved_by_readers(store: &dyn TestStore) {
     let (a, b, writer) = (store.member(), store.member(), store.member());
     let first = a.rw_lock("l").read().await.unwrap();
-    let waiting = tokio::spawn({
-        let writer = writer.clone();
-        async move { writer.rw_lock("l").write().await.unwrap() }
+    let waiting = with(&writer, |writer| async move {
+        writer.rw_lock("l").write().await.unwrap()
     });
-    waiters(&a, 1).await;
+    waiters(&a.rw_lock("l"), 1).await;
     // The lock has room for more readers, but the writer came first, so all members are refused, even the one that is
     // reading.
     for member in [&a, &b, &writer] {
         assert!(member.rw_lock("l").try_read().await.unwrap().is_none());
     }
-    let behind = tokio::spawn({
-        let b = b.clone();
-        async move { b.rw_lock("l").read().await.unwrap() }
-    });
-    waiters(&a, 2).await;
+    let behind = with(&b, |b| async move { b.rw_lock("l").read().await.unwrap() });
+    waiters(&a.rw_lock("l"), 2).await;
     first.unlock().await.unwrap();
     let guard = soon("the writer", waiting).await.unwrap();
     assert!(!behind.is_finished());
@@ -38,12 +32,9 @@ pub(crate) async fn a_reader_is_not_starved_by_writers(store: &dyn TestStore) {
     let (a, b, reader) = (store.member(), store.member(), store.member());
     let first = a.rw_lock("l").write().await.unwrap();
     let waiting = tokio::spawn(async move { reader.rw_lock("l").read().await.unwrap() });
-    waiters(&a, 1).await;
-    let behind = tokio::spawn({
-        let b = b.clone();
-        async move { b.rw_lock("l").write().await.unwrap() }
-    });
-    waiters(&a, 2).await;
+    waiters(&a.rw_lock("l"), 1).await;
+    let behind = with(&b, |b| async move { b.rw_lock("l").write().await.unwrap() });
+    waiters(&a.rw_lock("l"), 2).await;
     first.unlock().await.unwrap();
     let guard = soon("the reader", waiting).await.unwrap();
     assert!(!behind.is_finished());
@@ -65,13 +56,13 @@ pub(crate) async fn readers_that_wait_together_get_in_together(store: &dyn TestS
         readers.push(tokio::spawn(async move {
             client.rw_lock("l").read().await.unwrap()
         }));
-        waiters(&holder, number + 1).await;
+        waiters(&holder.rw_lock("l"), number + 1).await;
     }
     let last = tokio::spawn({
         let client = store.member();
         async move { client.rw_lock("l").write().await.unwrap() }
     });
-    waiters(&holder, 7).await;
+    waiters(&holder.rw_lock("l"), 7).await;
     writer.unlock().await.unwrap();
     let mut guards = Vec::new();
     for reader in readers {
@@ -87,9 +78,9 @@ pub(crate) async fn a_cancelled_writer_lets_the_readers_in(store: &dyn TestStore
     let (a, b, writer) = (store.member(), store.member(), store.member());
     let first = a.rw_lock("l").read().await.unwrap();
     let cancelled = tokio::spawn(async move { writer.rw_lock("l").write().await.map(drop) });
-    waiters(&a, 1).await;
+    waiters(&a.rw_lock("l"), 1).await;
     let behind = tokio::spawn(async move { b.rw_lock("l").read().await.unwrap() });
-    waiters(&a, 2).await;
+    waiters(&a.rw_lock("l"), 2).await;
     cancelled.abort();
     let second = soon("the reader", behind).await.unwrap();
     first.check().unwrap();

@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
-
-use super::waiters;
 
 pub(crate) async fn readers_hold_together_and_writers_alone(store: &dyn TestStore) {
     let (a, b, c) = (store.member(), store.member(), store.member());
@@ -31,10 +29,12 @@ pub(crate) async fn readers_hold_together_and_writers_alone(store: &dyn TestStor
 pub(crate) async fn readers_of_one_member_hold_together(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
     let lock = client.rw_lock("l");
+    let reads = lock.clone();
+    let blocks = store.thread(move || reads.blocking_read().unwrap());
     let readers = [
         soon("one", lock.read()).await.unwrap(),
         soon("another", lock.read()).await.unwrap(),
-        lock.blocking_read().unwrap(),
+        blocks.await.unwrap(),
     ];
     assert_eq!(lock.info().await.unwrap().holders.len(), 3);
     assert!(other.rw_lock("l").try_write().await.unwrap().is_none());
@@ -44,23 +44,26 @@ pub(crate) async fn readers_of_one_member_hold_together(store: &dyn TestStore) {
 
 pub(crate) async fn the_blocking_twins_do_the_same(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
-    finishes("a thread", move || {
-        let (a, b) = (a.rw_lock("l"), b.rw_lock("l"));
-        let reader = a.blocking_read().unwrap();
-        let other = b.blocking_try_read().unwrap().expect("beside it");
-        assert!(b.blocking_try_write().unwrap().is_none());
-        assert!(reader.blocking_unlock().unwrap());
-        assert!(other.blocking_unlock().unwrap());
-        let writer = a.blocking_write().unwrap();
-        assert!(b.blocking_is_locked().unwrap());
-        let reader = writer.blocking_downgrade().unwrap();
-        assert!(b.blocking_try_read().unwrap().is_some());
-        drop(reader);
-        let two = b.blocking_synchronize_read(|guard| guard.fencing_token());
-        assert!(two.unwrap() > 0);
-        let three = b.blocking_synchronize_write(|guard| guard.check());
-        three.unwrap().unwrap();
-    });
+    store
+        .thread(move || {
+            let (a, b) = (a.rw_lock("l"), b.rw_lock("l"));
+            let reader = a.blocking_read().unwrap();
+            let other = b.blocking_try_read().unwrap().expect("beside it");
+            assert!(b.blocking_try_write().unwrap().is_none());
+            assert!(reader.blocking_unlock().unwrap());
+            assert!(other.blocking_unlock().unwrap());
+            let writer = a.blocking_write().unwrap();
+            assert!(b.blocking_is_locked().unwrap());
+            let reader = writer.blocking_downgrade().unwrap();
+            assert!(b.blocking_try_read().unwrap().is_some());
+            drop(reader);
+            let two = b.blocking_synchronize_read(|guard| guard.fencing_token());
+            assert!(two.unwrap() > 0);
+            let three = b.blocking_synchronize_write(|guard| guard.check());
+            three.unwrap().unwrap();
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn readers_count_one_by_one(store: &dyn TestStore) {
@@ -148,5 +151,5 @@ pub(crate) async fn it_is_released_when_a_body_panics(store: &dyn TestStore) {
         let guard = soon("free", other.rw_lock("l").write()).await.unwrap();
         assert!(guard.unlock().await.unwrap());
     }
-    waiters(&other, 0).await;
+    waiters(&other.rw_lock("l"), 0).await;
 }

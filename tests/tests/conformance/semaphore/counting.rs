@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{LockError, Permit};
-use auto_mutex_tests::events::{becomes, finishes, soon};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn as_many_hold_as_there_are_permits(store: &dyn TestStore) {
@@ -18,7 +18,6 @@ pub(crate) async fn as_many_hold_as_there_are_permits(store: &dyn TestStore) {
     for member in &members {
         let semaphore = member.semaphore("s", 3);
         assert!(semaphore.try_acquire().await.unwrap().is_none());
-        assert!(semaphore.blocking_try_acquire().unwrap().is_none());
         assert_eq!(semaphore.available().await.unwrap(), 0);
     }
     drop(permits.pop());
@@ -38,7 +37,7 @@ pub(crate) async fn many_are_taken_at_once_or_not_at_all(store: &dyn TestStore) 
     assert_eq!(b.available().await.unwrap(), 2, "a try takes nothing");
     let two = b.try_acquire_many(2).await.unwrap().expect("two are left");
     assert_eq!(three.release().await.unwrap(), 3);
-    assert_eq!(two.blocking_release().unwrap(), 5);
+    assert_eq!(two.release().await.unwrap(), 5);
 }
 
 pub(crate) async fn requests_that_cannot_work_are_refused(store: &dyn TestStore) {
@@ -147,16 +146,26 @@ pub(crate) async fn a_reentrant_one_shares_what_the_task_has(store: &dyn TestSto
 pub(crate) async fn threads_share_a_semaphore(store: &dyn TestStore) {
     let client = store.member();
     let semaphore = client.semaphore("s", 2).reentrant();
-    finishes("a thread", move || {
-        let inside = semaphore.blocking_synchronize(|permit: &Permit| {
-            let inner = semaphore.blocking_acquire().unwrap();
-            assert_eq!(inner.fencing_token(), permit.fencing_token());
-            semaphore.blocking_available().unwrap()
-        });
-        assert_eq!(inside.unwrap(), 1);
-        let both = semaphore.blocking_acquire_many(2).unwrap();
-        assert_eq!(both.blocking_release().unwrap(), 2);
-    });
+    store
+        .thread(move || {
+            let inside = semaphore.blocking_synchronize(|permit: &Permit| {
+                let inner = semaphore.blocking_acquire().unwrap();
+                assert_eq!(inner.fencing_token(), permit.fencing_token());
+                semaphore.blocking_available().unwrap()
+            });
+            assert_eq!(inside.unwrap(), 1);
+            let both = semaphore.blocking_acquire_many(2).unwrap();
+            assert!(
+                client
+                    .semaphore("s", 2)
+                    .blocking_try_acquire()
+                    .unwrap()
+                    .is_none()
+            );
+            assert_eq!(both.blocking_release().unwrap(), 2);
+        })
+        .await
+        .unwrap();
 }
 
 pub(crate) async fn a_thread_may_wait_where_its_task_does_not_have_it_all(store: &dyn TestStore) {

@@ -1,10 +1,8 @@
 //! The name, kind and number of permits of a semaphore, and its deletion.
 
 use auto_mutex::{LockError, LockKind};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
-
-use super::waiters;
 
 pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
@@ -81,8 +79,12 @@ pub(crate) async fn it_exists_from_its_first_use_to_its_deletion(store: &dyn Tes
     assert!(theirs.exists().await.unwrap());
     assert!(theirs.delete().await.unwrap());
     assert!(!mine.exists().await.unwrap());
-    assert!(!mine.blocking_delete().unwrap());
-    assert!(!mine.blocking_exists().unwrap());
+    let thread = store.thread(move || {
+        assert!(!mine.blocking_delete().unwrap());
+        assert!(!mine.blocking_exists().unwrap());
+        mine
+    });
+    let mine = thread.await.unwrap();
     mine.acquire().await.unwrap().release().await.unwrap();
     assert!(theirs.exists().await.unwrap(), "it can be used again");
 }
@@ -91,7 +93,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     let (holder, waiter, other) = (store.member(), store.member(), store.member());
     let all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
     let waiting = tokio::spawn(async move { waiter.semaphore("s", 2).acquire().await.unwrap() });
-    waiters(&other, 2, 1).await;
+    waiters(&other.semaphore("s", 2), 1).await;
     let error = other.semaphore("s", 2).delete().await.unwrap_err();
     let LockError::InUse {
         name,
@@ -107,7 +109,7 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
     let permit = soon("the waiter", waiting).await.unwrap();
     // In a quorum, a majority is enough for the waiter's grant. Another server may receive the release later.
     becomes("the waiter is the only holder", async || {
-        let error = other.semaphore("s", 2).blocking_delete().unwrap_err();
+        let error = other.semaphore("s", 2).delete().await.unwrap_err();
         match error {
             LockError::InUse {
                 holders: 1,

@@ -9,15 +9,3 @@ pub(crate) use counting::*;
 pub(crate) use lifecycle::*;
 pub(crate) use queueing::*;
 pub(crate) use tokens::*;
-
-use auto_mutex::Client;
-use auto_mutex_tests::events::becomes;
-
-/// Waits until another member sees this many waiters for the semaphore `s` of `permits` permits.
-async fn waiters(observer: &Client, permits: u32, count: usize) {
-    let semaphore = observer.semaphore("s", permits);
-    becomes(&format!("{count} waiters are seen"), async || {
-        semaphore.info().await.unwrap().waiters.len() == count
-    })
-    .await;
-}

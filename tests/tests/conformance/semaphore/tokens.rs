@@ -1,10 +1,8 @@
 //! Signalled tokens: handed out once, in order, and returned by holders that did not use them.
 
 use auto_mutex::{LockError, Permit};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters, with};
 use auto_mutex_tests::stores::TestStore;
-
-use super::waiters;
 
 pub(crate) async fn tokens_come_before_permits_and_in_order(store: &dyn TestStore) {
     let (a, b) = (store.member(), store.member());
@@ -47,10 +45,12 @@ pub(crate) async fn a_token_wakes_who_waits(store: &dyn TestStore) {
         let token = permit.token().map(str::to_owned);
         (token, permit.release().await.unwrap())
     });
-    waiters(&other, 0, 1).await;
+    waiters(&other.semaphore("s", 0), 1).await;
     let semaphore = other.semaphore("s", 0);
     assert!(semaphore.try_acquire().await.unwrap().is_none());
-    semaphore.blocking_signal("go").unwrap();
+    let signals = semaphore.clone();
+    let thread = store.thread(move || signals.blocking_signal("go"));
+    thread.await.unwrap().unwrap();
     let (token, left) = soon("the token", waiting).await.unwrap();
     assert_eq!((token.as_deref(), left), (Some("go"), 0));
     assert!(
@@ -82,12 +82,9 @@ pub(crate) async fn a_token_that_was_not_used_goes_back_to_its_place(store: &dyn
     }
     let next = async || soon("a token", theirs.acquire()).await.unwrap();
     // The holder of the token panics.
-    let panics = tokio::spawn({
-        let mine = mine.clone();
-        async move {
-            let _permit = mine.acquire().await.unwrap();
-            panic!("as told");
-        }
+    let panics = with(&mine, |mine| async move {
+        let _permit = mine.acquire().await.unwrap();
+        panic!("as told");
     });
     assert!(soon("the panic", panics).await.unwrap_err().is_panic());
     becomes("it is back", async || {
@@ -108,11 +105,10 @@ pub(crate) async fn a_cancelled_acquire_uses_no_token(store: &dyn TestStore) {
     let semaphore = other.semaphore("s", 0);
     for _ in 0..20 {
         let (got, has) = tokio::sync::oneshot::channel();
-        let cancelled = tokio::spawn({
-            let waiter = waiter.clone();
-            async move { got.send(waiter.acquire().await.unwrap()).unwrap() }
+        let cancelled = with(&waiter, |waiter| async move {
+            got.send(waiter.acquire().await.unwrap()).unwrap()
         });
-        waiters(&other, 0, 1).await;
+        waiters(&other.semaphore("s", 0), 1).await;
         semaphore.signal("t").await.unwrap();
         // The grant is in flight.
         cancelled.abort();

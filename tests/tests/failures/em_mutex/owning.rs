@@ -5,10 +5,9 @@ use std::time::{Duration, SystemTime};
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::Redis;
-use auto_mutex_tests::was_lost;
 use auto_mutex_tests::worker;
 
-use crate::rig::{Rig, config};
+use crate::rig::Rig;
 
 #[tokio::test]
 async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
@@ -56,38 +55,6 @@ async fn em_mutex_01_expiry_never_comes_from_the_clients_clock() {
 }
 
 #[tokio::test]
-async fn em_mutex_03_a_stale_unlock_leaves_the_newer_lock_of_the_same_owner() {
-    let rig = Rig::new();
-    let (client, other) = (rig.client(), rig.client());
-    let short = client.mutex("m").expire(Duration::from_millis(100));
-    let stale = short.lock().await.unwrap();
-    soon("it expires", stale.lost()).await;
-    // The same process, client and task takes the lock again.
-    let newer = soon("again", client.mutex("m").lock()).await.unwrap();
-    assert!(was_lost(stale.unlock().await));
-    newer.check().unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
-    assert!(newer.unlock().await.unwrap());
-    // The store receives this stale release only after the newer lock was granted.
-    let late = Client::connect(rig.proxied_config().lease("1s").store_timeout("30s")).unwrap();
-    let stale = late.mutex("m").lock().await.unwrap();
-    rig.proxy.freeze();
-    soon("its lease is over", stale.lost()).await;
-    drop(stale);
-    let newer = soon("the newer", client.mutex("m").lock()).await.unwrap();
-    let before = rig.redis.calls("evalsha");
-    rig.proxy.thaw();
-    becomes("the stale release arrives", async || {
-        rig.redis.calls("evalsha") > before
-    })
-    .await;
-    late.mutex("m").info().await.unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
-    newer.refresh(LONG).await.unwrap();
-    assert!(newer.unlock().await.unwrap());
-}
-
-#[tokio::test]
 async fn em_mutex_05_a_failed_unlock_is_carried_out_when_the_store_is_back() {
     let rig = Rig::new();
     let other = rig.client();
@@ -107,22 +74,6 @@ async fn em_mutex_05_a_failed_unlock_is_carried_out_when_the_store_is_back() {
             .await
             .unwrap(),
     );
-}
-
-#[tokio::test]
-async fn em_mutex_09_colons_do_not_make_two_locks_one() {
-    let rig = Rig::new();
-    let one = Client::connect(config(&rig.redis.url()).namespace("a")).unwrap();
-    let two = Client::connect(config(&rig.redis.url()).namespace("a:b")).unwrap();
-    let guard = one.mutex("b:c").lock().await.unwrap();
-    let other = two
-        .mutex("c")
-        .try_lock()
-        .await
-        .unwrap()
-        .expect("another lock");
-    assert_ne!(guard.name(), other.name());
-    assert_eq!(rig.redis.held(), 2);
 }
 
 #[test]

@@ -8,28 +8,6 @@ use auto_mutex_tests::events::{eventually_within, soon};
 use crate::rig::{Rig, waiters};
 
 #[tokio::test]
-async fn em_mutex_02_every_waiter_is_woken_in_its_turn() {
-    let rig = Rig::new();
-    let holder = rig.client();
-    let guard = holder.mutex("m").lock().await.unwrap();
-    let mut tasks = Vec::new();
-    for number in 0..12 {
-        let client = rig.client();
-        tasks.push(tokio::spawn(async move {
-            client.mutex("m").lock().await.map(drop).unwrap();
-            // The task immediately asks for the mutex again. The message with its first grant must not be taken for a
-            // second one.
-            client.mutex("m").lock().await.map(drop).unwrap();
-        }));
-        waiters(&holder.mutex("m"), number + 1).await;
-    }
-    drop(guard);
-    for task in tasks {
-        soon("every waiter gets in", task).await.unwrap();
-    }
-}
-
-#[tokio::test]
 async fn em_mutex_10_the_watcher_never_gives_up() {
     let rig = Rig::new();
     let (holder, waiter) = (rig.client(), rig.proxied());
@@ -62,28 +40,6 @@ async fn em_mutex_10_the_watcher_never_gives_up() {
             .await
             .unwrap(),
     );
-}
-
-#[tokio::test]
-async fn em_mutex_11_a_release_during_a_reconnect_is_not_missed() {
-    for round in 0..5 {
-        let rig = Rig::new();
-        let (holder, waiter) = (rig.client(), rig.proxied());
-        let guard = holder.mutex("m").lock().await.unwrap();
-        let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
-        waiters(&holder.mutex("m"), 1).await;
-        rig.proxy.refuse();
-        rig.proxy.cut();
-        if round > 0 {
-            // The release comes at various moments of the reconnect.
-            tokio::time::sleep(Duration::from_millis(round * 30)).await;
-            rig.proxy.heal();
-        }
-        guard.unlock().await.unwrap();
-        rig.proxy.heal();
-        let guard = soon("the waiter gets in", waiting).await.unwrap().unwrap();
-        assert!(guard.unlock().await.unwrap());
-    }
 }
 
 #[tokio::test]

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex::Client;
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::seed::Seed;
 
 use crate::rig::Rig;
@@ -73,53 +72,4 @@ async fn cuts_at_any_moment_leave_nothing_behind() {
     })
     .await;
     assert_eq!(rig.redis.keys_without_ttl(), []);
-}
-
-#[tokio::test]
-async fn a_late_copy_of_a_request_takes_nothing() {
-    let rig = Rig::new();
-    let config = rig.proxied_config().lease(LONG).store_timeout("60s");
-    let (client, other) = (Client::connect(config).unwrap(), rig.client());
-    for cancel in [false, true] {
-        // The request is in flight when the client replaces the connection.
-        rig.proxy.freeze_existing();
-        let connections = rig.proxy.connections();
-        let asking = tokio::spawn({
-            let client = client.clone();
-            async move { client.mutex("m").lock().await }
-        });
-        becomes("a new connection", async || {
-            rig.proxy.connections() > connections
-        })
-        .await;
-        if cancel {
-            asking.abort();
-            assert!(asking.await.unwrap_err().is_cancelled());
-            // This request also uses the new connection, and so follows what is left of the cancelled call.
-            let after = soon("another lock", client.mutex("after").lock()).await;
-            assert!(after.unwrap().unlock().await.unwrap());
-        } else {
-            let guard = soon("granted over the new one", asking)
-                .await
-                .unwrap()
-                .unwrap();
-            assert!(guard.unlock().await.unwrap());
-        }
-        becomes("all is over", async || rig.redis.held() == 0).await;
-        let guard = soon("free", other.mutex("m").lock()).await.unwrap();
-        assert!(guard.unlock().await.unwrap());
-        let before = rig.redis.calls("evalsha");
-        rig.proxy.thaw();
-        becomes("the late copy arrives", async || {
-            rig.redis.calls("evalsha") > before
-        })
-        .await;
-        assert_eq!(
-            (rig.redis.held(), rig.redis.waiting()),
-            (0, 0),
-            "a ghost (cancelled: {cancel})"
-        );
-        let guard = other.mutex("m").try_lock().await.unwrap().expect("free");
-        assert!(guard.unlock().await.unwrap());
-    }
 }

@@ -1,67 +1,10 @@
 //! Bugs of renewals and releases, and leftover keys.
 
-use std::pin::pin;
-use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
-
 use auto_mutex::LockError;
 use auto_mutex_tests::events::{LONG, soon};
 use auto_mutex_tests::was_lost;
 
 use crate::rig::{Rig, waiters};
-
-const LEASE: Duration = Duration::from_secs(4);
-
-#[tokio::test]
-async fn others_renewal_does_not_stop_after_a_failure() {
-    let rig = Rig::new();
-    let client = rig.proxied_leasing(LEASE);
-    let guard = client.mutex("m").lock().await.unwrap();
-    let started = Instant::now();
-    while started.elapsed() < LEASE * 3 {
-        // The cut may or may not hit a renewal in flight.
-        rig.proxy.cut();
-        tokio::time::sleep(LEASE / 2).await;
-        guard.check().unwrap();
-    }
-    assert_eq!(rig.redis.held(), 1);
-    assert!(guard.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn others_renewal_does_not_outlive_the_guard() {
-    let rig = Rig::new();
-    let (client, other) = (rig.proxied_leasing(LEASE), rig.client());
-    for way in 0..4 {
-        let guard = client.mutex("m").lock().await.unwrap();
-        // In each way, the refresh is cancelled between its submission and its answer, and the guard is dropped.
-        rig.proxy.hold_replies();
-        if way == 3 {
-            rig.proxy.lose_reply_after(0);
-        }
-        let refresh = guard.refresh(Duration::from_secs(60));
-        if way == 1 {
-            let in_time = tokio::time::timeout(Duration::from_micros(1), refresh).await;
-            assert!(in_time.is_err());
-        } else {
-            let mut cx = Context::from_waker(Waker::noop());
-            assert!(pin!(refresh).poll(&mut cx).is_pending(), "way {way}");
-        }
-        if way == 2 {
-            rig.proxy.cut();
-        }
-        drop(guard);
-        rig.proxy.thaw();
-        let next = soon("the lock is free", other.mutex("m").lock())
-            .await
-            .unwrap();
-        // A late renewal must not affect the next holder.
-        tokio::time::sleep(LEASE).await;
-        next.check().unwrap();
-        assert_eq!(rig.redis.held(), 1, "way {way}");
-        assert!(next.unlock().await.unwrap());
-    }
-}
 
 #[tokio::test]
 async fn others_a_refresh_never_revives_a_lost_lock() {
@@ -84,18 +27,6 @@ async fn others_a_refresh_never_revives_a_lost_lock() {
     assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
     assert_eq!(rig.redis.held(), 0);
     assert!(guard.is_lost());
-}
-
-#[tokio::test]
-async fn others_a_guard_dropped_by_a_panic_releases() {
-    let rig = Rig::new();
-    let (client, other) = (rig.client(), rig.client());
-    let thread = std::thread::spawn(move || {
-        let _guard = client.mutex("m").blocking_lock().unwrap();
-        panic!("meant");
-    });
-    assert!(thread.join().is_err());
-    drop(soon("released", other.mutex("m").lock()).await.unwrap());
 }
 
 #[tokio::test]

@@ -8,31 +8,6 @@ use auto_mutex_tests::events::{becomes, soon};
 use crate::rig::Rig;
 
 #[tokio::test]
-async fn rw_lock_4_a_reader_outlives_any_number_of_leases() {
-    let rig = Rig::new();
-    let lease = Duration::from_secs(3);
-    let (reader, others, writer) = (rig.leasing(lease), rig.leasing(lease), rig.client());
-    let reading = reader.rw_lock("rw").read().await.unwrap();
-    let started = std::time::Instant::now();
-    while started.elapsed() < lease * 4 {
-        // Other readers enter and leave, with leases of their own that must not affect this reader.
-        let brief = others.rw_lock("rw").expire(Duration::from_millis(50));
-        let other = soon("beside it", brief.read()).await.unwrap();
-        assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
-        tokio::time::sleep(Duration::from_millis(30)).await;
-        drop(other);
-    }
-    reading.check().unwrap();
-    assert!(writer.rw_lock("rw").try_write().await.unwrap().is_none());
-    assert!(reading.unlock().await.unwrap());
-    // (The release of the last of the other readers may still be in flight.)
-    becomes("a writer gets in", async || {
-        writer.rw_lock("rw").try_write().await.unwrap().is_some()
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
     for writes in [false, true] {
         let rig = Rig::new();

@@ -1,5 +1,3 @@
 //! A readers-writer lock on Redlock (a gist in Ruby), point by point.
 
-mod counting;
 mod holding;
-mod turns;

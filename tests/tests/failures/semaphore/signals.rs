@@ -5,34 +5,6 @@ use auto_mutex_tests::events::soon;
 use crate::rig::{Rig, waiters};
 
 #[tokio::test]
-async fn semaphore_07_a_signal_adds_exactly_the_token_it_was_given() {
-    let rig = Rig::new();
-    let semaphore = rig.client().semaphore("s", 1);
-    // A release makes no token, however often it happens.
-    for _ in 0..3 {
-        let permit = semaphore.acquire().await.unwrap();
-        assert_eq!(
-            (permit.token(), semaphore.available().await.unwrap()),
-            (None, 0)
-        );
-        assert_eq!(permit.release().await.unwrap(), 1);
-    }
-    // Each signalled token is delivered once, and equal tokens are counted separately.
-    let permit = semaphore.acquire().await.unwrap();
-    for (token, available) in [("1", 1), ("1", 2), ("", 3), ("\0 ü\r\n", 4)] {
-        semaphore.signal(token).await.unwrap();
-        assert_eq!(semaphore.available().await.unwrap(), available);
-    }
-    for (token, left) in [("1", 3), ("1", 2), ("", 1), ("\0 ü\r\n", 0)] {
-        let taken = soon("a token", semaphore.acquire()).await.unwrap();
-        assert_eq!(taken.token(), Some(token));
-        assert_eq!(taken.release().await.unwrap(), left, "consumed");
-    }
-    assert!(semaphore.try_acquire().await.unwrap().is_none());
-    assert_eq!(permit.release().await.unwrap(), 1);
-}
-
-#[tokio::test]
 async fn semaphore_07_a_signal_whose_reply_is_lost_is_not_added_twice() {
     let rig = Rig::new();
     let (producer, consumer) = (rig.proxied(), rig.client());

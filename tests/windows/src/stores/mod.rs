@@ -7,23 +7,25 @@ mod memory;
 mod redis;
 
 pub use case::{BRIEF, Case, TestStore, run};
-pub use memory::Memory;
-pub use redis::OnRedis;
+pub use memory::memory;
+pub use redis::redis;
+
+use case::config;
 
 /// Makes a `#[test]` of each listed function on each of these stores.
 #[macro_export]
 macro_rules! conformance {
     ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
-        $crate::conformance!(@store memory Memory $($module: $($test)+;)+);
-        $crate::conformance!(@store redis OnRedis $($module: $($test)+;)+);
+        $crate::conformance!(@store memory $($module: $($test)+;)+);
+        $crate::conformance!(@store redis $($module: $($test)+;)+);
     };
-    (@store $store:ident $kind:ident $($module:ident: $($test:ident)+;)+) => {
+    (@store $store:ident $($module:ident: $($test:ident)+;)+) => {
         mod $store {
             $(mod $module {
                 $(#[test]
                 fn $test() {
                     let case: $crate::stores::Case = |store| Box::pin(crate::$module::$test(store));
-                    $crate::stores::run($crate::stores::$kind::new, case);
+                    $crate::stores::run($crate::stores::$store, case);
                 })+
             })+
         }

@@ -5,7 +5,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 
-use super::TestStore;
+use auto_mutex::Config;
+
+use super::{TestStore, config};
 
 /// `host:port`, separated by commas.
 const SERVERS: &str = "AUTO_MUTEX_TEST_SERVERS";
@@ -20,25 +22,22 @@ static IDLE: LazyLock<Mutex<Vec<String>>> = LazyLock::new(|| {
 #[derive(Debug)]
 pub struct OnRedis(String);
 
-impl OnRedis {
-    /// Waits for an idle server, and empties it.
-    #[expect(clippy::new_without_default, reason = "waits for a server")]
-    pub fn new() -> Self {
-        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut idle = FREED
-            .wait_while(idle, |idle| idle.is_empty())
-            .unwrap_or_else(PoisonError::into_inner);
-        let server = Self(idle.pop().expect("an idle server"));
-        drop(idle);
-        let mut connection = TcpStream::connect(&server.0).expect("a server that runs");
-        connection
-            .write_all(b"CLIENT KILL TYPE normal SKIPME yes\r\nFLUSHALL\r\nQUIT\r\n")
-            .expect("it takes commands");
-        let mut answers = String::new();
-        connection.read_to_string(&mut answers).expect("answers");
-        assert!(answers.ends_with("+OK\r\n"), "{answers:?}");
-        server
-    }
+/// Waits for an idle server, and empties it.
+pub fn redis() -> OnRedis {
+    let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut idle = FREED
+        .wait_while(idle, |idle| idle.is_empty())
+        .unwrap_or_else(PoisonError::into_inner);
+    let server = OnRedis(idle.pop().expect("an idle server"));
+    drop(idle);
+    let mut connection = TcpStream::connect(&server.0).expect("a server that runs");
+    connection
+        .write_all(b"CLIENT KILL TYPE normal SKIPME yes\r\nFLUSHALL\r\nQUIT\r\n")
+        .expect("it takes commands");
+    let mut answers = String::new();
+    connection.read_to_string(&mut answers).expect("answers");
+    assert!(answers.ends_with("+OK\r\n"), "{answers:?}");
+    server
 }
 
 impl Drop for OnRedis {
@@ -50,8 +49,15 @@ impl Drop for OnRedis {
     }
 }
 
-impl TestStore for OnRedis {
-    fn url(&self) -> String {
+impl OnRedis {
+    /// The URL for clients.
+    pub fn url(&self) -> String {
         format!("redis://{}", self.0)
+    }
+}
+
+impl TestStore for OnRedis {
+    fn config(&self) -> Config {
+        config(self.url())
     }
 }

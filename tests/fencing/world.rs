@@ -1,0 +1,66 @@
+//! A World of the test kit in a test of `#[sqlx::test]`, which the guide's chapter on testing shows.
+
+use std::env;
+use std::error::Error;
+use std::process::Command;
+use std::time::Duration;
+
+use auto_mutex::auto_mutex;
+use auto_mutex::test::World;
+use sqlx::PgPool;
+
+use crate::postgres::SERVER;
+
+#[auto_mutex(name = "close", key = "{month}", block = 100)]
+async fn close_month(pool: &PgPool, month: i32) -> Result<(), Box<dyn Error + Send + Sync>> {
+    if closed(pool).await == 0 {
+        let insert = sqlx::query("INSERT INTO closed VALUES ($1)").bind(month);
+        insert.execute(pool).await?;
+        tokio::time::sleep(Duration::from_secs(60)).await;
+    }
+    Ok(())
+}
+
+async fn closed(pool: &PgPool) -> i64 {
+    let create = "CREATE TABLE IF NOT EXISTS closed (month INT)";
+    sqlx::query(create).execute(pool).await.unwrap();
+    let count = sqlx::query_scalar("SELECT count(*) FROM closed");
+    count.fetch_one(pool).await.unwrap()
+}
+
+#[ignore = "a_world_lives_in_the_runtime_of_another_attribute runs it, with a server"]
+#[sqlx::test]
+async fn a_month_is_closed_once(pool: PgPool) {
+    let world = World::new();
+    let close = |host| {
+        let pool = pool.clone();
+        world.on(
+            &world.client(host),
+            async move { close_month(&pool, 5).await },
+        )
+    };
+    let first = close("a");
+    while closed(&pool).await == 0 {} // no time passes
+    let second = close("b");
+    world.advance(Duration::from_secs(59)).await;
+    assert!(!first.is_finished() && !second.is_finished());
+    world.advance(Duration::from_secs(1)).await;
+    first.await.unwrap();
+    second.await.unwrap(); // waits for the database, in no time
+    assert_eq!(closed(&pool).await, 1);
+    world.assert_no_overlap();
+}
+
+#[test]
+fn a_world_lives_in_the_runtime_of_another_attribute() {
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "world::a_month_is_closed_once"])
+        .env("DATABASE_URL", SERVER.url("postgres"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
+}

@@ -1,0 +1,85 @@
+//! Deadlocks of hosts that die, are suspended, or lose their store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use auto_mutex::test::{Running, World};
+use auto_mutex::{Client, Deadlock, LockError};
+use tokio::sync::Barrier;
+
+use super::LEASE;
+
+type Crosses = Running<Result<Result<(), LockError>, LockError>>;
+
+/// Makes each host hold a lock and wait for the lock of the next one, after all of them have passed the barrier.
+fn cycle<const N: usize>(
+    world: &World,
+    after: Duration,
+    all: &Arc<Barrier>,
+) -> [(Client, Crosses); N] {
+    std::array::from_fn(|number| {
+        let config = world.config(&format!("host{number}")).lease(LEASE);
+        let config = config.deadlock(Deadlock::Fail).deadlock_after(after);
+        let client = Client::connect(config.store_timeout("60s")).unwrap();
+        let outer = client.mutex(format!("n{number}"));
+        let (inner, all) = (client.mutex(format!("n{}", (number + 1) % N)), all.clone());
+        let body = async move {
+            let inside = async |_: &_| {
+                all.wait().await;
+                inner.lock().await.map(drop)
+            };
+            outer.synchronize(inside).await
+        };
+        let running = world.on(&client, body);
+        (client, running)
+    })
+}
+
+/// The killed host's lock is free when its lease ends, long before the first search for a deadlock, so no call fails.
+#[auto_mutex::test(seeds = 10)]
+async fn a_dead_process_breaks_the_cycle(world: World) {
+    let all = Arc::new(Barrier::new(4));
+    let [(first, _crosses), second, third] = cycle(&world, 3 * LEASE, &all);
+    all.wait().await;
+    world.idle().await;
+    world.kill(&first);
+    third.1.await.unwrap().unwrap();
+    second.1.await.unwrap().unwrap();
+}
+
+/// Its lock was lost, and it isn't waiting for any other.
+#[auto_mutex::test(seeds = 10)]
+async fn a_silent_process_is_not_taken_for_a_part(world: World) {
+    let all = Arc::new(Barrier::new(3));
+    let [first, (silent, second)] = cycle(&world, LEASE / 10, &all);
+    world.idle().await;
+    world.suspend(&silent);
+    all.wait().await;
+    first.1.await.unwrap().unwrap();
+    world.resume(&silent);
+    let ended = second.await;
+    assert!(
+        matches!(ended, Err(LockError::Lost { .. }) | Ok(Ok(()))),
+        "{ended:?}"
+    );
+}
+
+#[auto_mutex::test(seeds = 10)]
+async fn a_deadlock_outlives_a_failover(world: World) {
+    let all = Arc::new(Barrier::new(3));
+    let [first, second] = cycle(&world, LEASE, &all);
+    all.wait().await;
+    world.advance(LEASE / 4).await;
+    world.failover_losing(Duration::ZERO);
+    let ends = [first.1.await, second.1.await];
+    let got = ends.iter().filter(|end| matches!(end, Ok(Ok(())))).count();
+    assert!(got >= 1, "{ends:?}");
+    for end in ends {
+        let expected = matches!(
+            end,
+            Ok(Ok(()) | Err(LockError::Deadlock { .. } | LockError::Lost { .. }))
+                | Err(LockError::Lost { .. })
+        );
+        assert!(expected, "{end:?}");
+    }
+}
