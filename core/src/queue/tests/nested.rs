@@ -219,6 +219,11 @@ fn a_question_that_comes_twice_is_answered_once() {
         rig.member.told(hold.name(), Message::Probe { from, text });
         assert_eq!(searching(&rig).len(), answers, "round {round}");
     }
+    // A round asks again if it needs to know more about the same name.
+    let tickets = vec![Ticket::random()];
+    let text = Probe::Ask { round: 2, tickets }.text().into();
+    rig.member.told(hold.name(), Message::Probe { from, text });
+    assert_eq!(searching(&rig).len(), 1);
     for text in ["", "nonsense", "answer 7", "search x"] {
         let text = text.into();
         rig.member.told(hold.name(), Message::Probe { from, text });
