@@ -84,7 +84,7 @@ struct Simulation {
 
 impl Simulation {
     fn new(world: &World, shape: Shape) -> Arc<Self> {
-        let some = |from: u64, to| from + world.below(to - from + 1);
+        let some = |from: u64, to| from + world.random(to - from + 1);
         let locks = (0..some(2, 6)).map(|number| {
             let kind = match some(0, 4) {
                 0 => Kind::RwLock,
@@ -122,12 +122,12 @@ impl Simulation {
     }
 
     async fn work(&self) {
-        let times = [1, 1, 1, 5][self.world.below(4) as usize];
+        let times = [1, 1, 1, 5][self.world.random(4) as usize];
         self.pause(self.shape.work * times).await;
     }
 
     async fn pause(&self, most: u64) {
-        sleep(Duration::from_micros(self.world.below(most * 1000))).await;
+        sleep(Duration::from_micros(self.world.random(most * 1000))).await;
     }
 
     fn capacity(&self, name: usize) -> u32 {
@@ -140,7 +140,7 @@ impl Simulation {
 
     /// Distinct names, each with units within its capacity.
     fn plan(&self) -> Vec<(usize, u32)> {
-        let below = |options: usize| self.world.below(options as u64) as usize;
+        let below = |options: usize| self.world.random(options as u64) as usize;
         let mut names: Vec<_> = (0..self.locks.len()).collect();
         let count = (1 + below(3)).min(names.len());
         let mut plan = Vec::new();
@@ -175,7 +175,7 @@ impl Simulation {
                     None
                 };
                 // Without a deadlock, some waits end all the same, and the task keeps its locks.
-                let soon = self.shape.avoids && self.world.below(2) > 0;
+                let soon = self.shape.avoids && self.world.random(2) > 0;
                 let block = Duration::from_millis(self.shape.work * if soon { 1 } else { 1000 });
                 let taken = async { Some(self.take(task, name, units, block).await) };
                 match first(loss, taken).await {
@@ -270,15 +270,15 @@ impl Simulation {
         let mut may_kill = true;
         while self.is_busy() {
             self.world.delay(Duration::from_micros(
-                self.world.below(self.shape.way * 1000),
+                self.world.random(self.shape.way * 1000),
             ));
             sleep(OFTEN / 4).await;
-            if !self.shape.faults || self.world.below(8) > 0 {
+            if !self.shape.faults || self.world.random(8) > 0 {
                 continue;
             }
-            let host = &self.hosts[self.world.below(self.hosts.len() as u64) as usize];
-            let most = [2000, 2000, 2000, 15_000][self.world.below(4) as usize];
-            match self.world.below(8) {
+            let host = &self.hosts[self.world.random(self.hosts.len() as u64) as usize];
+            let most = [2000, 2000, 2000, 15_000][self.world.random(4) as usize];
+            match self.world.random(8) {
                 0 if std::mem::take(&mut may_kill) => drop(self.world.kill(host)),
                 1 => {
                     self.world.disconnect(host);
