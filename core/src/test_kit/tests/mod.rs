@@ -21,10 +21,6 @@ async fn sleep(seconds: u32) {
 
 /// For simulations.
 impl World {
-    pub(crate) fn below(&self, options: u64) -> u64 {
-        self.0.below(options)
-    }
-
     /// What the store knows of the locks.
     pub(crate) fn records(&self) -> Vec<(Name, NameRecord)> {
         lock(&self.0.server).records()
