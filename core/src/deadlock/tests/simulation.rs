@@ -75,7 +75,7 @@ struct Simulation {
 
 impl Simulation {
     fn new(world: &World, shape: Shape) -> Self {
-        let some = |from, to| from + world.below(to - from + 1);
+        let some = |from, to| from + world.random(to - from + 1);
         let capacities = [1, 2, 3, 3, WRITER];
         let name = |number| (format!("n{number}"), capacities[some(0, 4) as usize]);
         let host = |number| {
@@ -103,17 +103,17 @@ impl Simulation {
     }
 
     async fn pause(&self, most: u64) {
-        sleep(Duration::from_micros(self.world.below(most * 1000))).await;
+        sleep(Duration::from_micros(self.world.random(most * 1000))).await;
     }
 
     async fn work(&self) {
-        let times = [1, 1, 1, 5][self.world.below(4) as usize];
+        let times = [1, 1, 1, 5][self.world.random(4) as usize];
         self.pause(self.shape.work * times).await;
     }
 
     /// Distinct locks, each with units within its capacity.
     fn plan(&self) -> Vec<(usize, u32)> {
-        let below = |options: usize| self.world.below(options as u64) as usize;
+        let below = |options: usize| self.world.random(options as u64) as usize;
         let mut all: Vec<_> = (0..self.locks.len()).collect();
         let count = (1 + below(3)).min(all.len());
         let next = |_| {
@@ -174,7 +174,7 @@ impl Simulation {
         let (client, _) = self.host(task);
         let (name, capacity) = &self.locks[name];
         // Where no deadlock ends waits, time does.
-        let soon = self.shape.avoids && self.world.below(2) > 0;
+        let soon = self.shape.avoids && self.world.random(2) > 0;
         let block = Duration::from_millis(self.shape.work * if soon { 1 } else { 1000 });
         macro_rules! take {
             ($handle:expr, $take:ident($($units:expr)?)) => {
@@ -224,19 +224,19 @@ impl Simulation {
     async fn strike(&self) {
         let world = &self.world;
         while self.is_busy() {
-            world.delay(Duration::from_micros(world.below(self.shape.way * 1000)));
+            world.delay(Duration::from_micros(world.random(self.shape.way * 1000)));
             sleep(OFTEN / 2).await;
-            if !self.shape.faults || world.below(3) > 0 {
+            if !self.shape.faults || world.random(3) > 0 {
                 continue;
             }
-            let (host, _) = self.host(world.below(100) as usize);
-            drop(match world.below(20) {
+            let (host, _) = self.host(world.random(100) as usize);
+            drop(match world.random(20) {
                 0 => world.kill(host),
                 1..4 => world.disconnect(host),
                 4..7 => world.suspend(host),
                 _ => world.fail_next(Operation::Any, StoreErrorKind::Disconnected),
             });
-            self.pause([50, 50, 50, 2000, 15_000][world.below(5) as usize])
+            self.pause([50, 50, 50, 2000, 15_000][world.random(5) as usize])
                 .await;
             drop((world.reconnect(host), world.resume(host)));
         }
@@ -357,7 +357,7 @@ async fn simulate(world: World, shape: Shape) -> usize {
     let simulation = Arc::new(Simulation::new(&world, shape));
     let judge = simulation.clone();
     let _told = hear(move |text, fails| judge.judge(text, fails));
-    let works = (0..3 + world.below(8) as usize).map(|task| {
+    let works = (0..3 + world.random(8) as usize).map(|task| {
         lock(&simulation.state).tasks.push(Task::default());
         let works = simulation.clone();
         world.on(&simulation.host(task).0, async move {

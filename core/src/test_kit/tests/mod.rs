@@ -21,13 +21,14 @@ async fn sleep(seconds: u32) {
 
 /// For simulations.
 impl World {
-    pub(crate) fn below(&self, options: u64) -> u64 {
-        self.0.below(options)
-    }
-
     /// What the store knows of the locks.
     pub(crate) fn records(&self) -> Vec<(Name, NameRecord)> {
         lock(&self.0.server).records()
+    }
+
+    /// All that the store has of the locks, tombstones and signals too.
+    pub(crate) fn left_in_store(&self) -> Vec<String> {
+        lock(&self.0.server).left()
     }
 
     pub(crate) fn id(&self, client: &Client) -> MemberId {
