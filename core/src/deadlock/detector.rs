@@ -45,8 +45,9 @@ struct State {
     search: Option<(Instant, Search)>,
     /// No search begins before this time.
     rests: Instant,
-    /// The latest questions of other clients, to recognize duplicates.
-    questions: VecDeque<(MemberId, u64)>,
+    /// The latest questions of other clients, to recognize duplicates. A round asks only once about a ticket, so its first
+    /// one stands for the whole question.
+    questions: VecDeque<(MemberId, u64, Option<Ticket>)>,
 }
 
 struct Look {
@@ -143,8 +144,8 @@ impl Detector {
     }
 
     /// Returns `false` for a duplicate: each server of a quorum passes on a copy of a question.
-    pub(crate) fn is_new(&self, from: MemberId, round: u64, name: &Name) -> bool {
-        let question = (from, round ^ name.hashed().rotate_left(1));
+    pub(crate) fn is_new(&self, from: MemberId, round: u64, tickets: &[Ticket]) -> bool {
+        let question = (from, round, tickets.first().copied());
         let mut state = lock(&self.state);
         if state.questions.contains(&question) {
             return false;

@@ -1,4 +1,4 @@
-//! Tests of the computation and the messages, and of the whole search on a virtual clock with a hostile network
+//! Tests of the computation and the messages, and of the whole search by random programs with faults
 //! ([`simulation`]).
 
 mod graphs;
@@ -7,3 +7,4 @@ mod probes;
 mod questions;
 mod records;
 mod simulation;
+mod warnings;

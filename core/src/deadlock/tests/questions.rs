@@ -85,3 +85,28 @@ fn a_search_asks_for_the_waiters_once_they_matter() {
     assert!(search.answered(answer).is_empty());
     assert!(search.is_complete());
 }
+
+/// Tasks of one client wait for one name, each inside its own lock.
+#[test]
+fn a_crowd_asks_each_question_once() {
+    let (name, elsewhere) = (Name::from_escaped("n"), Ticket::random());
+    let mut search = Search::new(0, None);
+    for _ in 0..100 {
+        let held = hold(Ticket::random(), &name, 1, Ticket::random());
+        search.add(held.waits[0].id, vec![held]);
+    }
+    let above = inspected(&search.take_todos());
+    assert_eq!(above, 1, "no waiter of a mutex is in the way of another");
+    let record = NameRecord {
+        capacity: Some(1),
+        holders: vec![record(elsewhere, MemberId::random(), 1)],
+        ..NameRecord::default()
+    };
+    let todos = search.inspected((&name, above), &record);
+    assert_eq!(asked(&todos), [elsewhere]);
+    let answer = Answer {
+        free: vec![elsewhere],
+        ..Answer::default()
+    };
+    assert!(search.answered(answer).is_empty() && search.is_complete());
+}

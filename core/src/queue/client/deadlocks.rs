@@ -112,7 +112,7 @@ impl ClientCore {
         let now = Instant::now();
         match Probe::read(text) {
             Some(Probe::Ask { round, tickets }) => {
-                if !self.detector.is_new(from, round, name) {
+                if !self.detector.is_new(from, round, &tickets) {
                     return;
                 }
                 let local = self.register.find(name);

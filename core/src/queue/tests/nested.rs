@@ -12,7 +12,7 @@ use crate::deadlock::{Answer, Probe};
 use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
 use crate::queue::{Hold, Want};
-use crate::store::{Events, MemberId, Message, Op, Reply, Request};
+use crate::store::{Events, MemberId, Message, Op, Reply, Request, Ticket};
 use crate::test_kit::{self, Runs};
 
 const AFTER: Duration = Duration::from_secs(1);
@@ -219,6 +219,11 @@ fn a_question_that_comes_twice_is_answered_once() {
         rig.member.told(hold.name(), Message::Probe { from, text });
         assert_eq!(searching(&rig).len(), answers, "round {round}");
     }
+    // A round asks again if it needs to know more about the same name.
+    let tickets = vec![Ticket::random()];
+    let text = Probe::Ask { round: 2, tickets }.text().into();
+    rig.member.told(hold.name(), Message::Probe { from, text });
+    assert_eq!(searching(&rig).len(), 1);
     for text in ["", "nonsense", "answer 7", "search x"] {
         let text = text.into();
         rig.member.told(hold.name(), Message::Probe { from, text });

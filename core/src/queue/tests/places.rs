@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, grant, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::base::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
@@ -111,6 +111,30 @@ fn no_ticket_is_kept_for_readers_to_come() {
         assert_eq!(rig.is_silent(), kept, "{share:?}");
         drop(writes);
     }
+}
+
+#[test]
+fn each_gets_what_its_own_ticket_was_granted_in_whatever_order() {
+    let mut rig = Rig::new();
+    let (mut early, asked, first) = asks(&rig, &of(1, 2));
+    rig.answer(asked, queued());
+    rig.pass(Duration::from_millis(1));
+    let (mut late, asked, _) = asks(&rig, &of(1, 2));
+    // The message with the first ticket's grant is still in flight.
+    let token = TOKEN + 1;
+    rig.answer(
+        asked,
+        Reply::Granted {
+            token,
+            signal: None,
+        },
+    );
+    assert!(poll(&mut early).is_none());
+    let hold = poll(&mut late).expect("granted").unwrap();
+    assert_eq!(hold.grant.token, token * 1024);
+    rig.member.told(&rig.name, grant(first, 1, SECOND));
+    let hold = poll(&mut early).expect("granted").unwrap();
+    assert_eq!(hold.grant.token, TOKEN * 1024);
 }
 
 #[test]
