@@ -324,13 +324,6 @@ impl World {
     }
 }
 
-#[cfg(test)]
-impl World {
-    pub(crate) fn left_in_store(&self) -> Vec<String> {
-        lock(&self.0.server).left()
-    }
-}
-
 impl Elsewhere {
     /// Releases the lock, and lets everyone notice. Does nothing if it was lost.
     pub async fn release(self) {

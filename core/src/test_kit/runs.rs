@@ -191,6 +191,7 @@ fn report<T: Outcome, F: Future<Output = T>>(
     events[last..].iter().for_each(|event| eprintln!("{event}"));
     eprintln!("{SEED}={schedule} repeats this run");
     if runs.shrink && schedule.only.is_none() {
+        eprintln!("looking for a shorter schedule");
         let shorter = shorten(schedule.seed, unusual, test);
         eprintln!("{SEED}={shorter} is a shorter schedule that fails");
     }

@@ -144,11 +144,11 @@ async fn a_node_that_stood_still_writes_nothing_when_it_wakes_up(world: World) {
     assert_eq!(books.archived.writes().len(), 1);
 }
 
-#[auto_mutex::test(seeds = 10)]
+#[auto_mutex::test(seeds = 5)]
 async fn the_close_survives_a_failover(world: World) {
     let (a, b) = (world.client("a"), world.client("b"));
     let books = Arc::new(TestBooks::default());
-    let nodes = [&a, &b].map(|client| run(&world, client, &books, 3 * MINUTE));
+    let nodes = [&a, &b].map(|client| run(&world, client, &books, 2 * MINUTE));
     world.advance(SECOND * 7 / 2).await;
     world.failover();
     for node in nodes {
@@ -159,7 +159,7 @@ async fn the_close_survives_a_failover(world: World) {
     world.assert_all_released();
 }
 
-#[auto_mutex::test(seeds = 10)]
+#[auto_mutex::test(seeds = 5)]
 async fn another_node_reminds_after_the_leader_was_killed(world: World) {
     let (a, b) = (world.client("a"), world.client("b"));
     let books = Arc::new(TestBooks::default());
@@ -191,7 +191,7 @@ async fn a_node_that_stops_closes_the_month_first(world: World) {
     world.assert_all_released();
 }
 
-#[auto_mutex::test(seeds = 10, shrink)]
+#[auto_mutex::test(seeds = 5, shrink)]
 async fn whatever_goes_wrong_each_invoice_is_booked_once(world: World) {
     let clients = ["a", "b", "c"].map(|host| world.client(host));
     let books = Arc::new(TestBooks::default());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_mutex::test::World;
 use auto_mutex::{
     Client, Config, LockError, Metric, MetricKind, Term, auto_leader, auto_mutex, auto_read,
     auto_semaphore, auto_write, sites,
@@ -238,19 +239,13 @@ async fn a_handoff_is_counted_and_local() {
     assert_eq!(seen.total(Metric::HoldDuration, &site), 4);
 }
 
-#[tokio::test]
-async fn the_store_is_measured_and_its_connections_are_counted() {
+#[auto_mutex::test]
+async fn the_store_is_measured_and_its_connections_are_counted(world: World) {
     let seen = Seen::default();
-    let redis = Redis::start();
-    let connect = || {
-        let config = Config::new(redis.url())
-            .unwrap()
-            // The lease outlasts a stall of some seconds, but is not longer, because the test waits for its end below.
-            .lease("8s")
-            .connect_timeout("60s");
-        Client::connect(config.observer(seen.clone())).unwrap()
-    };
-    let (client, other) = (connect(), connect());
+    let connect = |host| Client::connect(world.config(host).observer(seen.clone())).unwrap();
+    let (client, other) = (connect("a"), connect("b"));
+    // What answers at once is not measured.
+    world.delay(Duration::from_millis(1));
     let connected = || seen.total(Metric::StoreConnected, &[]);
     becomes("both are connected", async || connected() == 2).await;
     let guard = client
@@ -280,7 +275,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
     }
     other.shutdown().await;
     becomes("one has gone", async || connected() == 1).await;
-    redis.kill9();
+    world.oom_crash();
     becomes("the other one too", async || connected() == 0).await;
     let site = [("lock.site", "here")];
     becomes("a renewal failed", async || {
@@ -292,7 +287,7 @@ async fn the_store_is_measured_and_its_connections_are_counted() {
         seen.total(Metric::Lost, &[site[0], ("cause", "not_renewed")]) == 1
     })
     .await;
-    redis.start_again();
+    world.restart_empty();
     becomes("connected again", async || connected() == 1).await;
 }
 

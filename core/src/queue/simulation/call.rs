@@ -1,15 +1,17 @@
 //! The calls of a run: each waits for the lock, holds it, and leaves it, all in its own way.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::run::Run;
+use super::{Run, Tally};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
+use crate::base::error::kind::RW_LOCK;
 use crate::lease::Terms;
+use crate::locks::client::Client;
 use crate::queue::{ClientCore, Confirmed, Hold, Patience, Requester, Want};
 use crate::store::{Op, Share, Signal, Ticket};
+use crate::test_kit::Running;
 
 pub(super) fn plain(share: Share, patience: Patience) -> Want {
     Want {
@@ -50,7 +52,12 @@ impl Run {
     }
 
     /// One call on a host.
-    pub(super) async fn call(self: Arc<Self>, host: usize, core: Arc<ClientCore>) {
+    pub(super) async fn call(
+        self: Arc<Self>,
+        host: usize,
+        core: Arc<ClientCore>,
+        tally: Arc<Tally>,
+    ) {
         let (want, before) = (self.want(), self.seen().last_token);
         let entered = core.with_queue(&self.name, |queue| queue.enter(&want));
         let waits = entered.unwrap().unwrap();
@@ -71,14 +78,14 @@ impl Run {
         };
         hold.begin();
         if hold.is_valid() {
-            self.obtained(host, &hold, before);
+            self.obtained(host, &hold, before, &tally);
         }
         loop {
             match self.below(8) {
                 0 | 1 => break,
                 2 => self.renew(&hold, hold.renew()).await,
                 3 if !self.calm => self.renew(&hold, hold.refresh(self.millis(10, 8000))).await,
-                4 if self.is_writer(&hold) => self.renew(&hold, hold.downgrade(1)).await,
+                4 if hold.units() == RW_LOCK => self.renew(&hold, hold.downgrade(1)).await,
                 _ => self.pause([3, 50, 1000]).await,
             }
         }
@@ -108,11 +115,9 @@ impl Run {
             // Durations are sent in whole milliseconds.
             let now = Instant::now();
             let parked = hold.park(now).saturating_sub(Duration::from_millis(1));
-            seen.kept_until = now.after(parked);
+            seen.kept_until = Some(now.after(parked));
             let used = hold.grant.signal.clone().filter(|_| !returned);
             seen.used.extend(used);
-        } else {
-            self.tally.lost.fetch_add(1, Ordering::Relaxed);
         }
         if returned || self.one_in(2) {
             return hold.release(returned);
@@ -128,16 +133,19 @@ impl Run {
     }
 
     /// Adds a signal.
-    pub(super) async fn signal(self: Arc<Self>, core: Arc<ClientCore>) {
-        let text: Arc<str> = format!("{:?}", Ticket::random()).into();
-        let op = Op::Signal {
-            ticket: Ticket::random(),
-            signal: Signal::Token(text.clone()),
-        };
-        let asked = core.with_queue(&self.name, |queue| queue.query(&op));
-        match asked.unwrap().wait().await {
-            Ok(_) => assert!(self.seen().sent.insert(text)),
-            Err(error) => assert!(!self.calm, "{error}"),
-        }
+    pub(super) fn signal(self: &Arc<Self>, client: &Client) -> Running<()> {
+        let (run, core) = (self.clone(), client.core().clone());
+        self.world.on(client, async move {
+            let text: Arc<str> = format!("{:?}", Ticket::random()).into();
+            let op = Op::Signal {
+                ticket: Ticket::random(),
+                signal: Signal::Token(text.clone()),
+            };
+            let asked = core.with_queue(&run.name, |queue| queue.query(&op));
+            match asked.unwrap().wait().await {
+                Ok(_) => assert!(run.seen().sent.insert(text)),
+                Err(error) => assert!(!run.calm, "{error}"),
+            }
+        })
     }
 }

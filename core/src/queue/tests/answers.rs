@@ -5,8 +5,8 @@ use std::time::Duration;
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
+use crate::queue::Patience;
 use crate::queue::send_log::SendLog;
-use crate::queue::{Patience, Want};
 use crate::store::{Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, Reply, Share};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
@@ -85,20 +85,14 @@ fn what_concerns_one_ticket_is_told_to_its_waiter_and_what_concerns_the_name_to_
         // The ticket is released, because the store may have granted or queued it. The remaining waiter asks with its
         // own ticket.
         let left = rig.next();
-        assert!(
-            matches!(left.op, Op::Release { ticket: it, .. } if it == ticket),
-            "{left:?}"
-        );
+        assert_is!(left.op, Op::Release { ticket: it, .. } if it == ticket);
         assert_eq!(rig.is_silent(), all, "{kind:?}");
     }
 }
 
 #[test]
 fn a_ticket_that_is_refused_leaves_the_places_of_others() {
-    let want = Want {
-        share: Share::of(1, 10),
-        ..Rig::want()
-    };
+    let want = Rig::share(Share::of(1, 10));
     let rig = Rig::new();
     let mut first = rig.enter(&want);
     rig.answer(rig.next(), queued());
@@ -138,9 +132,9 @@ fn a_grant_that_took_as_long_as_it_lasts_is_asked_about_five_times() {
                 assert!(told.is_none(), "{tries}: {told:?}");
                 assert!(matches!(next.op, Op::Touch { .. }), "{next:?}");
             } else {
-                assert!(
-                    matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("longer `expire`")),
-                    "{told:?}"
+                assert_is!(
+                    &told,
+                    Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("longer `expire`")
                 );
                 assert!(matches!(next.op, Op::Release { .. }), "{next:?}");
                 break;
@@ -184,18 +178,6 @@ fn an_attempt_is_told_what_it_met() {
 }
 
 #[test]
-fn an_attempt_that_the_store_refuses_is_told_at_once() {
-    let rig = Rig::new();
-    let mut waits = rig.enter(&Rig::tries());
-    rig.fail(rig.next(), StoreErrorKind::Refused);
-    let told = poll(&mut waits);
-    assert!(
-        matches!(told, Some(Err(LockError::Unavailable { .. }))),
-        "{told:?}"
-    );
-}
-
-#[test]
 fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
     for (reply, copies) in [
         (Reply::Refused, 2),
@@ -214,10 +196,7 @@ fn an_attempt_whose_copy_was_refused_is_made_anew_and_a_first_one_is_not() {
         rig.answer(asked, reply);
         let told = poll(&mut waits);
         if copies == 1 {
-            assert!(
-                matches!(told, Some(Err(LockError::Unavailable { .. }))),
-                "{told:?}"
-            );
+            assert_is!(told, Some(Err(LockError::Unavailable { .. })));
             continue;
         }
         assert!(told.is_none(), "{told:?}");
@@ -240,10 +219,7 @@ fn what_is_not_there_any_more_cannot_be_adopted() {
         let mut adopted = Box::pin(rig.member.with_queue(&rig.name, adopt).unwrap());
         rig.answer(rig.next(), reply);
         let told = poll(&mut adopted);
-        assert!(
-            matches!(told, Some(Err(LockError::Lost { .. }))),
-            "{told:?}"
-        );
+        assert_is!(told, Some(Err(LockError::Lost { .. })));
     }
 }
 
@@ -265,14 +241,11 @@ fn who_tries_in_vain_is_told_who_holds_or_that_nobody_is_let_in() {
             cause: Cause::Restart,
         };
         rig.changed(NodeChange::Closed(is_closed.then_some(closed)));
-        let mut waits = rig.enter(&Want {
-            patience: Patience::Poll {
-                retries: 0,
-                interval: SECOND,
-                block: None,
-            },
-            ..Rig::want()
-        });
+        let mut waits = rig.enter(&Rig::patience(Patience::Poll {
+            retries: 0,
+            interval: SECOND,
+            block: None,
+        }));
         rig.answer(rig.next(), Reply::Busy { holder });
         let told = poll(&mut waits).expect("told").map(drop).unwrap_err();
         let fits = match &told {
@@ -326,14 +299,11 @@ fn a_renewal_ends_what_is_not_there_and_is_sent_again_where_it_failed() {
 fn there_is_no_attempt_at_the_very_end_of_the_time() {
     for (block, told) in [(SECOND, true), (SECOND + Duration::from_nanos(1), false)] {
         let rig = Rig::new();
-        let mut waits = rig.enter(&Want {
-            patience: Patience::Poll {
-                retries: 9,
-                interval: SECOND,
-                block: Some(block),
-            },
-            ..Rig::want()
-        });
+        let mut waits = rig.enter(&Rig::patience(Patience::Poll {
+            retries: 9,
+            interval: SECOND,
+            block: Some(block),
+        }));
         rig.answer(rig.next(), Reply::Busy { holder: None });
         assert_eq!(poll(&mut waits).is_some(), told);
     }

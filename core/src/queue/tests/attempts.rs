@@ -9,14 +9,11 @@ use crate::queue::{Patience, Want};
 use crate::store::{Op, Reply, Request};
 
 fn polling(retries: u32, interval: Duration) -> Want {
-    Want {
-        patience: Patience::Poll {
-            retries,
-            interval,
-            block: None,
-        },
-        ..Rig::want()
-    }
+    Rig::patience(Patience::Poll {
+        retries,
+        interval,
+        block: None,
+    })
 }
 
 fn busy(rig: &Rig) {
@@ -64,10 +61,7 @@ fn one_without_an_answer_is_given_up_in_its_own_time() {
     busy(&rig);
     rig.pass(SECOND);
     let told = poll(&mut waits);
-    assert!(
-        matches!(told, Some(Err(LockError::Unavailable { .. }))),
-        "{told:?}"
-    );
+    assert_is!(told, Some(Err(LockError::Unavailable { .. })));
     drop((unanswered, other));
 }
 
@@ -76,19 +70,13 @@ fn a_silent_store_has_as_long_as_was_said() {
     // At least one second. A call without its own limit gets the whole `store_timeout`.
     for (silence, seconds) in [(Some(Duration::ZERO), 1), (Some(3 * SECOND), 3), (None, 5)] {
         let mut rig = Rig::patient(5);
-        let mut waits = rig.enter(&Want {
-            patience: Patience::Once { silence },
-            ..Rig::want()
-        });
+        let mut waits = rig.enter(&Rig::patience(Patience::Once { silence }));
         let _unanswered = rig.next();
         rig.run(seconds * SECOND - Duration::from_millis(1));
         assert!(poll(&mut waits).is_none());
         rig.pass(Duration::from_millis(1));
         let told = poll(&mut waits);
-        assert!(
-            matches!(told, Some(Err(LockError::Unavailable { .. }))),
-            "{told:?}"
-        );
+        assert_is!(told, Some(Err(LockError::Unavailable { .. })));
     }
 }
 

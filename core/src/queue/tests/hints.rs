@@ -63,10 +63,7 @@ fn tell(rig: &Rig, ticket: Ticket, token: u64, hold: Duration) {
 #[track_caller]
 fn is_touched(rig: &Rig, ticket: Ticket) {
     let request = rig.next();
-    assert!(
-        matches!(request.op, Op::Touch { lease: Lease { ticket: it, .. }, .. } if it == ticket),
-        "{request:?}"
-    );
+    assert_is!(request.op, Op::Touch { lease: Lease { ticket: it, .. }, .. } if it == ticket);
 }
 
 #[test]
@@ -128,10 +125,7 @@ fn nothing_is_believed_before_the_store_opens() {
 #[test]
 fn who_is_told_to_ask_asks_and_nobody_else() {
     let rig = Rig::new();
-    let of = |units| Want {
-        share: Share::of(units, 2),
-        ..Rig::want()
-    };
+    let of = |units| Rig::share(Share::of(units, 2));
     let (one, first) = waits(&rig, &of(1));
     let (two, second) = waits(&rig, &of(1));
     for ticket in [second, first] {

@@ -1,5 +1,15 @@
 //! The local queue step by step. Each test supplies the store's answers and sets the clock by hand.
 
+/// Like `assert!(matches!(…))`, but shows the value.
+macro_rules! assert_is {
+    ($value:expr, $expected:pat $(if $also:expr)? $(,)?) => {
+        match $value {
+            $expected $(if $also)? => {}
+            ref other => panic!("{other:?}"),
+        }
+    };
+}
+
 mod answers;
 mod asks;
 mod attempts;
@@ -116,12 +126,29 @@ impl Rig {
         }
     }
 
-    /// A request of a caller that does not wait.
-    fn tries() -> Want {
+    fn share(share: Share) -> Want {
         Want {
-            patience: Patience::NONE,
+            share,
             ..Self::want()
         }
+    }
+
+    fn patience(patience: Patience) -> Want {
+        Want {
+            patience,
+            ..Self::want()
+        }
+    }
+
+    fn expires(expire: Duration) -> Want {
+        let mut want = Self::want();
+        want.terms.expire = Some(expire);
+        want
+    }
+
+    /// A request of a caller that does not wait.
+    fn tries() -> Want {
+        Self::patience(Patience::NONE)
     }
 
     fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
@@ -264,13 +291,7 @@ fn a_long_block_leaves_no_timers_behind() {
 #[test]
 fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let mut rig = Rig::new();
-    let brief = Want {
-        terms: Terms {
-            expire: Some(SECOND / 10),
-            ..Terms::default()
-        },
-        ..Rig::want()
-    };
+    let brief = Rig::expires(SECOND / 10);
     let first = rig.enter(&brief);
     let mut second = rig.enter(&Rig::want());
     drop(first);
@@ -279,10 +300,7 @@ fn the_next_waiter_is_not_bound_by_the_expire_of_the_one_before() {
     let hold = poll(&mut second).expect("granted").unwrap();
     rig.pass(SECOND / 20);
     let renewal = rig.next();
-    assert!(
-        matches!(renewal.op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND),
-        "{renewal:?}"
-    );
+    assert_is!(renewal.op, Op::Touch { lease: Lease { hold, .. }, .. } if hold == 10 * SECOND);
     rig.answer(renewal, granted());
     rig.pass(SECOND / 10);
     assert!(hold.is_valid());
@@ -391,10 +409,7 @@ fn a_shutdown_keeps_a_lock_for_its_at_least() {
     let _hold = rig.take(&want);
     rig.member.shut_down(Duration::ZERO);
     let release = rig.next();
-    assert!(
-        matches!(release.op, Op::Release { park, .. } if park == 60 * SECOND),
-        "{release:?}"
-    );
+    assert_is!(release.op, Op::Release { park, .. } if park == 60 * SECOND);
 }
 
 #[test]
@@ -409,10 +424,7 @@ fn a_server_that_refuses_every_new_ticket_is_not_asked_for_ever() {
             rig.answer(rig.next(), Reply::Refused);
             poll(&mut acquire)
         });
-        assert!(
-            matches!(ended, Some(Err(LockError::Unavailable { .. }))),
-            "{ended:?}"
-        );
+        assert_is!(ended, Some(Err(LockError::Unavailable { .. })));
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Rig, grant, granted, poll};
-use crate::base::error::LockError;
+use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::config::{Config, Deadlock};
 use crate::deadlock::{Answer, Probe};
+use crate::locks::client::Client;
+use crate::locks::mutex::MutexGuard;
 use crate::queue::{Hold, Want};
-use crate::store::{
-    Events, MemberId, Message, NameRecord, Op, Reply, Request, Ticket, TicketRecord,
-};
+use crate::store::{Events, MemberId, Message, Op, Reply, Request, Ticket};
+use crate::test_kit::{self, Runs};
 
 const AFTER: Duration = Duration::from_secs(1);
 
@@ -46,31 +47,6 @@ fn queued() -> Reply {
     }
 }
 
-fn record(ticket: Ticket, member: MemberId) -> TicketRecord {
-    TicketRecord {
-        ticket,
-        member,
-        units: 1,
-        takes: false,
-        since: 1,
-        token: 1,
-        meta: "other 8 s%20at%20b.rs:9".into(),
-        left: AFTER,
-        parked: false,
-        passed_over: false,
-        kept: false,
-    }
-}
-
-fn state(holder: TicketRecord, waiter: TicketRecord) -> Reply {
-    Reply::Info(NameRecord {
-        capacity: Some(1),
-        holders: vec![holder],
-        waiters: vec![waiter],
-        ..NameRecord::default()
-    })
-}
-
 /// Takes all submitted requests, and returns those of a search.
 fn searching(rig: &Rig) -> Vec<Request> {
     let all = std::mem::take(&mut *crate::base::wait::lock(&rig.wire.0));
@@ -85,11 +61,11 @@ fn only(mut requests: Vec<Request>) -> Request {
     request
 }
 
-fn probe(request: &Request) -> (MemberId, Probe) {
-    let Op::Probe { to, text } = &request.op else {
+fn probe(request: &Request) -> Probe {
+    let Op::Probe { text, .. } = &request.op else {
         panic!("{request:?}");
     };
-    (*to, Probe::read(text).unwrap())
+    Probe::read(text).unwrap()
 }
 
 #[test]
@@ -134,100 +110,44 @@ fn without_answers_it_searches_on_but_ever_more_rarely() {
 /// The wait ends with an error that shows the whole cycle. Its ticket is released, and the outer hold stays.
 #[test]
 fn a_deadlock_with_another_member_fails_the_younger() {
-    let mut rig = rig(Deadlock::Fail);
-    let hold = outer(&rig);
-    let mut waits = rig.enter(&within(&hold));
-    let (asked, own, _) = rig.asked();
-    let name = asked.name.clone();
-    rig.answer(asked, queued());
-    let (other, theirs, behind) = (MemberId::random(), Ticket::random(), Ticket::random());
-    rig.run(AFTER);
-    let mine = MemberId::random();
-    for round in 0..2 {
-        let inspect = only(searching(&rig));
-        assert!(
-            matches!(inspect.op, Op::Inspect { .. }) && inspect.name == name,
-            "{inspect:?}"
-        );
-        rig.answer(inspect, state(record(theirs, other), record(own, mine)));
-        let ask = only(searching(&rig));
-        let (
-            to,
-            Probe::Ask {
-                round: number,
-                tickets,
-            },
-        ) = probe(&ask)
-        else {
-            panic!("{ask:?}");
-        };
-        assert_eq!((to, &*tickets, &ask.name), (other, &[theirs][..], &name));
-        assert!(poll(&mut waits).is_none(), "round {round}");
-        let answer = Answer {
-            round: number,
-            holds: vec![crate::deadlock::WaitingHold {
-                ticket: theirs,
-                token: 5,
-                units: 1,
-                held: AFTER,
-                meta: "other 8 s%20at%20b.rs:9".into(),
-                waits: vec![crate::deadlock::Wait {
-                    id: behind,
-                    name: Name::from_escaped("queue:outer"),
-                    units: 1,
-                    after: Some(behind),
-                    waited: AFTER,
-                    meta: "other 8 s%20at%20b.rs:10".into(),
-                    mode: Deadlock::Fail,
-                }],
-            }],
-            ..Answer::default()
-        };
-        // Answers may arrive twice, and those of earlier rounds may arrive late.
-        let text = Probe::Answer(answer.clone()).text();
-        let late = Probe::Answer(Answer {
-            round: number.wrapping_sub(1),
-            ..answer
+    test_kit::run(Runs::new().seeds(10), |world| async move {
+        let clients = ["a", "b"].map(|host| {
+            let config = world.config(host).deadlock(Deadlock::Fail);
+            Client::connect(config).unwrap()
         });
-        for text in [late.text(), text.clone(), text] {
-            let message = Message::Probe {
-                from: other,
-                text: text.into(),
-            };
-            rig.member.told(&name, message);
-        }
-        let inspect = only(searching(&rig));
-        let reply = state(record(hold.grant.ticket, mine), record(behind, other));
-        assert!(inspect.name == *hold.name(), "{inspect:?}");
-        rig.answer(inspect, reply);
-    }
-    let Some(Err(LockError::Deadlock { cycle, .. })) = poll(&mut waits) else {
-        panic!("it still waits");
-    };
-    let hops: Vec<_> = cycle
-        .iter()
-        .map(|hop| (&*hop.holds, &*hop.waits_for))
-        .collect();
-    assert_eq!(
-        hops,
-        [("queue:outer", "queue:name"), ("queue:name", "queue:outer")]
-    );
-    let holder = cycle[1].holder.as_ref().unwrap();
-    assert_eq!(
-        (&*holder.host, holder.pid, holder.line()),
-        ("other", 8, Some(9))
-    );
-    assert!(
-        cycle[1].waits_at.ends_with("b.rs:10"),
-        "{}",
-        cycle[1].waits_at
-    );
-    assert!(hold.is_valid());
-    let left = rig.next();
-    assert!(
-        matches!(left.op, Op::Release { ticket, .. } if ticket == own),
-        "{left:?}"
-    );
+        let begun = world.now();
+        let task = |client: &Client, names: [&'static str; 2], after: u32| {
+            let [outer, inner] = names.map(|name| client.mutex(name));
+            world.on(client, async move {
+                tokio::time::sleep(after * AFTER / 2).await;
+                let body = async |_: &MutexGuard| {
+                    tokio::time::sleep(AFTER).await;
+                    inner.lock().await.map(drop)
+                };
+                outer.synchronize(body).await.unwrap()
+            })
+        };
+        let elder = task(&clients[0], ["x", "y"], 0);
+        let younger = task(&clients[1], ["y", "x"], 1);
+        let Err(LockError::Deadlock { cycle, .. }) = younger.await else {
+            panic!("it has got both");
+        };
+        assert!(world.now() - begun < 5 * AFTER, "{:?}", world.now());
+        let hop = |hop: &DeadlockHop| (hop.holds.to_string(), hop.waits_for.to_string());
+        let hops: Vec<_> = cycle.iter().map(hop).collect();
+        let expected = [("y", "x"), ("x", "y")];
+        assert_eq!(hops, expected.map(|(one, two)| (one.into(), two.into())));
+        let holder = cycle[1].holder.as_ref().unwrap();
+        assert_eq!((&*holder.host, holder.pid), ("a", 1));
+        assert!(
+            cycle[1].waits_at.contains("nested.rs:"),
+            "{}",
+            cycle[1].waits_at
+        );
+        elder.await.unwrap();
+        world.idle().await;
+        world.assert_all_released();
+    });
 }
 
 /// Returns the answer to another member's question about the outer hold.
@@ -241,7 +161,7 @@ fn asked_about(rig: &Rig, hold: &Arc<Hold>, round: u64) -> Answer {
         text: ask.text().into(),
     };
     rig.member.told(hold.name(), message);
-    match probe(&only(searching(rig))).1 {
+    match probe(&only(searching(rig))) {
         Probe::Answer(answer) => answer,
         other => panic!("{other:?}"),
     }

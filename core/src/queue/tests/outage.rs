@@ -4,7 +4,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::{Rig, SECOND, granted, lock, poll, queued};
-use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, StoreError};
 use crate::queue::{Patience, Want};
 use crate::store::{NodeChange, Op, Reply, Share};
 
@@ -29,9 +29,9 @@ fn who_waits_is_told_when_patience_with_the_connection_ends() {
     assert!(poll(&mut waits).is_none());
     rig.run(SECOND / 100);
     let told = poll(&mut waits);
-    assert!(
-        matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string() == "cut"),
-        "{told:?}"
+    assert_is!(
+        &told,
+        Some(Err(LockError::Unavailable { source, .. })) if source.to_string() == "cut"
     );
 }
 
@@ -43,9 +43,9 @@ fn who_waits_for_an_answer_that_does_not_come_is_told_when_patience_ends() {
     assert!(poll(&mut waits).is_none());
     rig.run(SECOND / 100);
     let told = poll(&mut waits);
-    assert!(
-        matches!(&told, Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("in time")),
-        "{told:?}"
+    assert_is!(
+        &told,
+        Some(Err(LockError::Unavailable { source, .. })) if source.to_string().contains("in time")
     );
 }
 
@@ -55,10 +55,7 @@ fn who_did_not_look_in_time_reads_what_has_come_before_it_gives_up() {
         let mut rig = Rig::new();
         let mut tries = rig.enter(&Rig::tries());
         let tried = rig.next();
-        let mut waits = rig.enter(&Want {
-            patience: Patience::Queue(Some(SECOND / 2)),
-            ..Rig::want()
-        });
+        let mut waits = rig.enter(&Rig::patience(Patience::Queue(Some(SECOND / 2))));
         let asked = rig.next();
         // The machine was suspended.
         rig.pass(60 * SECOND);
@@ -122,10 +119,7 @@ fn who_refreshes_is_told_when_no_answer_comes() {
     assert!(refreshed.poll(&mut cx).is_pending());
     rig.pass(SECOND / 2);
     let told = refreshed.poll(&mut cx);
-    assert!(
-        matches!(told, Poll::Ready(Err(LockError::Unavailable { .. }))),
-        "{told:?}"
-    );
+    assert_is!(told, Poll::Ready(Err(LockError::Unavailable { .. })));
     assert!(hold.is_valid(), "by its own clock");
 }
 
@@ -150,28 +144,6 @@ fn a_refresh_has_time_for_its_answer_after_the_machine_was_suspended() {
             told => panic!("{told:?}"),
         }
         assert!(hold.is_valid());
-    }
-}
-
-#[test]
-fn what_the_store_cannot_do_has_an_error_of_its_own() {
-    let rig = Rig::new();
-    for (kind, known) in [
-        (StoreErrorKind::Unsupported, "does not support"),
-        (
-            StoreErrorKind::Unreplicated {
-                wanted: 2,
-                reached: 1,
-            },
-            "1 of 2",
-        ),
-    ] {
-        let mut waits = rig.enter(&Rig::want());
-        rig.fail(rig.next(), kind);
-        let told = poll(&mut waits).expect("an answer").map(drop).unwrap_err();
-        assert!(!matches!(told, LockError::Unavailable { .. }), "{told:?}");
-        assert!(told.to_string().contains(known), "{told}");
-        lock(&rig.wire.0).clear();
     }
 }
 

@@ -5,24 +5,18 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, grant, lock, poll, queued};
 use crate::base::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
 use crate::store::{Events, Lease, Message, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
-    Want {
-        share: Share::of(units, capacity),
-        ..Rig::want()
-    }
+    Rig::share(Share::of(units, capacity))
 }
 
 fn permits(units: u32, permits: u32) -> Want {
-    Want {
-        share: Share::permits(units, permits),
-        ..Rig::want()
-    }
+    Rig::share(Share::permits(units, permits))
 }
 
 fn taking() -> Want {
@@ -120,61 +114,12 @@ fn no_ticket_is_kept_for_readers_to_come() {
 }
 
 #[test]
-fn each_gets_what_its_own_ticket_was_granted_in_whatever_order() {
-    let mut rig = Rig::new();
-    let (mut early, asked, first) = asks(&rig, &of(1, 2));
-    rig.answer(asked, queued());
-    rig.pass(Duration::from_millis(1));
-    let (mut late, asked, _) = asks(&rig, &of(1, 2));
-    // The message with the first ticket's grant is still in flight.
-    let token = TOKEN + 1;
-    rig.answer(
-        asked,
-        Reply::Granted {
-            token,
-            signal: None,
-        },
-    );
-    assert!(poll(&mut early).is_none());
-    let hold = poll(&mut late).expect("granted").unwrap();
-    assert_eq!(hold.grant.token, token * 1024);
-    rig.member.told(&rig.name, grant(first, 1, SECOND));
-    let hold = poll(&mut early).expect("granted").unwrap();
-    assert_eq!(hold.grant.token, TOKEN * 1024);
-}
-
-#[test]
 fn a_crowd_has_few_tickets_but_each_who_waits_for_a_signal_has_one() {
     for (want, tickets) in [(of(1, 1000), 64), (taking(), 100)] {
         let rig = Rig::new();
         let crowd: Vec<_> = (0..100).map(|_| rig.enter(&want)).collect();
         assert_eq!(lock(&rig.wire.0).len(), tickets);
         drop(crowd);
-    }
-}
-
-#[test]
-fn behind_a_break_what_was_not_answered_is_asked_again_and_a_known_place_is_touched() {
-    for known in [false, true] {
-        let rig = Rig::new();
-        let (waits, asked, place) = asks(&rig, &Rig::want());
-        match known {
-            true => rig.answer(asked, queued()),
-            false => rig.lose(asked),
-        }
-        rig.reconnect();
-        match rig.next().op {
-            Op::Acquire {
-                lease: Lease { ticket, .. },
-                ..
-            } if !known => assert_eq!(ticket, place),
-            Op::Touch {
-                lease: Lease { ticket, .. },
-                ..
-            } if known => assert_eq!(ticket, place),
-            other => panic!("{known}: {other:?}"),
-        }
-        drop(waits);
     }
 }
 
@@ -194,17 +139,6 @@ fn what_was_granted_by_message_is_claimed_within_a_quarter_of_its_time() {
         );
         drop(held);
     }
-}
-
-#[test]
-fn what_was_granted_by_an_answer_is_renewed_at_the_next_beat() {
-    let mut rig = Rig::new();
-    let hold = rig.take(&Rig::want());
-    rig.pass(SECOND);
-    assert!(rig.is_silent());
-    rig.pass(3 * SECOND);
-    assert!(matches!(rig.next().op, Op::Touch { .. }));
-    drop(hold);
 }
 
 /// Whether the waiter knows that it has a place in the store.

@@ -4,7 +4,6 @@ use super::{Rig, SECOND, granted};
 use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
-use crate::queue::Want;
 use crate::store::{Op, Reply, Share};
 
 #[test]
@@ -18,10 +17,7 @@ fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
     };
     rig.fail(release, StoreErrorKind::Foreign);
     let told = unlocked.blocking_wait();
-    assert!(
-        matches!(told, Err(LockError::ForeignKey { .. })),
-        "{told:?}"
-    );
+    assert_is!(told, Err(LockError::ForeignKey { .. }));
     // The foreign key disappears, and the next attempt ends the hold.
     rig.pass(SECOND);
     let release = rig.next();
@@ -68,10 +64,7 @@ fn what_is_over_cannot_be_handed_over() {
 #[test]
 fn the_store_is_told_what_is_given_back() {
     let rig = Rig::new();
-    let want = Want {
-        share: Share::of(3, 5),
-        ..Rig::want()
-    };
+    let want = Rig::share(Share::of(3, 5));
     let hold = rig.take(&want);
     let told = hold.downgrade(2).expect("it is held");
     let touch = rig.next();

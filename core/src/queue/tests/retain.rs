@@ -7,7 +7,6 @@ use super::{Rig, SECOND, TOKEN, granted, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::sync::atomic::AtomicBool;
-use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{Hold, Want};
 use crate::store::limits::TOKENS_OF_A_GRANT;
@@ -138,16 +137,6 @@ fn the_memory_of_the_last_hold_is_used_again() {
     end(hold);
     let hold = rig.enters(&want());
     assert!(!Arc::ptr_eq(&hold, &last) && last.is_released() && hold.is_valid());
-}
-
-#[test]
-fn an_unlock_is_answered_at_once() {
-    let rig = Rig::kept();
-    let hold = rig.enters(&want());
-    assert!(hold.remove_guard());
-    let answer = hold.unlock().blocking_wait();
-    assert!(matches!(answer, Ok(Some(1))), "{answer:?}");
-    assert!(hold.is_released() && rig.is_silent());
 }
 
 #[test]
@@ -570,12 +559,4 @@ fn a_question_about_the_name_comes_after_the_news() {
     assert_eq!(ask(), Retain::InUse);
     end(hold);
     assert_eq!(touched(&rig.next()).0, Retain::Kept);
-}
-
-#[test]
-fn one_switch_turns_it_off() {
-    let rig = Rig::with(Config::new("memory://").unwrap().retain("0s"));
-    assert!(!rig.member.settings().retains());
-    let settings = rig.member.settings();
-    assert_eq!(settings.retain_for(Some(SECOND)), Duration::ZERO);
 }

@@ -26,6 +26,11 @@ impl World {
         lock(&self.0.server).records()
     }
 
+    /// All that the store has of the locks, tombstones and signals too.
+    pub(crate) fn left_in_store(&self) -> Vec<String> {
+        lock(&self.0.server).left()
+    }
+
     pub(crate) fn id(&self, client: &Client) -> MemberId {
         self.member(client).id
     }

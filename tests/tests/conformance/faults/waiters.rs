@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use auto_mutex::LockError;
 use auto_mutex::test::World;
 use auto_mutex_tests::events::{becomes, soon, waiters};
 
@@ -121,4 +122,16 @@ async fn a_suspended_waiter_does_not_miss_its_notification(world: World) {
         client.shutdown().await;
         waiter.shutdown().await;
     }
+}
+
+#[auto_mutex::test(seeds = 5)]
+async fn several_names_are_waited_for_over_a_link_that_takes_a_second(world: World) {
+    let client = member(&world, "a");
+    // A call that does not wait gives up before the answer.
+    world.delay(Duration::from_millis(600));
+    let multi = client.multi(["a", "b"]);
+    let error = multi.try_lock().await.unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    let guard = soon("granted", multi.lock()).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
 }

@@ -1,6 +1,5 @@
 //! redis-em-mutex, point by point.
 
-mod attribute;
 mod channel;
 mod keys;
 mod owning;

@@ -91,25 +91,6 @@ async fn one_round_trip_takes_a_free_lock() {
 }
 
 #[tokio::test]
-async fn several_names_are_waited_for_over_a_link_that_takes_a_second() {
-    let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("60s")).unwrap();
-    // With this delay, a call that does not wait gives up before the answer.
-    rig.proxy.delay(Duration::from_millis(600));
-    let multi = client.multi(["a", "b"]);
-    // If the machine stalls for a moment, the answer may still be in time.
-    let error = loop {
-        match soon("an answer", multi.try_lock()).await {
-            Ok(taken) => assert!(taken.expect("free").unlock().await.unwrap()),
-            Err(error) => break error,
-        }
-    };
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    let guard = soon("granted", multi.lock()).await.unwrap();
-    assert!(guard.unlock().await.unwrap());
-}
-
-#[tokio::test]
 async fn a_half_open_link_is_noticed_and_replaced() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease("3s").store_timeout("60s")).unwrap();
