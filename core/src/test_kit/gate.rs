@@ -10,6 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::task::JoinHandle;
 
 use super::member::{DEAD, Member, RUNS, STANDS};
+use crate::base::wait::block_on;
 
 /// How often a task lets the others go first, at most.
 const LETS_OTHERS_GO: u64 = 3;
@@ -93,6 +94,15 @@ impl<T> Running<T> {
             Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
             Err(_) => None,
         }
+    }
+
+    /// Waits for the output, in blocking code on a [thread](super::World::thread) of the World.
+    ///
+    /// # Panics
+    ///
+    /// As the future does.
+    pub fn blocking_join(self) -> T {
+        block_on(self)
     }
 }
 

@@ -30,7 +30,7 @@ struct Done {
 
 #[derive(Debug, Default)]
 pub(super) struct Server {
-    names: NameMap<State>,
+    pub(super) names: NameMap<State>,
     replica: NameMap<State>,
     /// What the replica does not have yet.
     log: VecDeque<Done>,
@@ -115,14 +115,6 @@ impl Server {
         names.sort_unstable_by_key(|(name, _)| name.as_str());
         let record = |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0));
         names.into_iter().map(record).collect()
-    }
-
-    /// What the store has of any lock.
-    #[cfg(test)]
-    pub(super) fn left(&self) -> Vec<String> {
-        let left = self.names.iter().filter(|(_, state)| !state.is_idle());
-        left.map(|(name, state)| format!("{name}: {state:?}"))
-            .collect()
     }
 
     pub(super) fn crash(&mut self) {

@@ -28,7 +28,10 @@ impl World {
 
     /// All that the store has of the locks, tombstones and signals too.
     pub(crate) fn left_in_store(&self) -> Vec<String> {
-        lock(&self.0.server).left()
+        let server = lock(&self.0.server);
+        let left = server.names.iter().filter(|(_, state)| !state.is_idle());
+        left.map(|(name, state)| format!("{name}: {state:?}"))
+            .collect()
     }
 
     pub(crate) fn id(&self, client: &Client) -> MemberId {
