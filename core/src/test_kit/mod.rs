@@ -99,7 +99,8 @@ const ROUNDS: usize = 24;
 
 /// Hosts, a network and a lock store in one thread, in virtual time.
 ///
-/// See the [module](self) for an example. All clones are the same World.
+/// See the [module](self) for an example. All clones are the same World. Methods with a client panic if it is not one of
+/// this World.
 #[derive(Clone)]
 pub struct World(Arc<Shared>);
 

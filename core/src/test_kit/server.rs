@@ -61,7 +61,7 @@ impl Server {
     }
 
     pub(super) fn step_clock(&mut self, micros: i64) {
-        self.stepped += micros;
+        self.stepped = self.stepped.saturating_add(micros);
     }
 
     pub(super) fn execute(
@@ -143,7 +143,7 @@ impl Server {
             return;
         };
         let (pause, now) = (lease + GOES_ON, Instant::now());
-        self.grants_from = self.micros(now) + pause.as_micros() as u64;
+        self.grants_from = self.micros(now).saturating_add(pause.as_micros() as u64);
         let until = now.surely_after(pause);
         self.closed = Some(Closed { until, cause });
     }
