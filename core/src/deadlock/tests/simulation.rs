@@ -5,7 +5,7 @@
 //! are really deadlocked. `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use super::warnings::hear;
 use crate::LockError;
 use crate::base::name::Name;
+use crate::base::sync::Mutex;
 use crate::base::wait::{first, lock};
 use crate::config::Deadlock;
 use crate::locks::client::Client;

@@ -19,8 +19,8 @@
 mod call;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -31,7 +31,7 @@ use crate::base::clock::Instant;
 use crate::base::error::LockKind;
 use crate::base::error::kind::RW_LOCK;
 use crate::base::name::Name;
-use crate::base::sync::Mutex;
+use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::lock;
 use crate::locks::client::Client;
 use crate::queue::{Hold, Patience};
