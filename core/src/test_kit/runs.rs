@@ -146,6 +146,9 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
         if let Some(error) = ended.failure() {
             panic!("{error}");
         }
+        if let Some(panic) = lock(&world.0.panic).take() {
+            resume_unwind(panic);
+        }
     }));
     let (events, unusual) = (world.events(), world.0.unusual());
     // What runs on its hosts ends first.

@@ -1,5 +1,6 @@
 //! [`Shared`]: the state behind a [`World`](super::World), and what the locks report to it.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::Sender;
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     pub(super) members: Mutex<Vec<Arc<Member>>>,
     pub(super) record: Mutex<Record>,
     failures: Mutex<VecDeque<(Operation, StoreError)>>,
+    /// Of a client's background.
+    pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
     delay: AtomicU64,
     pub(super) elsewhere: Mutex<(Option<Client>, BTreeMap<u64, MutexGuard>)>,
     numbers: AtomicU64,
@@ -71,6 +74,7 @@ impl Shared {
             members: Mutex::default(),
             record: Mutex::default(),
             failures: Mutex::default(),
+            panic: Mutex::default(),
             delay: AtomicU64::new(0),
             elsewhere: Mutex::default(),
             numbers: AtomicU64::new(1),

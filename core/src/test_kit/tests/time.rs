@@ -202,3 +202,26 @@ fn a_call_that_blocks_all_tasks_is_found() {
         drop(world.client("a").mutex("x").blocking_lock());
     });
 }
+
+struct Asserts;
+
+impl crate::Observer for Asserts {
+    fn add(&self, metric: crate::Metric, _: &[(&'static str, &'static str)], change: i64) {
+        assert!(
+            metric != crate::Metric::Lost || change == 0,
+            "a lock is lost"
+        );
+    }
+
+    fn record(&self, _: crate::Metric, _: &[(&'static str, &'static str)], _: Duration) {}
+}
+
+#[test]
+#[should_panic = "a lock is lost"]
+fn a_panic_in_the_background_of_a_client_fails_the_test() {
+    run(Runs::new(), |world| async move {
+        let a = crate::Client::connect(world.config("a").observer(Asserts)).unwrap();
+        let _guard = a.mutex("x").lock().await.unwrap();
+        world.force_unlock("x").await;
+    });
+}
