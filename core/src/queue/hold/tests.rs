@@ -9,9 +9,8 @@ use crate::base::clock::by_hand;
 use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
-use crate::lease::Terms;
 use crate::queue::grant::Via;
-use crate::queue::{ClientCore, Holds, Patience, Requester};
+use crate::queue::{ClientCore, Holds};
 use crate::store::memory::MemoryStore;
 use crate::store::{Share, Ticket};
 
@@ -35,21 +34,10 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         signal: None,
         behind: None,
     };
-    let want = Want {
-        share: Share {
-            kind: LockKind::RwLock,
-            ..Share::of(units, capacity)
-        },
-        owner: None,
-        terms: Terms::default(),
-        patience: Patience::Queue(None),
-        meta: "h 1 s".into(),
-        label: crate::observe::BY_HAND,
-        relies: false,
-        waited: Duration::ZERO,
-        attempts: 0,
-        by: Requester::default(),
-    };
+    let want = Want::of(Share {
+        kind: LockKind::RwLock,
+        ..Share::of(units, capacity)
+    });
     Arc::new(Hold::new(
         local,
         Arc::new(Waiter::new(want, now)),

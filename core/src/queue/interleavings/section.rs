@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
@@ -12,26 +11,9 @@ use super::process::Process;
 use super::witness::Witness;
 use crate::base::error::{LockError, LossCause};
 use crate::base::wait::block_on;
-use crate::lease::Terms;
 use crate::locks::handle::Holding;
-use crate::queue::{Acquire, Hold, Patience, Requester, Want};
+use crate::queue::{Acquire, Hold, Want};
 use crate::store::{Owner, Share};
-
-/// A request without a limit for the wait.
-pub(super) fn want(share: Share) -> Want {
-    Want {
-        share,
-        owner: None,
-        terms: Terms::default(),
-        patience: Patience::Queue(None),
-        meta: "h 1 s".into(),
-        label: crate::observe::BY_HAND,
-        relies: false,
-        waited: Duration::ZERO,
-        attempts: 0,
-        by: Requester::default(),
-    }
-}
 
 /// The kind of lock that the name has in this schedule.
 #[derive(Clone, Copy)]
@@ -56,16 +38,16 @@ impl Shape {
 
     pub(super) fn want(self) -> Want {
         match self {
-            Self::Mutex => want(Share::MUTEX),
+            Self::Mutex => Want::of(Share::MUTEX),
             Self::Owned => {
-                let mut want = want(Share::MUTEX);
+                let mut want = Want::of(Share::MUTEX);
                 let (here, anywhere) = (Owner::Here("h".into()), Owner::Anywhere("a".into()));
                 want.owner = [None, Some(here), Some(anywhere)][roll(3)].clone();
                 want.share.owner = Owner::in_store(want.owner.as_ref());
                 want
             }
-            Self::Semaphore => want(Share::permits(1 + roll(2) as u32, 2)),
-            Self::ReadersWriter => want([Share::READER, Share::WRITER][roll(2)].clone()),
+            Self::Semaphore => Want::of(Share::permits(1 + roll(2) as u32, 2)),
+            Self::ReadersWriter => Want::of([Share::READER, Share::WRITER][roll(2)].clone()),
         }
     }
 }

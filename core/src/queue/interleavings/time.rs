@@ -104,7 +104,7 @@ fn a_name_that_is_taken_out_of_use_meanwhile_is_looked_up_again() {
         let cluster = Cluster::of(1);
         let cluster = while_time_passes(cluster, 2, BEATS, |cluster| {
             for _ in 0..3 {
-                let want = super::section::want(Share::MUTEX);
+                let want = Want::of(Share::MUTEX);
                 cluster.any().section(&want, &cluster.witness).unwrap();
             }
         });

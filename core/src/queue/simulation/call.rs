@@ -7,24 +7,15 @@ use super::{Run, Tally};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::error::kind::RW_LOCK;
-use crate::lease::Terms;
 use crate::locks::client::Client;
-use crate::queue::{ClientCore, Confirmed, Hold, Patience, Requester, Want};
+use crate::queue::{ClientCore, Confirmed, Hold, Patience, Want};
 use crate::store::{Op, Share, Signal, Ticket};
 use crate::test_kit::Running;
 
 pub(super) fn plain(share: Share, patience: Patience) -> Want {
     Want {
-        share,
-        owner: None,
-        terms: Terms::default(),
         patience,
-        meta: "h 1 s".into(),
-        label: crate::observe::BY_HAND,
-        relies: false,
-        waited: Duration::ZERO,
-        attempts: 0,
-        by: Requester::default(),
+        ..Want::of(share)
     }
 }
 

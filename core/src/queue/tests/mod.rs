@@ -35,7 +35,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Patience, Requester, Want};
+use super::{Acquire, Patience, Want};
 use crate::base::clock::{Instant, by_hand};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
@@ -112,18 +112,7 @@ impl Rig {
     }
 
     fn want() -> Want {
-        Want {
-            share: Share::of(1, 1),
-            owner: None,
-            terms: Terms::default(),
-            patience: Patience::Queue(None),
-            meta: "h 1 s".into(),
-            label: crate::observe::BY_HAND,
-            relies: false,
-            waited: Duration::ZERO,
-            attempts: 0,
-            by: Requester::default(),
-        }
+        Want::of(Share::of(1, 1))
     }
 
     fn share(share: Share) -> Want {
