@@ -29,7 +29,7 @@ const SHORTENING_RUNS: usize = 300;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Runs {
-    seeds: u64,
+    seeds: u32,
     shrink: bool,
 }
 
@@ -49,7 +49,7 @@ impl Runs {
     }
 
     /// Runs the test with the seeds from 0 to `seeds` − 1.
-    pub fn seeds(mut self, seeds: u64) -> Self {
+    pub fn seeds(mut self, seeds: u32) -> Self {
         self.seeds = seeds;
         self
     }
@@ -63,7 +63,7 @@ impl Runs {
 
     fn schedules(&self) -> Vec<Schedule> {
         let Ok(text) = env::var(SEED) else {
-            let all = 0..self.seeds;
+            let all = 0..u64::from(self.seeds);
             return all.map(|seed| Schedule { seed, only: None }).collect();
         };
         let schedule = text.parse();

@@ -87,12 +87,9 @@ impl Count {
                 Ok(0) => format!("`{option}` cannot be zero: give {} or more", range.start()),
                 _ => format!("`{option}` is too large: give at most {}", range.end()),
             },
-            Expr::Lit(_) => {
-                let ty = if option == "seeds" { "u64" } else { "u32" };
-                format!(
-                    "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `{ty}`"
-                )
-            }
+            Expr::Lit(_) => format!(
+                "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `u32`"
+            ),
             value if is_negative(value) => {
                 format!(
                     "`{option}` cannot be negative: give {} or more",

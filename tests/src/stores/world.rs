@@ -10,7 +10,7 @@ use super::case::{Case, TestStore, suits};
 use crate::events::{PATIENCE, finishes_within, pause_by};
 
 /// Other seeds are other orders of tasks and messages.
-const SEEDS: u64 = 2;
+const SEEDS: u32 = 2;
 /// Without handoff, clients send every release to the store.
 const HANDOFF: [bool; 2] = [true, false];
 

@@ -15,7 +15,7 @@ mod core {}
 pub struct Result;
 pub struct Runs;
 
-const SEEDS: u64 = 3;
+const SEEDS: u32 = 3;
 
 #[auto_mutex::auto_mutex(name = "close", block = 10)]
 async fn close() -> std::result::Result<(), LockError> {

@@ -389,7 +389,7 @@ async fn simulate(world: World, shape: Shape) -> usize {
 }
 
 /// Runs `count` programs of each shape, times `AUTO_MUTEX_RUNS`. Returns how many deadlocks were reported.
-fn programs(count: u64, avoids: bool, mode: Deadlock) -> usize {
+fn programs(count: u32, avoids: bool, mode: Deadlock) -> usize {
     let times = std::env::var("AUTO_MUTEX_RUNS").map_or(1, |times| times.parse().unwrap());
     let found = Mutex::new(0);
     // In the last one, the tasks that a search asks about continue during the search.
