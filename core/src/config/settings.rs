@@ -50,7 +50,8 @@ pub struct Settings {
     pub options: StoreOptions,
     pub(crate) lazily: bool,
     /// Locks exclude nobody.
-    pub(crate) skips: bool,
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) skips: bool,
     pub(crate) reentrant: bool,
     pub(crate) observer: Option<SharedObserver>,
     pub(crate) allowed_orders: Vec<(String, String)>,
@@ -84,6 +85,7 @@ impl Settings {
                 is_voter: false,
             },
             lazily: false,
+            #[cfg(any(test, feature = "test-util"))]
             skips: false,
             reentrant: true,
             observer: None,
@@ -105,6 +107,15 @@ impl Settings {
             true => retain.or(self.retain).unwrap_or_default(),
             false => Duration::ZERO,
         }
+    }
+
+    /// Whether locks exclude nobody, which a test can ask for.
+    #[inline]
+    pub(crate) fn skips(&self) -> bool {
+        #[cfg(any(test, feature = "test-util"))]
+        return self.skips;
+        #[cfg(not(any(test, feature = "test-util")))]
+        false
     }
 
     /// Whether any lock can be kept after a call.

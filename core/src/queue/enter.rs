@@ -128,7 +128,7 @@ impl Transition<'_> {
     /// Whether the caller would block the only thread that can release the lock.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
-        let waits = want.patience.waits() && !self.queue.core.settings().skips;
+        let waits = want.patience.waits() && !self.queue.core.settings().skips();
         if !want.by.blocking || !waits || want.by.home.is_none() || share.capacity == 0 {
             return false;
         }

@@ -182,7 +182,7 @@ impl Transition<'_> {
         let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
         let ticket = &mut self.state.tickets[index];
         let mut op = ticket.request(self.now, lease);
-        if self.queue.core.settings().skips
+        if self.queue.core.settings().skips()
             && let Op::Acquire { share, .. } = &mut op
         {
             *share = share.clone().without_units();

@@ -115,6 +115,7 @@ impl Share {
     pub fn takes(&self) -> bool {
         match self.kind {
             LockKind::Mutex | LockKind::RwLock => false,
+            // Zero without units.
             LockKind::Semaphore => self.units <= 1,
             LockKind::Condvar => true,
             LockKind::Leader => self.capacity == 0,

@@ -123,9 +123,8 @@ impl World {
         let holders = self.holders(target.into(), Fault::ExpireLease);
         self.drop_holds(&holders);
         for (name, holder) in &holders {
-            let members = self.0.all_members().into_iter();
-            let mut members = members.filter(|member| member.id == holder.member);
-            if let Some(core) = members.next().and_then(|member| member.core()) {
+            let member = self.0.member(holder.member);
+            if let Some(core) = member.and_then(|member| member.core()) {
                 core.end_lease(name, holder.ticket);
             }
         }

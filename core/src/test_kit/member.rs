@@ -357,9 +357,9 @@ impl Witness for Member {
         };
         for step in &cycle.steps {
             let (name, token) = (step.name.as_str(), Some(step.hold.token));
-            let members = world.all_members().into_iter();
-            let holders = members.filter(|member| member.id == step.member);
-            holders.for_each(|it| world.note(&it.host, name, Happening::Deadlock, token));
+            if let Some(holder) = world.member(step.member) {
+                world.note(&holder.host, name, Happening::Deadlock, token);
+            }
         }
     }
 

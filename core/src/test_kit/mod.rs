@@ -106,7 +106,7 @@ pub struct World(Arc<Shared>);
 
 /// A lock that another host holds: see [`World::hold_elsewhere`].
 #[derive(Debug)]
-pub struct Elsewhere(World, u64);
+pub struct Elsewhere(World, usize);
 
 impl World {
     /// A World in the tokio runtime of this thread, which must have one thread.
@@ -191,9 +191,9 @@ impl World {
         let mutex = client.mutex(name).block("1h").never_expire();
         let guard = mutex.lock().await;
         let guard = guard.unwrap_or_else(|error| panic!("not held elsewhere: {error}"));
-        let number = self.0.number();
-        lock(&self.0.elsewhere).1.insert(number, guard);
-        Elsewhere(self.clone(), number)
+        let guards = &mut lock(&self.0.elsewhere).1;
+        guards.push(Some(guard));
+        Elsewhere(self.clone(), guards.len() - 1)
     }
 
     fn elsewhere(&self) -> Client {
@@ -328,7 +328,8 @@ impl World {
 impl Elsewhere {
     /// Releases the lock, and lets everyone notice. Does nothing if it was lost.
     pub async fn release(self) {
-        drop(lock(&self.0.0.elsewhere).1.remove(&self.1));
+        let guard = lock(&self.0.0.elsewhere).1[self.1].take();
+        drop(guard);
         self.0.idle().await;
     }
 }

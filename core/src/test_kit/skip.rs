@@ -42,7 +42,9 @@ pub fn skip_locks() {
     );
     let config = Config::new("memory://").map(Config::without_exclusion);
     match config.and_then(setup) {
-        Err(SetupError::AlreadySetUp) if !global().is_some_and(|it| it.core().settings().skips) => {
+        Err(SetupError::AlreadySetUp)
+            if !global().is_some_and(|it| it.core().settings().skips()) =>
+        {
             panic!(
                 "`skip_locks` comes too late: this process already has a global client, whose locks exclude each other"
             )

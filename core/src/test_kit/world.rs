@@ -17,6 +17,7 @@ use super::fault::{Fault, Operation};
 use super::member::Member;
 use super::server::Server;
 use crate::background::START_HERE;
+use crate::base::clock::Instant;
 use crate::base::error::StoreError;
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
@@ -26,7 +27,7 @@ use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
 use crate::observe::CallerLocation;
 use crate::queue::Hold;
-use crate::store::{Closed, Op, Reply, id};
+use crate::store::{Closed, MemberId, Op, Reply, id};
 
 thread_local! {
     static HERE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
@@ -42,8 +43,7 @@ pub(crate) struct Shared {
     /// Of a client's background.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
     delay: AtomicU64,
-    pub(super) elsewhere: Mutex<(Option<Client>, BTreeMap<u64, MutexGuard>)>,
-    numbers: AtomicU64,
+    pub(super) elsewhere: Mutex<(Option<Client>, Vec<Option<MutexGuard>>)>,
     activity: AtomicU64,
     /// Holds time until it is dropped.
     pub(super) held: Mutex<Option<Sender<()>>>,
@@ -77,7 +77,6 @@ impl Shared {
             panic: Mutex::default(),
             delay: AtomicU64::new(0),
             elsewhere: Mutex::default(),
-            numbers: AtomicU64::new(1),
             activity: AtomicU64::new(0),
             held: Mutex::default(),
             holds_time,
@@ -139,10 +138,6 @@ impl Shared {
         lock(&self.choices).unusual()
     }
 
-    pub(super) fn number(&self) -> u64 {
-        self.numbers.fetch_add(1, Ordering::Relaxed)
-    }
-
     pub(super) fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }
@@ -153,6 +148,11 @@ impl Shared {
 
     pub(super) fn all_members(&self) -> Vec<Arc<Member>> {
         lock(&self.members).clone()
+    }
+
+    pub(super) fn member(&self, id: MemberId) -> Option<Arc<Member>> {
+        let members = lock(&self.members);
+        members.iter().find(|member| member.id == id).cloned()
     }
 
     pub(super) fn delay(&self) -> Duration {
@@ -192,12 +192,11 @@ impl Shared {
     }
 
     pub(super) fn execute(&self, member: &Member, name: &Name, op: &Op) -> Reply {
-        let (members, delay) = (self.all_members(), self.delay());
+        let delay = self.delay();
         let mut server = lock(&self.server);
         let term = server.term();
         server.execute(member.id, name, op, |to, message| {
-            let at = crate::base::clock::Instant::now().after(delay);
-            let to = members.iter().find(|member| member.id == to);
+            let (at, to) = (Instant::now().after(delay), self.member(to));
             to.is_some_and(|to| to.tell(term, at, name, message))
         })
     }

@@ -413,7 +413,7 @@ impl ClientCore {
 
     pub(crate) fn guarantees(&self) -> Guarantees {
         let mut guarantees = self.store.guarantees();
-        guarantees.skipped = self.settings.skips;
+        guarantees.skipped = self.settings.skips();
         guarantees
     }
 

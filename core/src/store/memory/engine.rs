@@ -40,8 +40,8 @@ impl MemoryEndpoint {
     }
 }
 
-#[cfg(any(test, feature = "test-util"))]
 /// Reads a new, empty store.
+#[cfg(any(test, feature = "test-util"))]
 pub(crate) fn reader_of_nothing() -> Box<dyn Reader> {
     Box::new(Space::of(None))
 }

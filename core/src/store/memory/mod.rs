@@ -2,8 +2,6 @@
 //! name.
 
 mod engine;
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use self::engine::reader_of_nothing;
 pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]
@@ -17,6 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use self::engine::reader_of_nothing;
 use self::state::State;
 use super::{Answer, Events, MemberId, Message, Node, NodeChange, Request, Store};
 use crate::base::Boxed;
