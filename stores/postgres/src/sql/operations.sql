@@ -436,3 +436,28 @@ BEGIN
     'tickets', tickets
   );
 END $$;
+
+-- Raises the token of a holder, for the grants of a quorum.
+CREATE FUNCTION auto_mutex.raise(wanted text, caller uuid, own uuid, token bigint, opens bigint, now bigint) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  at CONSTANT bigint := auto_mutex.clock(now);
+  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  t auto_mutex.tickets;
+  reply text;
+BEGIN
+  n := auto_mutex.prune(n, at, own, false);
+  n.clk := at;
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own AND x.line = 0 AND x.flag <> 2;
+  IF NOT FOUND THEN
+    reply := 'GONE';
+  ELSIF t.token < token THEN
+    n.tok := greatest(token, n.tok + 1);
+    UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = n.name AND x.ticket = own;
+  END IF;
+  n := auto_mutex.grant_all(n, at, opens, caller, own);
+  reply := coalesce(reply, auto_mutex.status(n, at, opens, own));
+  PERFORM auto_mutex.save(n);
+  RETURN reply;
+END $$;
