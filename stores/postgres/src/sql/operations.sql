@@ -227,7 +227,7 @@ BEGIN
   IF tomb THEN
     n := auto_mutex.bury(n, own, at);
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
   IF reply = 'RELEASED' THEN
     reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.used(n.name, 0)) + n.signals;
   END IF;
@@ -371,7 +371,7 @@ BEGIN
     n.signals := n.signals + added;
     reply := 'COUNT ' || added;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
   PERFORM auto_mutex.save(n);
   RETURN reply;
 END $$;
@@ -456,8 +456,8 @@ BEGIN
     n.tok := greatest(token, n.tok + 1);
     UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = n.name AND x.ticket = own;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
-  reply := coalesce(reply, auto_mutex.status(n, at, opens, own));
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
+  reply := coalesce(reply, auto_mutex.status(n, at, 0, own));
   PERFORM auto_mutex.save(n);
   RETURN reply;
 END $$;
