@@ -45,27 +45,27 @@ CREATE FUNCTION auto_mutex.acquire(
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.open(wanted);
+  n auto_mutex.names;
   t auto_mutex.tickets;
   known boolean;
   refusal text;
+  granted bigint;
   reply text;
   kept text;
 BEGIN
-  IF n.held = 0 AND n.waiting = 0 AND n.signals = 0 AND n.gone = 0 AND at >= greatest(opens, n.clk) AND units <= capacity THEN
-    -- The name is free.
-    n.tok := greatest(at, n.tok + 1);
-    n.known := true;
-    n.cap := capacity;
-    n.seq := at;
-    n.clk := at;
-    n.last := 0;
-    n.held := 1;
-    n.sole := ROW(n.name, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms,
-      counter, at, at, n.tok, 0, retain, polls, meta)::auto_mutex.tickets;
-    PERFORM auto_mutex.save(n);
-    RETURN 'GRANTED ' || n.tok;
+  IF at >= opens AND units <= capacity THEN
+    -- Usually, the name is free.
+    UPDATE auto_mutex.names AS x SET
+      tok = greatest(at, tok + 1), known = true, cap = capacity, seq = at, clk = at, last = 0, held = 1,
+      sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter, at,
+        at, greatest(at, tok + 1), 0, retain, polls, meta)::auto_mutex.tickets
+      WHERE x.name = wanted AND held = 0 AND waiting = 0 AND x.signals = 0 AND x.gone = 0 AND clk <= at
+      RETURNING tok INTO granted;
+    IF FOUND THEN
+      RETURN 'GRANTED ' || granted;
+    END IF;
   END IF;
+  n := auto_mutex.open(wanted);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, false);
   n.clk := at;
@@ -128,28 +128,27 @@ CREATE FUNCTION auto_mutex.touch(
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.open(wanted);
+  n auto_mutex.names;
   t auto_mutex.tickets;
   known boolean;
   mark smallint := 0;
   reply text;
+  kept bigint;
 BEGIN
-  t := n.sole;
-  IF t.ticket = own AND retain = 0 AND t.retain = 0 AND n.gone = 0 AND at >= n.clk AND at < t.ends AND counter >= t.counter THEN
-    -- The only holder renews its lease.
-    n.clk := at;
-    t.counter := counter;
-    t.heard := at;
-    t.hold_ms := hold_ms;
-    t.place_ms := place_ms;
-    t.ends := at + 1000 * hold_ms;
-    IF units > 0 THEN
-      t.units := least(t.units, units);
+  IF retain = 0 THEN
+    -- Usually, the only holder renews its lease.
+    UPDATE auto_mutex.names AS x SET
+      clk = at, sole.counter = counter, sole.heard = at, sole.hold_ms = hold_ms, sole.place_ms = place_ms,
+      sole.ends = at + 1000 * hold_ms,
+      sole.units = CASE WHEN units > 0 THEN least((x.sole).units, units) ELSE (x.sole).units END
+      WHERE x.name = wanted AND (x.sole).ticket = own AND (x.sole).retain = 0 AND x.gone = 0 AND x.clk <= at
+        AND (x.sole).ends > at AND (x.sole).counter <= counter
+      RETURNING (x.sole).token INTO kept;
+    IF FOUND THEN
+      RETURN 'GRANTED ' || kept;
     END IF;
-    n.sole := t;
-    PERFORM auto_mutex.save(n);
-    RETURN 'GRANTED ' || t.token;
   END IF;
+  n := auto_mutex.open(wanted);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, false);
   n.clk := at;
@@ -186,23 +185,21 @@ CREATE FUNCTION auto_mutex.release(
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.open(wanted);
+  n auto_mutex.names;
   t auto_mutex.tickets;
   capacity bigint;
   reply text := 'GONE';
 BEGIN
-  capacity := coalesce(n.cap, 0);
-  IF (n.sole).ticket = own AND park_ms = 0 AND NOT tomb AND n.signals = 0 AND n.gone = 0 AND at >= n.clk THEN
-    -- The only ticket leaves.
-    n.sole := NULL;
-    n.held := 0;
-    n.cap := NULL;
-    n.seq := 0;
-    n.clk := at;
-    n.last := 0;
-    PERFORM auto_mutex.save(n);
-    RETURN 'RELEASED ' || capacity;
+  IF park_ms = 0 AND NOT tomb THEN
+    -- Usually, the only ticket leaves. `open` forgets the rest.
+    UPDATE auto_mutex.names AS x SET sole = NULL, held = 0, clk = at
+      WHERE x.name = wanted AND (x.sole).ticket = own AND x.signals = 0 AND x.gone = 0 AND x.clk <= at
+      RETURNING cap INTO capacity;
+    IF FOUND THEN
+      RETURN 'RELEASED ' || capacity;
+    END IF;
   END IF;
+  n := auto_mutex.open(wanted);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, true);
   n.clk := at;
@@ -227,7 +224,7 @@ BEGIN
   IF tomb THEN
     n := auto_mutex.bury(n, own, at);
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
   IF reply = 'RELEASED' THEN
     reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.used(n.name, 0)) + n.signals;
   END IF;
@@ -371,7 +368,7 @@ BEGIN
     n.signals := n.signals + added;
     reply := 'COUNT ' || added;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
   PERFORM auto_mutex.save(n);
   RETURN reply;
 END $$;
@@ -430,9 +427,34 @@ BEGIN
     n.signals + count(*) FILTER (WHERE line = 0 AND ends <= at AND number IS NOT NULL)
     INTO tickets, available FROM all_tickets;
   RETURN jsonb_build_object(
-    'at', at, 'token', n.tok, 'capacity', n.cap, 'signals', available, 'exists', n.known OR available > 0,
+    'at', at, 'token', n.tok, 'capacity', CASE WHEN n.held + n.waiting > 0 THEN n.cap END, 'signals', available, 'exists', n.known OR available > 0,
     'used', CASE WHEN (n.sole).ticket IS NULL THEN auto_mutex.used(wanted, at) WHEN (n.sole).ends > at THEN (n.sole).units ELSE 0 END,
     'kick', CASE WHEN above = 0 AND at < n.kick_at + 86400000000 THEN jsonb_build_array(n.kick_at, n.kick_token, n.kick_by) END,
     'tickets', tickets
   );
+END $$;
+
+-- Raises the token of a holder, for the grants of a quorum.
+CREATE FUNCTION auto_mutex.raise(wanted text, caller uuid, own uuid, token bigint, opens bigint, now bigint) RETURNS text
+LANGUAGE plpgsql AS $$
+#variable_conflict use_variable
+DECLARE
+  at CONSTANT bigint := auto_mutex.clock(now);
+  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  t auto_mutex.tickets;
+  reply text;
+BEGIN
+  n := auto_mutex.prune(n, at, own, false);
+  n.clk := at;
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own AND x.line = 0 AND x.flag <> 2;
+  IF NOT FOUND THEN
+    reply := 'GONE';
+  ELSIF t.token < token THEN
+    n.tok := greatest(token, n.tok + 1);
+    UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = n.name AND x.ticket = own;
+  END IF;
+  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
+  reply := coalesce(reply, auto_mutex.status(n, at, 0, own));
+  PERFORM auto_mutex.save(n);
+  RETURN reply;
 END $$;

@@ -26,6 +26,10 @@ BEGIN
   LOOP
     SELECT * INTO n FROM auto_mutex.names WHERE name = wanted FOR UPDATE;
     IF FOUND THEN
+      IF n.held = 0 AND n.waiting = 0 THEN
+        n.cap := NULL;
+        n.seq := 0;
+      END IF;
       RETURN n;
     END IF;
     INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
