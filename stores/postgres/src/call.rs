@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{
-    Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, millis,
-};
+use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, millis};
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::term::number;
@@ -32,6 +30,7 @@ functions! {
     DropHolders "drop_holders($1, $2::text::uuid, $3, $4, $5, $6, NULL)",
     Refresh "refresh($1, $2::text::uuid, $3, $4, $5, NULL)",
     Signal "signal($1, $2::text::uuid, $3::text::uuid, $4, $5, $6, NULL)",
+    Raise "raise($1, $2::text::uuid, $3::text::uuid, $4, $5, NULL)",
     Remove "remove($1, $2::text::uuid, $3, NULL)",
     Probe "probe($1, $2::text::uuid, $3::text::uuid, $4, $5)",
     Inspect "inspect($1, $2, NULL)",
@@ -114,8 +113,7 @@ pub(crate) struct Caller {
 }
 
 impl Call {
-    /// `None` for an operation that only the servers of a quorum need.
-    pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Option<Self> {
+    pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Self {
         use Value::{Bool, Int, NoInt, NoText, Small, Text};
         let shared = |text: &SharedStr| Text(text.to_string());
         let id = |id: &dyn std::fmt::Display| Text(id.to_string());
@@ -185,7 +183,10 @@ impl Call {
                 values.extend([shared(owner), time(*expire), opens]);
                 Function::Refresh
             }
-            Op::Raise { .. } => return None,
+            Op::Raise { ticket, token } => {
+                values.extend([id(ticket), Int(number(*token)), opens]);
+                Function::Raise
+            }
             Op::Signal { ticket, signal } => {
                 let (kind, text) = match signal {
                     Signal::Token(text) => ("token", storable(text)),
@@ -209,7 +210,7 @@ impl Call {
                 Function::Inspect
             }
         };
-        Some(Self { function, values })
+        Self { function, values }
     }
 
     /// The parameters with their types, for a query that is not prepared.
@@ -230,7 +231,10 @@ fn storable(text: &str) -> String {
 
 pub(crate) fn stored(text: &str) -> Arc<str> {
     match text.contains('\u{1}') {
-        true => text.replace("\u{1}0", "\0").replace("\u{1}1", "\u{1}").into(),
+        true => text
+            .replace("\u{1}0", "\0")
+            .replace("\u{1}1", "\u{1}")
+            .into(),
         false => text.into(),
     }
 }
@@ -264,6 +268,9 @@ mod tests {
     #[test]
     fn the_term_is_the_last_parameter() {
         let query = Function::Release.query_in_term();
-        assert!(query.contains("$8::text::uuid THEN auto_mutex.release($1"), "{query}");
+        assert!(
+            query.contains("$8::text::uuid THEN auto_mutex.release($1"),
+            "{query}"
+        );
     }
 }

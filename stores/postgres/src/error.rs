@@ -64,9 +64,7 @@ pub(crate) fn refused(error: &Error) -> ConnectError {
         let text = described(error);
         // The driver reports a missing password only as text.
         return match text.contains("password") || text.contains("authentication") {
-            true => {
-                ConnectError::Authentication(StoreError::new(StoreErrorKind::Forbidden, text))
-            }
+            true => ConnectError::Authentication(StoreError::new(StoreErrorKind::Forbidden, text)),
             false => ConnectError::unreachable(text),
         };
     };
@@ -77,7 +75,8 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
     let code = error.code().unwrap_or_default().to_owned();
     match code.as_str() {
         "3D000" => ConnectError::Unsuitable(
-            "it has no such database: create it (`createdb`), or correct the path of the URL".into(),
+            "it has no such database: create it (`createdb`), or correct the path of the URL"
+                .into(),
             error,
         ),
         "25006" => ConnectError::Role("standby".to_owned()),

@@ -110,7 +110,10 @@ mod tests {
     #[test]
     fn other_products_are_refused_with_the_reason() {
         for (version, product) in [
-            ("CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)", "CockroachDB"),
+            (
+                "CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)",
+                "CockroachDB",
+            ),
             ("PostgreSQL 11.2-YB-2.20.1.0-b0 on x86_64", "YugabyteDB"),
             ("PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64", "YugabyteDB"),
         ] {

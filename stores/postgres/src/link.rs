@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     self, Answer, Boxed, Events, Node, NodeChange, Reply, Request, StoreErrorKind,
 };
-use auto_mutex_core::StoreError;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, Row};
 
@@ -81,7 +81,12 @@ pub(crate) async fn serve(
     ready: Ready,
     queries: Queries,
 ) -> Option<StoreError> {
-    let told = ready.listener.as_ref().unwrap_or(&ready.requests).told.iter();
+    let told = ready
+        .listener
+        .as_ref()
+        .unwrap_or(&ready.requests)
+        .told
+        .iter();
     for payload in told {
         hear(events, payload);
     }
@@ -141,11 +146,7 @@ impl Link<'_> {
             polls: connector.poll().is_some(),
         };
         while let Some(request) = self.coming.pop_front() {
-            let Some(call) = Call::of(&request.name, &request.op, caller) else {
-                let error = StoreError::new(StoreErrorKind::Unsupported, "");
-                self.events.answered(request.failed(error));
-                continue;
-            };
+            let call = Call::of(&request.name, &request.op, caller);
             let function = call.function;
             let run = Box::pin(self.queries.run(&self.client, call));
             self.start(cx, Flight::Request(request, function, run));

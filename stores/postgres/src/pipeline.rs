@@ -4,9 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::task::{Context, Waker};
 
-use auto_mutex_core::store::{
-    Answer, Closed, Op, Request, ServerHealth, Store, StoreErrorKind, lock, not_yet,
-};
+use auto_mutex_core::store::{Answer, Closed, Request, ServerHealth, Store, lock, not_yet};
 use auto_mutex_core::{Guarantees, StoreError};
 
 use crate::session::Connector;
@@ -119,10 +117,6 @@ impl Pipeline {
 
 impl Store for Pipeline {
     fn submit(&self, request: Request) -> Option<Answer> {
-        if let Op::Raise { .. } = request.op {
-            let text = "only the servers of a quorum raise tokens";
-            return Some(request.failed(StoreError::new(StoreErrorKind::Unsupported, text)));
-        }
         let mut state = lock(&self.state);
         if state.closed {
             let error = StoreError::disconnected("the connection is closed");

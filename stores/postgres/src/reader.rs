@@ -2,11 +2,11 @@
 
 use std::time::{Duration, SystemTime};
 
+use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{
     ConnectError, Described, Instant, Key, Name, Op, Page, Reader, Reading, Replica, Server,
     Snapshot, matches,
 };
-use auto_mutex_core::SetupError;
 use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::Type;
 
@@ -112,9 +112,7 @@ impl Reader for Inspector {
                         polls: true,
                     };
                     let op = Op::Inspect { above: 0 };
-                    let Some(call) = Call::of(name, &op, caller) else {
-                        continue;
-                    };
+                    let call = Call::of(name, &op, caller);
                     let rows = client.query_typed(&query, &call.typed()).await;
                     let rows = rows.map_err(|error| error::refused(&error))?;
                     states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
@@ -170,7 +168,11 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let replicas = replicas.map(|row| {
         let lag = row.get(2).and_then(|text| text.parse().ok());
         let address = row.get(0).unwrap_or_default().to_owned();
-        Replica::new(address, row.get(1) == Some("t"), lag.map(Duration::from_secs))
+        Replica::new(
+            address,
+            row.get(1) == Some("t"),
+            lag.map(Duration::from_secs),
+        )
     });
     server.replicas = replicas.collect();
     Ok(server)

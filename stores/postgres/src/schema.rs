@@ -42,7 +42,9 @@ pub fn grants(role: &str) -> String {
 
 fn statements() -> String {
     let parts = PARTS.join("\n");
-    format!("CREATE SCHEMA auto_mutex;\n\n{parts}\nCOMMENT ON SCHEMA auto_mutex IS '{MARK}{VERSION}';\n")
+    format!(
+        "CREATE SCHEMA auto_mutex;\n\n{parts}\nCOMMENT ON SCHEMA auto_mutex IS '{MARK}{VERSION}';\n"
+    )
 }
 
 /// The state of the schema in the database.
@@ -86,11 +88,7 @@ impl Found {
 }
 
 /// Makes the schema, unless it is there. With `reads`, only looks.
-pub(crate) async fn ensure(
-    client: &Client,
-    found: Found,
-    reads: bool,
-) -> Result<(), ConnectError> {
+pub(crate) async fn ensure(client: &Client, found: Found, reads: bool) -> Result<(), ConnectError> {
     if found.serves()? {
         return Ok(());
     }

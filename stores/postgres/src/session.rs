@@ -211,7 +211,11 @@ impl Connector {
                 true => Duration::ZERO,
                 false => self.options.longest_lease,
             };
-            let asked = async { Term::ask(&client, longest).await.map_err(|it| error::refused(&it)) };
+            let asked = async {
+                Term::ask(&client, longest)
+                    .await
+                    .map_err(|it| error::refused(&it))
+            };
             let term = requests.run(asked).await?;
             Ok((facts, term))
         };
@@ -334,7 +338,8 @@ impl Connector {
         let facts = session.run(asked).await?;
         if !is_pooled && !self.reads && facts.pid != session.pid {
             let (said, is) = (session.pid, facts.pid);
-            let found = format!("the connection is that of process {said}, and process {is} answers");
+            let found =
+                format!("the connection is that of process {said}, and process {is} answers");
             return Err(schema::unsuitable(POOLER, found));
         }
         Ok(facts)
@@ -376,14 +381,13 @@ fn ordered(postgres: &Postgres) -> impl Iterator<Item = &Address> {
 }
 
 fn silent() -> ConnectError {
-    std::io::Error::new(
-        std::io::ErrorKind::TimedOut,
-        "the server does not answer",
-    )
-    .into()
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "the server does not answer").into()
 }
 
-pub(crate) async fn first_row(client: &Client, query: &str) -> Result<SimpleQueryRow, ConnectError> {
+pub(crate) async fn first_row(
+    client: &Client,
+    query: &str,
+) -> Result<SimpleQueryRow, ConnectError> {
     let asked = client.simple_query(query).await;
     let rows = asked.map_err(|error| error::refused(&error))?;
     let mut rows = rows.into_iter().filter_map(|message| match message {
@@ -471,7 +475,11 @@ impl Queries {
             None => self.texts[index].clone(),
             Some(_) => String::new(),
         };
-        if let Some(term) = self.term.as_ref().filter(|_| call.function != Function::Inspect) {
+        if let Some(term) = self
+            .term
+            .as_ref()
+            .filter(|_| call.function != Function::Inspect)
+        {
             call.values.push(Value::Text(term.clone()));
         }
         async move {

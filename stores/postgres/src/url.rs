@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Parsed, Secret, decode, invalid};
 use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{Address, Parsed, Secret, decode, invalid};
 use tokio_postgres::config::ChannelBinding;
 
 use crate::engine::{Hears, Postgres, Tls, TlsMode};
@@ -152,7 +152,11 @@ fn servers(mut query: Query<'_>) -> Result<Postgres, SetupError> {
             .split(',')
             .map(host_and_port)
             .collect::<Result<_, _>>()?,
-        _ => return Err(invalid("it names hosts twice: before the `/`, and as `host`")),
+        _ => {
+            return Err(invalid(
+                "it names hosts twice: before the `/`, and as `host`",
+            ));
+        }
     };
     if ports.len() > 1 && ports.len() != hosts.len() {
         return Err(invalid("it has more or fewer ports than hosts"));
@@ -160,7 +164,14 @@ fn servers(mut query: Query<'_>) -> Result<Postgres, SetupError> {
     let hosts = hosts.into_iter().enumerate();
     let servers = hosts.map(|(index, (host, port))| {
         let given = ports.get(index).or(ports.first()).copied();
-        address(host, if port > 0 { port } else { given.unwrap_or(PORT) })
+        address(
+            host,
+            if port > 0 {
+                port
+            } else {
+                given.unwrap_or(PORT)
+            },
+        )
     });
     let servers = servers.collect::<Result<Vec<_>, _>>()?;
     if servers.is_empty() {
@@ -225,7 +236,10 @@ fn tls(query: &mut Query<'_>) -> Result<Tls, SetupError> {
     let text = "`disable`, `prefer` or `require`";
     let binding = query.one_of("channel_binding", &bindings, text)?;
     let ca = query.either("sslrootcert", "ca");
-    let identity = match (query.either("sslcert", "cert"), query.either("sslkey", "key")) {
+    let identity = match (
+        query.either("sslcert", "cert"),
+        query.either("sslkey", "key"),
+    ) {
         (Some(cert), Some(key)) => Some((cert.into(), key.into())),
         (None, None) => None,
         _ => return Err(invalid("`sslcert` and `sslkey` only make sense together")),
