@@ -36,7 +36,7 @@ END $$;
 -- its own, the start of the process shows a failover, whatever has become of the tables.
 CREATE FUNCTION auto_mutex.server() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  start CONSTANT text := CASE WHEN to_regproc('aurora_version') IS NULL THEN '' ELSE extract(epoch FROM pg_postmaster_start_time()) END;
+  start CONSTANT text := CASE WHEN to_regproc('aurora_version') IS NULL THEN '' ELSE extract(epoch FROM pg_postmaster_start_time())::text END;
 BEGIN
   RETURN (SELECT system_identifier FROM pg_control_system()) || ':' || start;
 EXCEPTION WHEN OTHERS THEN
