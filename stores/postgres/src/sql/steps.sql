@@ -10,6 +10,10 @@ BEGIN
   IF pg_try_advisory_xact_lock_shared(hashtextextended(member::text, 7272)) THEN
     RETURN false;
   END IF;
+  -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
+  IF pg_notification_queue_usage() > 0.9 THEN
+    RETURN true;
+  END IF;
   PERFORM pg_notify('auto_mutex:' || replace(member::text, '-', ''), message);
   RETURN true;
 END $$;
