@@ -36,6 +36,8 @@ const REST: Duration = Duration::from_millis(3500);
 const IDLE: u32 = 3;
 /// How often the server is asked for its term. Suspended time counts.
 const TERM: Duration = Duration::from_secs(10);
+/// Forgets idle names, and rewrites tables full of old rows, if nobody has done so lately.
+const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
 /// Waiters ask at least this often if the client does not listen, so that they are not passed over.
@@ -293,6 +295,13 @@ impl Link<'_> {
             let longest = self.pipeline.connector.options.longest_lease;
             let asked = Box::pin(async move { Term::ask(&client, longest).await });
             self.start(cx, Flight::Term(asked));
+            let client = self.client.clone();
+            // Whatever goes wrong there, another client tries in a minute.
+            let tidied = async move {
+                let _ = client.query_typed(TIDY, &[]).await;
+                Ok(())
+            };
+            self.start(cx, Flight::Ping(Box::pin(tidied)));
         }
         self.idle += 1;
         let idle = self.idle >= IDLE;

@@ -11,10 +11,11 @@ use crate::error;
 const VERSION: u32 = 1;
 /// The comment of the schema, before its version.
 const MARK: &str = "auto-mutex schema ";
-const PARTS: [&str; 4] = [
+const PARTS: [&str; 5] = [
     include_str!("sql/tables.sql"),
     include_str!("sql/steps.sql"),
     include_str!("sql/operations.sql"),
+    include_str!("sql/upkeep.sql"),
     include_str!("sql/term.sql"),
 ];
 
@@ -107,7 +108,10 @@ pub(crate) async fn ensure(client: &Client, found: Found, reads: bool) -> Result
 
 async fn make(client: &Client) -> Result<(), ConnectError> {
     // Many clients may start together: the others wait for the first, and find the schema.
-    let begin = "BEGIN; SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0; \
+    // After a crash, a schema that was lost could not tell that locks were lost, too.
+    let begin = "BEGIN; SELECT set_config('synchronous_commit', 'local', true) \
+                 WHERE current_setting('synchronous_commit') = 'off'; \
+                 SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0; \
                  SELECT pg_advisory_xact_lock(7272, 38)";
     let failed = |error| error::refused(&error);
     client.batch_execute(begin).await.map_err(failed)?;

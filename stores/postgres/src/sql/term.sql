@@ -7,7 +7,9 @@ CREATE UNLOGGED TABLE auto_mutex.term (
   -- When a client first saw that the locks of the term before were lost; 0 for the first term.
   began bigint NOT NULL,
   -- `restart` or `failover`.
-  cause text NOT NULL
+  cause text NOT NULL,
+  -- When a client last tidied up.
+  tidied bigint NOT NULL
 );
 
 -- What outlives the locks, and is on the standbys too.
@@ -59,6 +61,10 @@ BEGIN
   SELECT * INTO n FROM auto_mutex.note;
   at := auto_mutex.clock(now);
   IF longest_ms > 0 AND (t.id IS NULL OR t.server <> here OR n.one IS NULL OR n.week < week OR n.lease_ms < longest_ms) THEN
+    -- What the note says must outlive a crash.
+    IF current_setting('synchronous_commit') = 'off' THEN
+      PERFORM set_config('synchronous_commit', 'local', true);
+    END IF;
     LOOP
       SELECT * INTO n FROM auto_mutex.note FOR UPDATE;
       EXIT WHEN FOUND;
@@ -75,7 +81,7 @@ BEGIN
     n.lease_ms := greatest(n.lease_ms, longest_ms);
     IF t.id IS NULL OR t.server <> here THEN
       t := ROW(true, gen_random_uuid(), here, at,
-        CASE WHEN n.server = here AND n.timeline = line THEN 'restart' ELSE 'failover' END)::auto_mutex.term;
+        CASE WHEN n.server = here AND n.timeline = line THEN 'restart' ELSE 'failover' END, at)::auto_mutex.term;
       DELETE FROM auto_mutex.term;
       INSERT INTO auto_mutex.term VALUES (t.*);
       IF t.cause = 'failover' THEN
@@ -104,5 +110,17 @@ BEGIN
   RETURN NEXT;
 END $$;
 
+-- Tidies up, if no client has done so in the last minute.
+CREATE FUNCTION auto_mutex.tidy(now bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  at CONSTANT bigint := auto_mutex.clock(now);
+BEGIN
+  UPDATE auto_mutex.term SET tidied = at WHERE at NOT BETWEEN tidied AND tidied + 60000000;
+  IF FOUND THEN
+    PERFORM auto_mutex.forget_idle(1000, now);
+    PERFORM auto_mutex.compact(67108864);
+  END IF;
+END $$;
+
 INSERT INTO auto_mutex.note VALUES (true, auto_mutex.server(), auto_mutex.timeline(), 0, 0, 0, 0);
-INSERT INTO auto_mutex.term VALUES (true, gen_random_uuid(), auto_mutex.server(), 0, 'restart');
+INSERT INTO auto_mutex.term VALUES (true, gen_random_uuid(), auto_mutex.server(), 0, 'restart', 0);

@@ -67,16 +67,44 @@ async fn requests_in_flight_fail_and_are_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_second_connection_of_a_member_takes_over() {
+async fn an_earlier_connection_of_a_member_is_ended() {
     let server = shared();
-    let url = server.url(&server.database().await);
-    let mut first = Peer::new(&url).await;
-    first.works().await;
-    let mut second = Peer::with(&url, first.member, options()).await.unwrap();
-    first.lost().await;
-    first.store.close();
-    second.works().await;
-    second.end().await;
+    let database = server.database().await;
+    let url = server.url(&database);
+    let member = MemberId::random();
+    // A server notices late that a client is gone without a word.
+    let earlier = server.admin(&database).await;
+    let lock = format!("SELECT pg_advisory_lock(hashtextextended('{member}'::uuid::text, 7272))");
+    earlier.batch_execute(&lock).await.unwrap();
+    let mut peer = Peer::with(&url, member, options()).await.unwrap();
+    assert!(earlier.batch_execute("").await.is_err());
+    peer.works().await;
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn how_long_a_cycle_takes() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let admin = server.admin(&database).await;
+    for _ in 0..3 {
+        let start = std::time::Instant::now();
+        for _ in 0..200 {
+            peer.works().await;
+        }
+        let cycle = start.elapsed() / 200;
+        let start = std::time::Instant::now();
+        let one = admin.prepare("SELECT 1").await.unwrap();
+        for _ in 0..400 {
+            admin.query(&one, &[]).await.unwrap();
+        }
+        eprintln!(
+            "cycle {cycle:?}, two bare queries {:?}",
+            start.elapsed() / 200
+        );
+    }
+    peer.end().await;
 }
 
 #[tokio::test]

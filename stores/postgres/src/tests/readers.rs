@@ -24,7 +24,7 @@ async fn an_operator_sees_the_names_and_the_server() {
     peer.ask("app:idle", release(idle)).await.unwrap();
     for number in 0..1100 {
         let (ticket, _) = peer.holds(&format!("many:{number}")).await;
-        peer.enqueue(&format!("many:{number}"), release(ticket));
+        peer.submit(&format!("many:{number}"), release(ticket));
         peer.event().await;
     }
     reader.connect().await.unwrap();
