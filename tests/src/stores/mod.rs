@@ -5,6 +5,7 @@ mod case;
 mod cluster;
 mod memory;
 mod pool;
+mod postgres;
 mod quorum;
 mod redis;
 mod sentinel;
@@ -13,6 +14,7 @@ mod world;
 pub use case::{BRIEF, Case, TestStore, run};
 pub use cluster::cluster;
 pub use memory::{memory, toy};
+pub use postgres::{postgres, postgres_by_asking};
 pub use quorum::{quorum, quorum_url};
 pub use redis::{
     redis, redis_by_a_dialer, redis_over_tls, redis_under_the_rule, redis_without_handoff,
@@ -41,6 +43,7 @@ macro_rules! conformance {
         }
         $crate::conformance!(@store memory $($module: $($test)+;)+);
         $crate::conformance!(@store toy $($module: $($test)+;)+);
+        $crate::conformance!(@store postgres $($module: $($test)+;)+);
         $crate::conformance!(@store redis $($module: $($test)+;)+);
         $crate::conformance!(@store sentinel $($module: $($test)+;)+);
         $crate::conformance!(@store cluster $($module: $($test)+;)+);

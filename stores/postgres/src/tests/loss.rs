@@ -83,31 +83,6 @@ async fn an_earlier_connection_of_a_member_is_ended() {
 }
 
 #[tokio::test]
-async fn how_long_a_cycle_takes() {
-    let server = shared();
-    let database = server.database().await;
-    let mut peer = Peer::new(&server.url(&database)).await;
-    let admin = server.admin(&database).await;
-    for _ in 0..3 {
-        let start = std::time::Instant::now();
-        for _ in 0..200 {
-            peer.works().await;
-        }
-        let cycle = start.elapsed() / 200;
-        let start = std::time::Instant::now();
-        let one = admin.prepare("SELECT 1").await.unwrap();
-        for _ in 0..400 {
-            admin.query(&one, &[]).await.unwrap();
-        }
-        eprintln!(
-            "cycle {cycle:?}, two bare queries {:?}",
-            start.elapsed() / 200
-        );
-    }
-    peer.end().await;
-}
-
-#[tokio::test]
 async fn a_restart_keeps_the_locks_and_a_crash_closes_the_store() {
     let mut server = Server::start();
     let url = server.url("postgres");

@@ -22,7 +22,7 @@ pub(crate) enum Event {
     /// Whether there was a connection before.
     Connected(bool),
     Disconnected(StoreError),
-    Still(StoreError),
+    Still,
     Closed(Option<Closed>),
 }
 
@@ -47,7 +47,7 @@ impl Events for Recorder {
         match change {
             NodeChange::Connected { again } => self.note(Event::Connected(again)),
             NodeChange::Disconnected(error) => self.note(Event::Disconnected(error)),
-            NodeChange::StillDisconnected(error) => self.note(Event::Still(error)),
+            NodeChange::StillDisconnected(_) => self.note(Event::Still),
             NodeChange::Closed(closed) => self.note(Event::Closed(closed)),
             NodeChange::Gone => {}
         }
@@ -126,7 +126,7 @@ impl Peer {
             let event = timeout(LONG, self.events.recv()).await;
             match event.expect("no event").unwrap() {
                 Event::Closed(closed) => self.closed = closed,
-                Event::Still(_) => {}
+                Event::Still => {}
                 event => return event,
             }
         }
@@ -193,7 +193,10 @@ impl Peer {
 
     pub(crate) async fn message(&mut self) -> Message {
         match self.event().await {
-            Event::Told(_, message) => message,
+            Event::Told(name, message) => {
+                assert!(!name.as_str().is_empty());
+                message
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -163,21 +163,7 @@ impl Server {
         ]);
         let output = copy.arg(dir.path().join("data")).output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let mut server = Self {
-            guardian: None,
-            pid: 0,
-            port: free_port(),
-            bin: self.bin.clone(),
-            dir,
-        };
-        // A hot standby says so in its status.
-        server.up_as_standby();
-        server
-    }
-
-    fn up_as_standby(&mut self) {
-        // The status is `ready` too, once connections are accepted.
-        self.up();
+        Self::of(self.bin.clone(), dir)
     }
 
     pub(crate) fn promote(&self) {

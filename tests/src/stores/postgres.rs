@@ -1,0 +1,54 @@
+//! PostgreSQL, with clients that listen, and with clients that ask.
+
+use auto_mutex::Config;
+
+use super::pool::{Lent, Pool};
+use super::{TestStore, config};
+use crate::databases::{self, IN_A_HURRY, Server};
+
+static PLAIN: Pool<Server> = Pool::new(start, empty);
+
+/// A PostgreSQL for one test, and the query of its clients' URL.
+pub struct OnPostgres(Lent<Server>, &'static str);
+
+fn start() -> Server {
+    databases::postgres(&IN_A_HURRY).expect("PostgreSQL starts")
+}
+
+fn empty(server: &Server) -> bool {
+    // Without a client there was no schema.
+    let _ = server
+        .runs("TRUNCATE auto_mutex.names, auto_mutex.tickets, auto_mutex.signals, auto_mutex.gone");
+    true
+}
+
+/// A PostgreSQL.
+pub fn postgres() -> OnPostgres {
+    OnPostgres(PLAIN.take(), "")
+}
+
+/// A PostgreSQL whose clients do not listen.
+pub fn postgres_by_asking() -> OnPostgres {
+    OnPostgres(PLAIN.take(), "&poll=50ms")
+}
+
+impl TestStore for OnPostgres {
+    fn answer(&self, answers: bool) -> bool {
+        self.0.suspend(!answers);
+        true
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        let of = |table| format!("DELETE FROM auto_mutex.{table} WHERE name = 'suite:{name}';");
+        let all = ["names", "tickets", "signals", "gone"].map(of).concat();
+        self.0.runs(&all)
+    }
+
+    fn keeps(&self) -> bool {
+        self.1.is_empty()
+    }
+
+    fn config(&self) -> Config {
+        config(format!("{}{}", self.0.url("postgres"), self.1))
+    }
+}
