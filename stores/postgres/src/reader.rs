@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{
-    ConnectError, Described, Instant, Key, Name, Op, Page, Reader, Reading, Replica, Server,
-    Snapshot, matches,
+    ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
+    Server, Snapshot, matches,
 };
 use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::Type;
@@ -13,6 +13,7 @@ use tokio_postgres::types::Type;
 use crate::call::{Call, Caller, Function};
 use crate::error;
 use crate::reply::{nonsense, record};
+use crate::schema::Found;
 use crate::session::{Connector, Ready, first_row};
 
 const PAGE: i64 = 1000;
@@ -51,7 +52,8 @@ impl Inspector {
             };
             match ask(connector, &mut ready).await {
                 Ok(answer) => {
-                    self.opened = Some(ready);
+                    // The next question looks for the schema again.
+                    self.opened = Some(ready).filter(|ready| !is_empty(ready));
                     return Ok(answer);
                 }
                 Err(_) if was_open => {}
@@ -59,6 +61,11 @@ impl Inspector {
             }
         }
     }
+}
+
+/// Whether no client has ever used locks there.
+fn is_empty(ready: &Ready) -> bool {
+    ready.facts.schema == Found::Missing
 }
 
 impl Reader for Inspector {
@@ -75,6 +82,9 @@ impl Reader for Inspector {
         // Names are not empty, so all come after the first cursor without its mark.
         let after = cursor.strip_prefix('>').unwrap_or_default().to_owned();
         Box::pin(self.with(async move |connector, ready| {
+            if is_empty(ready) {
+                return Ok(Page::default());
+            }
             let client = ready.requests.client.clone();
             let asked = async {
                 let parameters = [(&after as _, Type::TEXT), (&PAGE as _, Type::INT8)];
@@ -103,9 +113,14 @@ impl Reader for Inspector {
         Box::pin(self.with(async move |connector, ready| {
             let client = ready.requests.client.clone();
             let (query, member) = (Function::Inspect.query(), connector.member);
+            let empty = is_empty(ready);
             let asked = async {
                 let mut states = Vec::new();
                 for name in names {
+                    if empty {
+                        states.push(Ok(NameRecord::default()));
+                        continue;
+                    }
                     let caller = Caller {
                         member,
                         opens: 0,

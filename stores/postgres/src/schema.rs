@@ -95,8 +95,8 @@ pub(crate) async fn ensure(client: &Client, found: Found, reads: bool) -> Result
     }
     if reads {
         return Err(unsuitable(
-            "it has no schema `auto_mutex`: no client of this version has ever used locks there",
-            "the schema is missing".to_owned(),
+            "its schema `auto_mutex` is of an older version of this library: the next client of this version replaces it",
+            "the schema is old".to_owned(),
         ));
     }
     let made = make(client).await;

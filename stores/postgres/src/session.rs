@@ -24,9 +24,10 @@ use crate::call::{Call, Function, Value};
 use crate::engine::{Hears, Postgres};
 use crate::facts::{Facts, check_product};
 use crate::message::channel;
+use crate::schema::{self, Found};
 use crate::socket::{self, Agreed, Channel};
 use crate::term::Term;
-use crate::{error, pass_file, reply, schema};
+use crate::{error, pass_file, reply};
 
 /// How long a server may be silent at first. If that was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
@@ -202,6 +203,10 @@ impl Connector {
             let facts = self.checked(&mut requests, is_pooled).await?;
             let client = requests.client.clone();
             let reads = self.reads;
+            if reads && facts.schema == Found::Missing {
+                // No client has ever used locks there, so there is nothing to see.
+                return Ok((facts, Term::default()));
+            }
             let ensured = schema::ensure(&client, facts.schema, reads);
             requests.run(ensured).await?;
             if !is_pooled && !reads {
