@@ -62,7 +62,9 @@
 //!
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
-// Links the engine: it registers itself.
+// Links the engines: they register themselves.
+#[cfg(feature = "postgres")]
+use auto_mutex_postgres as _;
 #[cfg(feature = "quorum")]
 use auto_mutex_quorum as _;
 

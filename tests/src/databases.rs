@@ -181,6 +181,27 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Runs SQL in the database `postgres`; `false` if it fails.
+    #[must_use]
+    pub fn runs(&self, sql: &str) -> bool {
+        let psql = program("psql").expect("it is beside the server");
+        let mut command = Command::new(psql);
+        command.args(["-X", "-q", "-h", "127.0.0.1", "-U", "test", "-p"]);
+        command.args([&self.port().to_string(), "-c", sql, "postgres"]);
+        let output = command.output().expect("psql runs");
+        output.status.success()
+    }
+
+    /// Suspends the server with all its processes, or resumes it.
+    pub fn suspend(&self, suspended: bool) {
+        let signal = if suspended { "-STOP" } else { "-CONT" };
+        let text = format!("kill {signal} $(pgrep -P {0}) {0}", self.pid());
+        let status = Command::new("sh").args(["-c", &text]).status();
+        assert!(status.is_ok_and(|it| it.success()), "{text}");
+    }
+}
+
 /// A server with its guardian.
 struct Process {
     guardian: Child,

@@ -5,6 +5,7 @@ mod case;
 mod cluster;
 mod memory;
 mod pool;
+mod postgres;
 mod quorum;
 mod redis;
 mod sentinel;
@@ -14,6 +15,7 @@ mod world;
 pub use case::{BRIEF, Case, TestStore, run};
 pub use cluster::cluster;
 pub use memory::memory;
+pub use postgres::{postgres, postgres_by_asking};
 pub use quorum::{quorum, quorum_url};
 pub use redis::{redis, redis_over_tls, redis_under_the_rule};
 pub use sentinel::sentinel;
@@ -79,7 +81,7 @@ macro_rules! conformance {
         $crate::conformance!(@test $module $test run($crate::stores::$store));
     };
     ($($modules:tt)+) => {
-        $crate::conformance!(on memory, toy, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
+        $crate::conformance!(on memory, toy, postgres, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
             $($modules)+);
     };
 }

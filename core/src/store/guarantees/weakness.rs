@@ -52,7 +52,8 @@ pub enum Weakness {
     /// A replaced primary still grants.
     #[error(
         "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
-         min-replicas-to-write to 1 or more"
+         min-replicas-to-write to 1 or more (Redis), or let the tool that promotes a standby end the old primary first \
+         (PostgreSQL; Patroni does)"
     )]
     OldPrimaryGoesOn,
 

@@ -1,0 +1,139 @@
+//! Errors of servers and sockets, classified by how to handle them.
+
+use std::error::Error as _;
+use std::io;
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, SqlState};
+
+/// What a server's code means for the request.
+fn kind(code: &str) -> StoreErrorKind {
+    match code {
+        // The server ends, or is not the one to ask; or it has lost the functions, which a new connection finds out. 26000:
+        // a pooler has passed the request to another process, which does not know the statement.
+        "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25006" | "26000" | "3F000" | "42883"
+        | "42P01" | "42703" => StoreErrorKind::Disconnected,
+        _ if code.starts_with("08") => StoreErrorKind::Disconnected,
+        "40001" | "40P01" | "55P03" | "57014" => StoreErrorKind::Busy,
+        "42501" => StoreErrorKind::Forbidden,
+        _ if code.starts_with("28") => StoreErrorKind::Forbidden,
+        _ => StoreErrorKind::Refused,
+    }
+}
+
+pub(crate) fn of(error: &Error) -> StoreError {
+    match error.as_db_error() {
+        Some(error) => of_server(error),
+        None => StoreError::disconnected(described(error)),
+    }
+}
+
+pub(crate) fn of_server(error: &DbError) -> StoreError {
+    let code = error.code().code();
+    StoreError::of_server(kind(code), code, &anonymous(code, error.message()))
+}
+
+fn described(error: &Error) -> String {
+    if error.is_closed() {
+        return "the server closed the connection".to_owned();
+    }
+    match error.source() {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}
+
+/// Removes the names of users and databases, which an error about a login repeats.
+fn anonymous(code: &str, message: &str) -> String {
+    if !code.starts_with("28") && !code.starts_with("3D") && code != "42501" {
+        return message.to_owned();
+    }
+    let parts = message.split('"').enumerate();
+    let parts = parts.map(|(index, part)| if index % 2 == 1 { "…" } else { part });
+    parts.collect::<Vec<_>>().join("\"")
+}
+
+/// What an error of the set-up means for the next attempt.
+pub(crate) fn refused(error: &Error) -> ConnectError {
+    if let Some(cause) = error.source().and_then(|it| it.downcast_ref::<io::Error>()) {
+        return of_io(cause);
+    }
+    let Some(db) = error.as_db_error() else {
+        let text = described(error);
+        // The driver reports a missing password only as text.
+        return match text.contains("password") || text.contains("authentication") {
+            true => ConnectError::Authentication(StoreError::new(StoreErrorKind::Forbidden, text)),
+            false => ConnectError::unreachable(text),
+        };
+    };
+    refusal(of_server(db))
+}
+
+pub(crate) fn refusal(error: StoreError) -> ConnectError {
+    let code = error.code().unwrap_or_default().to_owned();
+    match code.as_str() {
+        "3D000" => ConnectError::Unsuitable(
+            "it has no such database: create it (`createdb`), or correct the path of the URL"
+                .into(),
+            error,
+        ),
+        "25006" => ConnectError::Role("standby".to_owned()),
+        "42501" => ConnectError::Permission(error),
+        _ if code.starts_with("28") => ConnectError::Authentication(error),
+        _ if code.starts_with("53") || code.starts_with("57") || code.starts_with("40") => {
+            ConnectError::Unreachable(Trouble::Busy, error)
+        }
+        "55P03" => ConnectError::Unreachable(Trouble::Busy, error),
+        _ => ConnectError::Unreachable(Trouble::Unreachable, error),
+    }
+}
+
+/// The error of a socket, or of TLS.
+pub(crate) fn of_io(error: &io::Error) -> ConnectError {
+    match auto_mutex_core::TlsError::of_io(error) {
+        Some(error) => ConnectError::Tls(error.clone()),
+        None => io::Error::new(error.kind(), error.to_string()).into(),
+    }
+}
+
+pub(crate) fn is(error: &Error, state: &SqlState) -> bool {
+    error.code() == Some(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_sorted_by_what_can_be_done() {
+        use StoreErrorKind::{Busy, Disconnected, Forbidden, Refused};
+        for (code, wanted) in [
+            ("53100", Refused),
+            ("53200", Refused),
+            ("53300", Refused),
+            ("42501", Forbidden),
+            ("28P01", Forbidden),
+            ("40001", Busy),
+            ("40P01", Busy),
+            ("55P03", Busy),
+            ("57P01", Disconnected),
+            ("08006", Disconnected),
+            ("25006", Disconnected),
+            ("XX000", Refused),
+        ] {
+            assert_eq!(kind(code), wanted, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_login_names_nobody() {
+        let text = r#"no pg_hba.conf entry for host "1.2.3.4", user "canary", database "canary""#;
+        let text = anonymous("28000", text);
+        assert_eq!(
+            text,
+            r#"no pg_hba.conf entry for host "…", user "…", database "…""#
+        );
+    }
+}

@@ -1,0 +1,125 @@
+//! [`Facts`]: what a server says of itself, and how safe locks are there.
+
+use auto_mutex_core::store::{ConnectError, StoreOptions};
+use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use tokio_postgres::SimpleQueryRow;
+
+use crate::schema::{Found, STATE, unsuitable};
+use crate::term;
+
+/// The version with which everything that the functions need is there.
+const OLDEST: u32 = 140_000;
+
+const COCKROACH: &str = "it is CockroachDB, which has neither LISTEN and NOTIFY nor unlogged tables nor advisory locks: use PostgreSQL";
+const YUGABYTE: &str = "it is YugabyteDB, which has no unlogged tables, and runs a function again on a conflict in place of waiting: use \
+     PostgreSQL";
+const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
+const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
+     `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) version: String,
+    /// The process that serves the connection.
+    pub(crate) pid: i32,
+    pub(crate) schema: Found,
+    /// The database, and when its server started. Two connections with the same value go to the same place.
+    pub(crate) place: String,
+    /// Connected standbys; `None` if the user may not know.
+    standbys: Option<u32>,
+    is_aurora: bool,
+    is_read_committed: bool,
+    is_standby: bool,
+}
+
+/// Refuses servers that speak the protocol, but are not PostgreSQL. `version` is the answer to `SELECT version()`.
+pub(crate) fn check_product(version: &str) -> Result<(), ConnectError> {
+    let refused = |reason| Err(unsuitable(reason, version.to_owned()));
+    if version.contains("CockroachDB") {
+        return refused(COCKROACH);
+    }
+    if version.contains("-YB-") || version.contains("Yugabyte") {
+        return refused(YUGABYTE);
+    }
+    Ok(())
+}
+
+impl Facts {
+    pub(crate) fn question() -> String {
+        format!(
+            "SELECT current_setting('server_version_num'), pg_backend_pid(), {STATE}, \
+             current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()), \
+             (SELECT count(*) FROM pg_stat_replication), to_regproc('aurora_version') IS NOT NULL, \
+             current_setting('default_transaction_isolation'), \
+             pg_is_in_recovery()"
+        )
+    }
+
+    pub(crate) fn read(version: String, row: &SimpleQueryRow) -> Result<Self, ConnectError> {
+        let text = |index| row.get(index).unwrap_or_default();
+        let number = text(0).parse().unwrap_or(0);
+        if number < OLDEST {
+            return Err(unsuitable(TOO_OLD, version));
+        }
+        Ok(Self {
+            version,
+            pid: text(1).parse().unwrap_or(0),
+            schema: Found::read(row.get(2)),
+            place: text(3).to_owned(),
+            standbys: text(4).parse().ok(),
+            is_aurora: text(5) == "t",
+            is_read_committed: text(6) == "read committed",
+            is_standby: text(7) == "t",
+        })
+    }
+
+    pub(crate) fn check(&self, is_pooled: bool) -> Result<(), ConnectError> {
+        if self.is_standby {
+            return Err(ConnectError::Role("standby".to_owned()));
+        }
+        if is_pooled && !self.is_read_committed {
+            let found = "default_transaction_isolation is stricter".to_owned();
+            return Err(unsuitable(ISOLATION, found));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn guarantees(&self, options: &StoreOptions) -> Guarantees {
+        let mut guarantees = Guarantees::unknown();
+        // The locks are in unlogged tables, which a crash empties. A shutdown keeps them.
+        guarantees.restart = AfterRestart::Closed {
+            time: term::after_restart(options),
+        };
+        let time = term::after_failover(options);
+        guarantees.failover = match self.standbys {
+            // Storage of its own: the standbys are not visible, and take over all the same.
+            _ if self.is_aurora => AfterFailover::Closed { time },
+            None => AfterFailover::Unknown,
+            Some(0) => AfterFailover::NoReplicas,
+            Some(_) => AfterFailover::OldPrimaryGoesOn { time },
+        };
+        guarantees.eviction = Eviction::Never;
+        guarantees
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_products_are_refused_with_the_reason() {
+        for (version, product) in [
+            (
+                "CockroachDB CCL v24.1.0 (x86_64-pc-linux-gnu)",
+                "CockroachDB",
+            ),
+            ("PostgreSQL 11.2-YB-2.20.1.0-b0 on x86_64", "YugabyteDB"),
+            ("PostgreSQL 15.2-YB-2.25.0.0-b0 on x86_64", "YugabyteDB"),
+        ] {
+            let error = check_product(version).unwrap_err().at("host").to_string();
+            assert!(error.contains(product), "{error}");
+        }
+        check_product("PostgreSQL 15.5 (Debian 15.5-0+deb12u1)").unwrap();
+    }
+}

@@ -1,0 +1,194 @@
+//! [`Inspector`]: reads names and their state from a server, and changes nothing.
+
+use std::time::{Duration, SystemTime};
+
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{
+    ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
+    Server, Snapshot, matches,
+};
+use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::types::Type;
+
+use crate::call::{Call, Caller, Function};
+use crate::error;
+use crate::reply::{nonsense, record};
+use crate::schema::Found;
+use crate::session::{Connector, Ready, first_row};
+
+const PAGE: i64 = 1000;
+const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM auto_mutex.names WHERE name > $1 ORDER BY name LIMIT $2";
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', state = 'streaming', \
+    extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
+
+/// A reader of the server that takes writes.
+pub(crate) struct Inspector {
+    connector: Connector,
+    opened: Option<Ready>,
+}
+
+impl Inspector {
+    pub(crate) fn new(connector: Connector) -> Self {
+        Self {
+            connector,
+            opened: None,
+        }
+    }
+
+    /// If `ask` fails on an old connection, which may have ended, runs it again on a new one. That is harmless, because
+    /// queries change nothing.
+    async fn with<T>(
+        &mut self,
+        mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
+    ) -> Result<T, SetupError> {
+        let connector = &self.connector;
+        loop {
+            let opened = self.opened.take();
+            let was_open = opened.is_some();
+            let mut ready = match opened {
+                Some(ready) => ready,
+                None => connector.first(connector.options.connect_timeout).await?,
+            };
+            match ask(connector, &mut ready).await {
+                Ok(answer) => {
+                    // The next question looks for the schema again.
+                    self.opened = Some(ready).filter(|ready| !is_empty(ready));
+                    return Ok(answer);
+                }
+                Err(_) if was_open => {}
+                Err(error) => return Err(error.at(&connector.address_text())),
+            }
+        }
+    }
+}
+
+/// Whether no client has ever used locks there.
+fn is_empty(ready: &Ready) -> bool {
+    ready.facts.schema == Found::Missing
+}
+
+impl Reader for Inspector {
+    fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
+        Box::pin(self.with(async |_, _| Ok(())))
+    }
+
+    fn scan<'a>(
+        &'a mut self,
+        _: usize,
+        pattern: Option<&'a str>,
+        cursor: &'a str,
+    ) -> Reading<'a, Result<Page, SetupError>> {
+        // Names are not empty, so all come after the first cursor without its mark.
+        let after = cursor.strip_prefix('>').unwrap_or_default().to_owned();
+        Box::pin(self.with(async move |connector, ready| {
+            if is_empty(ready) {
+                return Ok(Page::default());
+            }
+            let client = ready.requests.client.clone();
+            let asked = async {
+                let parameters = [(&after as _, Type::TEXT), (&PAGE as _, Type::INT8)];
+                let rows = client.query_typed(SCAN, &parameters).await;
+                rows.map_err(|error| error::refused(&error))
+            };
+            let rows = ready.requests.run(asked).await?;
+            let mut page = Page::default();
+            let address = connector.address_text();
+            for row in &rows {
+                let name: &str = row.try_get(0).map_err(|error| error::refused(&error))?;
+                page.next = Some(format!(">{name}"));
+                if pattern.is_none_or(|pattern| matches(pattern, name)) {
+                    let parsed = Name::parse(name);
+                    let mut key = Key::new(address.clone(), name.to_owned(), parsed.as_ref());
+                    key.idle = row.try_get(1).unwrap_or(false);
+                    page.keys.push(key);
+                }
+            }
+            page.next = page.next.filter(|_| rows.len() as i64 == PAGE);
+            Ok(page)
+        }))
+    }
+
+    fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
+        Box::pin(self.with(async move |connector, ready| {
+            let client = ready.requests.client.clone();
+            let (query, member) = (Function::Inspect.query(), connector.member);
+            let empty = is_empty(ready);
+            let asked = async {
+                let mut states = Vec::new();
+                for name in names {
+                    if empty {
+                        states.push(Ok(NameRecord::default()));
+                        continue;
+                    }
+                    let caller = Caller {
+                        member,
+                        opens: 0,
+                        polls: true,
+                    };
+                    let op = Op::Inspect { above: 0 };
+                    let call = Call::of(name, &op, caller);
+                    let rows = client.query_typed(&query, &call.typed()).await;
+                    let rows = rows.map_err(|error| error::refused(&error))?;
+                    states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
+                }
+                let now = client.query_typed_one(NOW, &[]).await;
+                let now = now.and_then(|row| row.try_get::<_, i64>(0));
+                let now = now.map_err(|error| error::refused(&error))?;
+                Ok(Snapshot {
+                    now: now.try_into().unwrap_or(0),
+                    names: states,
+                })
+            };
+            ready.requests.run(asked).await
+        }))
+    }
+
+    fn describe(&mut self) -> Reading<'_, Vec<Described>> {
+        Box::pin(async {
+            let described = self.with(describe).await;
+            vec![described.map_err(|error| (self.connector.address_text(), error))]
+        })
+    }
+}
+
+async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, ConnectError> {
+    let client = ready.requests.client.clone();
+    let asked = SystemTime::now();
+    let time = async { first_row(&client, NOW).await };
+    let time = ready.requests.run(time).await?;
+    let round_trip = asked.elapsed().unwrap_or_default();
+    let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
+    let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
+    let replicas = async {
+        let rows = client.simple_query(REPLICAS).await;
+        rows.map_err(|error| error::refused(&error))
+    };
+    let replicas = ready.requests.run(replicas).await?;
+    let guarantees = ready.facts.guarantees(&connector.options);
+    let mut server = Server::new(ready.requests.address.to_string(), guarantees);
+    server.closed_for = ready
+        .term
+        .closed
+        .and_then(|closed| closed.left(Instant::now()));
+    let mut words = ready.facts.version.split_whitespace();
+    server.version = words.nth(1).map(str::to_owned);
+    let now: Option<i64> = time.get(0).and_then(|text| text.parse().ok());
+    server.clock_ahead_ms = now.map(|now| now.saturating_sub(here) / 1000);
+    server.round_trip = round_trip;
+    let replicas = replicas.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    });
+    let replicas = replicas.map(|row| {
+        let lag = row.get(2).and_then(|text| text.parse().ok());
+        let address = row.get(0).unwrap_or_default().to_owned();
+        Replica::new(
+            address,
+            row.get(1) == Some("t"),
+            lag.map(Duration::from_secs),
+        )
+    });
+    server.replicas = replicas.collect();
+    Ok(server)
+}

@@ -1,0 +1,328 @@
+-- What most operations share: the first step (`prune`), the last one (`grant_all`), and the reply about a ticket.
+
+-- Sends a message to a member. Returns whether the member listens: then it has locked its number. A member that polls
+-- finds out by itself.
+CREATE FUNCTION auto_mutex.publish(member uuid, polls boolean, message text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF polls THEN
+    RETURN true;
+  END IF;
+  IF pg_try_advisory_xact_lock_shared(hashtextextended(member::text, 7272)) THEN
+    RETURN false;
+  END IF;
+  -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
+  IF pg_notification_queue_usage() > 0.9 THEN
+    RETURN true;
+  END IF;
+  PERFORM pg_notify('auto_mutex:' || replace(member::text, '-', ''), message);
+  RETURN true;
+END $$;
+
+CREATE FUNCTION auto_mutex.id(ticket uuid) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT replace(ticket::text, '-', '')
+$$;
+
+-- The row of the name, locked until the operation's end.
+CREATE FUNCTION auto_mutex.open(wanted text) RETURNS auto_mutex.names LANGUAGE plpgsql AS $$
+DECLARE
+  n auto_mutex.names;
+BEGIN
+  LOOP
+    SELECT * INTO n FROM auto_mutex.names WHERE name = wanted FOR UPDATE;
+    IF FOUND THEN
+      IF n.held = 0 AND n.waiting = 0 THEN
+        n.cap := NULL;
+        n.seq := 0;
+      END IF;
+      RETURN n;
+    END IF;
+    INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
+  END LOOP;
+END $$;
+
+-- Moves the only ticket to the table, where all other rules find it.
+CREATE FUNCTION auto_mutex.unpack(INOUT n auto_mutex.names) LANGUAGE plpgsql AS $$
+BEGIN
+  IF (n.sole).ticket IS NOT NULL THEN
+    INSERT INTO auto_mutex.tickets SELECT (n.sole).*;
+    n.sole := NULL;
+  END IF;
+END $$;
+
+-- Writes the row, with the ticket in it if that is the only one and a plain holder.
+CREATE FUNCTION auto_mutex.save(n auto_mutex.names) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t auto_mutex.tickets;
+BEGIN
+  IF n.held = 1 AND n.waiting = 0 AND (n.sole).ticket IS NULL THEN
+    DELETE FROM auto_mutex.tickets
+      WHERE name = n.name AND flag = 0 AND owner = '' AND number IS NULL
+      RETURNING * INTO t;
+    IF FOUND THEN
+      n.sole := t;
+    END IF;
+  END IF;
+  UPDATE auto_mutex.names SET
+    tok = n.tok, cap = n.cap, seq = n.seq, clk = n.clk, last = n.last, known = n.known, held = n.held, waiting = n.waiting,
+    signals = n.signals, gone = n.gone, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
+    WHERE name = n.name;
+END $$;
+
+CREATE FUNCTION auto_mutex.forget(INOUT n auto_mutex.names) LANGUAGE plpgsql AS $$
+BEGIN
+  IF n.held = 0 AND n.waiting = 0 THEN
+    n.cap := NULL;
+    n.seq := 0;
+  END IF;
+  IF n.last > 0 AND n.signals = 0 AND NOT EXISTS (
+    SELECT FROM auto_mutex.tickets WHERE name = n.name AND line = 0 AND number IS NOT NULL
+  ) THEN
+    n.last := 0;
+  END IF;
+END $$;
+
+-- Returns a signal to its position.
+CREATE FUNCTION auto_mutex.put_back(INOUT n auto_mutex.names, number bigint, text text) LANGUAGE plpgsql AS $$
+BEGIN
+  IF number IS NOT NULL THEN
+    INSERT INTO auto_mutex.signals VALUES (n.name, number, text);
+    n.signals := n.signals + 1;
+  END IF;
+END $$;
+
+-- Drops what has ended. `own` is the operation's ticket. A release still finds a plain holder whose lease has ended.
+CREATE FUNCTION auto_mutex.prune(INOUT n auto_mutex.names, at bigint, own uuid, releases boolean) LANGUAGE plpgsql AS $$
+DECLARE
+  t auto_mutex.tickets;
+  removed integer;
+BEGIN
+  IF at < n.clk THEN
+    -- The clock was stepped back.
+    UPDATE auto_mutex.tickets SET
+      ends = CASE
+        WHEN line = 0 THEN least(ends, at + 1000 * CASE WHEN flag = 1 THEN least(hold_ms, 2000) ELSE hold_ms END)
+        ELSE least(heard, at) + 1000 * place_ms
+      END,
+      heard = least(heard, at), told = least(told, at)
+      WHERE name = n.name;
+    UPDATE auto_mutex.gone SET until = least(until, at + 30000000) WHERE name = n.name;
+  END IF;
+  IF n.gone > 0 THEN
+    DELETE FROM auto_mutex.gone WHERE name = n.name AND until <= at;
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    n.gone := n.gone - removed;
+  END IF;
+  FOR t IN
+    SELECT * FROM auto_mutex.tickets
+      WHERE name = n.name AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
+      ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
+  LOOP
+    n.held := n.held - 1;
+    IF t.flag = 1 AND t.heard + 1000 * t.place_ms > at THEN
+      -- The member touched after the grant, but could not claim the signal, because the store was closed.
+      UPDATE auto_mutex.tickets SET
+        flag = 0, told = 0, token = 0, number = NULL, text = NULL, ends = t.heard + 1000 * t.place_ms,
+        line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, 2000) THEN 1 ELSE 2 END
+        WHERE name = n.name AND ticket = t.ticket;
+      n.waiting := n.waiting + 1;
+    ELSE
+      DELETE FROM auto_mutex.tickets WHERE name = n.name AND ticket = t.ticket;
+    END IF;
+    n := auto_mutex.put_back(n, t.number, t.text);
+  END LOOP;
+  IF n.waiting > 0 THEN
+    DELETE FROM auto_mutex.tickets WHERE name = n.name AND ticket IN (
+      SELECT ticket FROM auto_mutex.tickets WHERE name = n.name AND line > 0 AND ends <= at
+        ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
+    );
+    GET DIAGNOSTICS removed = ROW_COUNT;
+    n.waiting := n.waiting - removed;
+  END IF;
+  n := auto_mutex.forget(n);
+END $$;
+
+-- The units that the holders use. Those of one owner count once.
+CREATE FUNCTION auto_mutex.used(wanted text, after bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT coalesce(sum(units), 0)::bigint FROM (
+    SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END) AS units FROM auto_mutex.tickets
+      WHERE name = wanted AND line = 0 AND ends > after
+      GROUP BY owner, CASE WHEN owner = '' THEN ticket END
+  ) AS holds
+$$;
+
+-- Grants to a waiter. Returns `false` if it is unlikely to claim the grant.
+CREATE FUNCTION auto_mutex.give(
+  n auto_mutex.names, at bigint, caller uuid, own uuid, t auto_mutex.tickets, new_token bigint, signal bigint,
+  signal_text text
+) RETURNS auto_mutex.step LANGUAGE plpgsql AS $$
+DECLARE
+  given boolean := true;
+  is_own CONSTANT boolean := t.ticket IS NOT DISTINCT FROM own;
+  lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, 2000) END;
+BEGIN
+  IF NOT is_own THEN
+    given := NOT (
+      new_token > n.tok AND signal IS NULL AND t.units = n.cap AND at - greatest(t.heard, t.told) > 2000000
+      AND t.member <> caller
+    ) AND auto_mutex.publish(t.member, t.polls,
+      'grant ' || auto_mutex.id(t.ticket) || ' ' || new_token || ' ' || t.counter || ' ' || lease || ' ' || n.name
+      || coalesce(' ' || signal_text, ''));
+    IF NOT given THEN
+      UPDATE auto_mutex.tickets SET told = 0 WHERE name = n.name AND ticket = t.ticket;
+      RETURN ROW(n, false)::auto_mutex.step;
+    END IF;
+  END IF;
+  UPDATE auto_mutex.tickets SET
+    line = 0, flag = CASE WHEN is_own THEN 0 ELSE 1 END, token = new_token, number = signal, text = signal_text,
+    ends = at + 1000 * lease
+    WHERE name = n.name AND ticket = t.ticket;
+  IF signal IS NOT NULL THEN
+    DELETE FROM auto_mutex.signals WHERE name = n.name AND number = signal;
+    n.signals := n.signals - 1;
+  END IF;
+  n.tok := greatest(n.tok, new_token);
+  n.held := n.held + 1;
+  n.waiting := n.waiting - 1;
+  RETURN ROW(n, true)::auto_mutex.step;
+END $$;
+
+-- Grants to the waiters in order, while there is room.
+CREATE FUNCTION auto_mutex.grant_all(
+  INOUT n auto_mutex.names, at bigint, opens bigint, caller uuid, own uuid
+) LANGUAGE plpgsql AS $$
+DECLARE
+  owners text[] := '{}';
+  t auto_mutex.tickets;
+  shared_units bigint;
+  shared_token bigint;
+  new_token bigint;
+  signal auto_mutex.signals;
+  gave auto_mutex.step;
+  asked text;
+BEGIN
+  IF n.waiting > 0 AND at >= opens THEN
+    SELECT array_agg(owner) INTO owners FROM auto_mutex.tickets
+      WHERE name = n.name AND ticket = own AND owner <> '';
+    owners := coalesce(owners, '{}');
+    FOR tries IN 1..50 LOOP
+      SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 1;
+      EXIT WHEN NOT FOUND;
+      signal := NULL;
+      shared_units := NULL;
+      IF t.owner <> '' THEN
+        SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END), max(token) INTO shared_units, shared_token
+          FROM auto_mutex.tickets WHERE name = n.name AND line = 0 AND owner = t.owner AND flag <> 2;
+      END IF;
+      IF t.units <= shared_units THEN
+        new_token := shared_token;
+      ELSE
+        new_token := greatest(at, n.tok + 1);
+        IF t.takes AND n.signals > 0 THEN
+          SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
+        ELSIF auto_mutex.used(n.name, 0) + t.units > n.cap THEN
+          EXIT;
+        END IF;
+      END IF;
+      gave := auto_mutex.give(n, at, caller, own, t, new_token, signal.number, signal.text);
+      n := gave.n;
+      IF NOT gave.done THEN
+        UPDATE auto_mutex.tickets SET line = 2 WHERE name = n.name AND ticket = t.ticket;
+      ELSIF t.owner <> '' THEN
+        owners := owners || t.owner;
+      END IF;
+    END LOOP;
+    FOREACH asked IN ARRAY owners LOOP
+      SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END), max(token) INTO shared_units, shared_token
+        FROM auto_mutex.tickets WHERE name = n.name AND line = 0 AND owner = asked AND flag <> 2;
+      IF shared_units IS NOT NULL THEN
+        FOR t IN
+          SELECT * FROM auto_mutex.tickets
+            WHERE name = n.name AND line > 0 AND owner = asked AND units <= shared_units ORDER BY place
+        LOOP
+          gave := auto_mutex.give(n, at, caller, own, t, shared_token, NULL, NULL);
+          n := gave.n;
+        END LOOP;
+      END IF;
+    END LOOP;
+  END IF;
+  IF n.waiting > 0 THEN
+    FOR t IN
+      SELECT * FROM (
+        SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 3
+      ) AS near WHERE told = 0
+    LOOP
+      UPDATE auto_mutex.tickets SET told = at WHERE name = n.name AND ticket = t.ticket;
+      IF t.ticket IS DISTINCT FROM own THEN
+        PERFORM auto_mutex.publish(t.member, t.polls, 'near ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+      END IF;
+    END LOOP;
+  END IF;
+  n := auto_mutex.forget(n);
+END $$;
+
+-- Whether the ticket has a grant that cannot be claimed now.
+CREATE FUNCTION auto_mutex.is_unclaimed(wanted text, at bigint, opens bigint, own uuid) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT at < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = wanted AND ticket = own AND flag = 1)
+$$;
+
+-- ` token meta` of the holder that has held for the longest; empty if none holds.
+CREATE FUNCTION auto_mutex.holder(wanted text) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT coalesce((
+    SELECT ' ' || token || ' ' || meta FROM auto_mutex.tickets WHERE name = wanted AND line = 0
+      ORDER BY token, place LIMIT 1
+  ), '')
+$$;
+
+-- Recalls the keeper of another member. Returns the reply if the lock is kept and unused.
+CREATE FUNCTION auto_mutex.recall(n auto_mutex.names, caller uuid) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  t auto_mutex.tickets;
+BEGIN
+  IF n.held <> 1 THEN
+    RETURN NULL;
+  END IF;
+  SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 0;
+  IF t.retain = 0 OR t.member = caller THEN
+    RETURN NULL;
+  END IF;
+  PERFORM auto_mutex.publish(t.member, t.polls, 'recall ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+  RETURN CASE WHEN t.retain = 2 THEN 'KEPT' || auto_mutex.holder(n.name) END;
+END $$;
+
+-- The reply about a ticket after granting.
+CREATE FUNCTION auto_mutex.status(n auto_mutex.names, at bigint, opens bigint, own uuid) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  t auto_mutex.tickets;
+  position bigint;
+  soon bigint;
+  first_end bigint;
+BEGIN
+  SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND ticket = own;
+  IF NOT FOUND THEN
+    RETURN 'GONE';
+  END IF;
+  soon := least(1100, t.place_ms / 3);
+  IF at < opens AND t.flag = 1 THEN
+    RETURN 'QUEUED 1 ' || greatest(1, least(soon, (opens - at + 999) / 1000 + 1));
+  END IF;
+  IF t.line <> 1 THEN
+    RETURN 'GRANTED ' || t.token || coalesce(' ' || t.text, '');
+  END IF;
+  SELECT count(*) INTO position FROM (
+    SELECT FROM auto_mutex.tickets WHERE name = n.name AND line = 1 AND place <= t.place
+  ) AS before;
+  IF position <= 3 THEN
+    SELECT min(ends) INTO first_end FROM auto_mutex.tickets WHERE name = n.name AND line = 0;
+    IF at < opens THEN
+      first_end := greatest(coalesce(first_end, 0), opens);
+    END IF;
+    IF first_end IS NOT NULL THEN
+      soon := least(soon, (greatest(0, first_end - at) + 999) / 1000 + 1);
+    END IF;
+  ELSIF t.told = 0 THEN
+    soon := t.place_ms / 3;
+  END IF;
+  RETURN 'QUEUED ' || position || ' ' || greatest(1, soon) || auto_mutex.holder(n.name);
+END $$;

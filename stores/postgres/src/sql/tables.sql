@@ -1,0 +1,73 @@
+-- The tables. Unlogged: a commit needs no flush, and a crash of the server empties them, like a restart of Redis.
+-- Times are in microseconds of the server's clock. docs/protocol.md explains the fields.
+
+-- A request for a lock. In the table `tickets`, or, if it is the only one of its name and a plain holder, in `names.sole`.
+CREATE UNLOGGED TABLE auto_mutex.tickets (
+  name text NOT NULL,
+  ticket uuid NOT NULL,
+  member uuid NOT NULL,
+  -- 0: it holds; 1: it waits; 2: it waits, but was passed over.
+  line smallint NOT NULL,
+  place bigint NOT NULL,
+  -- When the lease ends; for a waiter, when its place ends.
+  ends bigint NOT NULL,
+  units bigint NOT NULL,
+  takes boolean NOT NULL,
+  -- The signal that it holds.
+  number bigint,
+  text text,
+  owner text NOT NULL,
+  hold_ms bigint NOT NULL,
+  place_ms bigint NOT NULL,
+  counter bigint NOT NULL,
+  heard bigint NOT NULL,
+  told bigint NOT NULL,
+  token bigint NOT NULL,
+  -- 0: plain; 1: provisional; 2: parked.
+  flag smallint NOT NULL,
+  -- 0: no; 1: kept after the call; 2: kept now.
+  retain smallint NOT NULL,
+  -- Whether the member asks by itself instead of listening.
+  polls boolean NOT NULL,
+  meta text NOT NULL,
+  PRIMARY KEY (name, ticket)
+) WITH (fillfactor = 70);
+
+CREATE INDEX tickets_by_place ON auto_mutex.tickets (name, line, place);
+
+-- The names, each with what an operation needs in most cases. An update in place touches no index.
+CREATE UNLOGGED TABLE auto_mutex.names (
+  name text PRIMARY KEY,
+  tok bigint NOT NULL,
+  cap bigint,
+  seq bigint NOT NULL,
+  clk bigint NOT NULL,
+  last bigint NOT NULL,
+  known boolean NOT NULL,
+  -- How many tickets hold, how many wait, and how many signals and tombstones there are.
+  held integer NOT NULL,
+  waiting integer NOT NULL,
+  signals integer NOT NULL,
+  gone integer NOT NULL,
+  kick_at bigint,
+  kick_token bigint,
+  kick_by text,
+  sole auto_mutex.tickets
+) WITH (fillfactor = 50);
+
+CREATE UNLOGGED TABLE auto_mutex.signals (
+  name text NOT NULL,
+  number bigint NOT NULL,
+  text text NOT NULL,
+  PRIMARY KEY (name, number)
+);
+
+CREATE UNLOGGED TABLE auto_mutex.gone (
+  name text NOT NULL,
+  ticket uuid NOT NULL,
+  until bigint NOT NULL,
+  PRIMARY KEY (name, ticket)
+);
+
+-- What a step of an operation returns: the changed row, and whether it did something.
+CREATE TYPE auto_mutex.step AS (n auto_mutex.names, done boolean);

@@ -1,0 +1,61 @@
+//! [`Term`]: whether the server has lost its locks, and from when on it grants again. `sql/term.sql` has the rule.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, millis};
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error};
+
+/// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that promotes
+/// standbys has to end the old primary first, as Patroni does.
+const LAG: Duration = Duration::from_secs(12);
+const QUERY: &str = "SELECT id::text, opens, at, cause FROM auto_mutex.begin_term($1, $2, NULL)";
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Term {
+    /// Random, and new after each loss.
+    pub(crate) id: String,
+    /// From when on the server grants, by its own clock (µs); 0 if it grants now.
+    opens_at: i64,
+    /// The same time by the local clock, with a margin for clock drift.
+    pub(crate) closed: Option<Closed>,
+}
+
+impl Term {
+    /// A reader reports no lease, and changes nothing.
+    pub(crate) async fn ask(client: &Client, longest: Duration) -> Result<Self, Error> {
+        let (longest, lag) = (number(millis(longest)), number(millis(LAG)));
+        let parameters = [(&longest as _, Type::INT8), (&lag as _, Type::INT8)];
+        let row = client.query_typed_one(QUERY, &parameters).await?;
+        let (opens_at, now): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
+        let cause = match row.try_get(3)? {
+            Some("failover") => Cause::Failover,
+            _ => Cause::Restart,
+        };
+        let left = Duration::from_micros(opens_at.saturating_sub(now).try_into().unwrap_or(0));
+        let until = Instant::now().surely_after(left);
+        Ok(Self {
+            id: row.try_get::<_, Option<String>>(0)?.unwrap_or_default(),
+            opens_at,
+            closed: (opens_at > 0).then_some(Closed { until, cause }),
+        })
+    }
+
+    pub(crate) fn opens(&mut self) -> i64 {
+        self.closed.take_if(|closed| closed.until <= Instant::now());
+        self.closed.map_or(0, |_| self.opens_at)
+    }
+}
+
+pub(crate) fn after_restart(options: &StoreOptions) -> Duration {
+    options.longest_lease
+}
+
+pub(crate) fn after_failover(options: &StoreOptions) -> Duration {
+    options.longest_lease.saturating_add(LAG)
+}
+
+/// A number as PostgreSQL stores it.
+pub(crate) fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}

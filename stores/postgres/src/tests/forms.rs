@@ -1,0 +1,320 @@
+//! Requests and messages on a connection, in each way to hear of others.
+
+use std::collections::HashSet;
+
+use auto_mutex_core::store::{Message, Mode, Op, Reply, Signal, StoreErrorKind, Ticket};
+
+use super::peer::{Event, Peer, acquire, release, touch};
+use super::server::shared;
+
+#[tokio::test]
+async fn a_waiter_is_granted_by_a_message() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let (mut one, mut other) = (Peer::new(&url).await, Peer::new(&url).await);
+    let (held, token) = one.holds("n").await;
+    let waiting = Ticket::random();
+    let queued = other.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+    let Reply::Queued {
+        position: 1,
+        holder: Some(holder),
+        ..
+    } = queued
+    else {
+        panic!("{queued:?}");
+    };
+    assert_eq!((holder.token, &*holder.meta), (token, "host 1 site"));
+    let released = one.ask("n", release(held)).await.unwrap();
+    assert_eq!(released, Reply::Released { free: 0 });
+    let Message::Grant {
+        ticket,
+        token: next,
+        counter: 1,
+        ..
+    } = other.message().await
+    else {
+        panic!("no grant");
+    };
+    assert!(ticket == waiting && next > token);
+    let claimed = other.ask("n", touch(waiting, 2)).await.unwrap();
+    assert_eq!(
+        claimed,
+        Reply::Granted {
+            token: next,
+            signal: None
+        }
+    );
+    let busy = one
+        .ask("n", acquire(Ticket::random(), Mode::Try))
+        .await
+        .unwrap();
+    assert!(matches!(busy, Reply::Busy { holder: Some(_) }));
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn requests_are_answered_in_order_however_many_there_are() {
+    let server = shared();
+    let mut peer = Peer::new(&server.url(&server.database().await)).await;
+    let mut asked = Vec::new();
+    for round in 0..500 {
+        let name = format!("n{}", round % 7);
+        let ticket = Ticket::random();
+        asked.push(peer.enqueue(&name, acquire(ticket, Mode::Queue)));
+        asked.push(peer.enqueue(&name, release(ticket)));
+    }
+    peer.store.flush();
+    for (index, id) in asked.into_iter().enumerate() {
+        let reply = peer.answer(id).await.unwrap();
+        match index % 2 {
+            0 => assert!(matches!(reply, Reply::Granted { .. }), "{reply:?}"),
+            _ => assert_eq!(reply, Reply::Released { free: 1 }),
+        }
+    }
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn every_operation_has_its_function() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let (mut one, mut other) = (Peer::new(&url).await, Peer::new(&url).await);
+    let (held, token) = one.holds("n").await;
+    let heir = Ticket::random();
+    let adopted = other
+        .ask(
+            "n",
+            Op::Adopt {
+                old: held,
+                lease: super::peer::lease(heir, 1),
+                meta: "other 2 site".into(),
+            },
+        )
+        .await;
+    let Ok(Reply::Granted { token: next, .. }) = adopted else {
+        panic!("{adopted:?}");
+    };
+    assert!(next > token);
+    let raised = other
+        .ask(
+            "n",
+            Op::Raise {
+                ticket: heir,
+                token: next + 5,
+            },
+        )
+        .await;
+    let Ok(Reply::Granted { token: raised, .. }) = raised else {
+        panic!("{raised:?}");
+    };
+    assert_eq!(raised, next + 5);
+    let state = one
+        .ask("n", Op::Inspect { above: 0 })
+        .await
+        .unwrap()
+        .into_record();
+    assert_eq!(state.holders.len(), 1);
+    assert_eq!(
+        (state.holders[0].ticket, state.holders[0].token),
+        (heir, raised)
+    );
+    assert_eq!(state.holders[0].member, other.member);
+    assert_eq!(&*state.holders[0].meta, "other 2 site");
+    assert_eq!(
+        (state.token, state.capacity, state.used),
+        (raised, Some(1), 1)
+    );
+    assert!(state.exists && state.kick.is_none());
+    let in_use = one.ask("n", Op::Delete).await.unwrap();
+    assert_eq!(
+        in_use,
+        Reply::InUse {
+            holders: 1,
+            waiters: 0
+        }
+    );
+    let by = "host 3 site".into();
+    let kicked = one.ask("n", Op::Kick { token: raised, by }).await.unwrap();
+    assert_eq!(kicked, Reply::Count(1));
+    assert_eq!(other.message().await, Message::Lost { ticket: heir });
+    let state = one
+        .ask("n", Op::Inspect { above: 0 })
+        .await
+        .unwrap()
+        .into_record();
+    let kick = state.kick.unwrap();
+    assert_eq!((kick.token, &*kick.by), (raised, "host 3 site"));
+    let forced = one.ask("n", Op::Force { owner: "".into() }).await.unwrap();
+    assert_eq!(forced, Reply::Count(0));
+    let expire = std::time::Duration::from_secs(1);
+    let refreshed = one
+        .ask(
+            "n",
+            Op::Refresh {
+                owner: "o".into(),
+                expire,
+            },
+        )
+        .await
+        .unwrap();
+    assert_eq!(refreshed, Reply::Count(0));
+    let probe = Op::Probe {
+        to: other.member,
+        text: "ask 1 2".into(),
+    };
+    assert_eq!(one.ask("n", probe).await.unwrap(), Reply::Count(1));
+    let text = "ask 1 2".into();
+    let from = one.member;
+    assert_eq!(other.message().await, Message::Probe { from, text });
+    assert_eq!(one.ask("n", Op::Delete).await.unwrap(), Reply::Count(1));
+    for text in ["a text", "", "with \0 and \u{1}", "%41"] {
+        let signal = Signal::Token(text.into());
+        let ticket = Ticket::random();
+        let added = one.ask("s", Op::Signal { ticket, signal }).await.unwrap();
+        assert_eq!(added, Reply::Count(1));
+        let ticket = Ticket::random();
+        let taken = one
+            .ask(
+                "s",
+                Op::Acquire {
+                    lease: super::peer::lease(ticket, 1),
+                    share: auto_mutex_core::store::Share::permits(1, 1),
+                    mode: Mode::Queue,
+                    meta: "m".into(),
+                },
+            )
+            .await;
+        let Ok(Reply::Granted {
+            token,
+            signal: Some(signal),
+        }) = taken
+        else {
+            panic!("{taken:?}");
+        };
+        assert_eq!(&*signal, text);
+        let park = std::time::Duration::ZERO;
+        let done = Op::Release {
+            ticket,
+            park,
+            tomb: false,
+            used: token,
+        };
+        assert!(matches!(
+            one.ask("s", done).await,
+            Ok(Reply::Released { .. })
+        ));
+    }
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn who_has_gone_is_not_told() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let (mut one, other) = (Peer::new(&url).await, Peer::new(&url).await);
+    let to = other.member;
+    other.end().await;
+    loop {
+        let text = "x".into();
+        // The server ends the process of a closed connection a moment later.
+        match one.ask("n", Op::Probe { to, text }).await.unwrap() {
+            Reply::Count(0) => break,
+            Reply::Count(1) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            other => panic!("{other:?}"),
+        }
+    }
+    one.end().await;
+}
+
+#[tokio::test]
+async fn who_does_not_listen_asks_often() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let mut one = Peer::new(&url).await;
+    let mut other = Peer::new(&format!("{url}?poll=200ms")).await;
+    let (held, _) = one.holds("n").await;
+    let waiting = Ticket::random();
+    let queued = other.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+    let Reply::Queued { again, .. } = queued else {
+        panic!("{queued:?}");
+    };
+    assert!(again.as_millis() <= 200);
+    one.ask("n", release(held)).await.unwrap();
+    let granted = other.ask("n", touch(waiting, 2)).await.unwrap();
+    assert!(matches!(granted, Reply::Granted { .. }));
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn messages_may_come_on_a_connection_of_their_own() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let listener = format!("postgres://{url}")
+        .replace(':', "%3A")
+        .replace('/', "%2F");
+    let mut one = Peer::new(&url).await;
+    let mut other = Peer::new(&format!("{url}?listen_url={listener}")).await;
+    let (held, _) = one.holds("n").await;
+    let waiting = Ticket::random();
+    let queued = other.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+    assert!(matches!(queued, Reply::Queued { .. }));
+    one.ask("n", release(held)).await.unwrap();
+    assert!(matches!(other.message().await, Message::Grant { .. }));
+    let admin = server.admin("postgres").await;
+    let listening = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'auto_mutex:{}' AND query LIKE '%advisory%'",
+        other.member
+    );
+    admin.batch_execute(&listening).await.unwrap();
+    other.lost().await;
+    assert!(other.connected().await);
+    other.works().await;
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn a_lock_that_another_transaction_keeps_costs_only_its_own_requests() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("n").await;
+    let admin = server.admin(&database).await;
+    let freeze = "BEGIN; SELECT FROM auto_mutex.names WHERE name = 'n' FOR UPDATE";
+    admin.batch_execute(freeze).await.unwrap();
+    let error = peer.ask("n", touch(held, 2)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Busy);
+    assert_eq!(error.code(), Some("55P03"));
+    peer.works().await;
+    admin.batch_execute("COMMIT").await.unwrap();
+    assert!(peer.ask("n", touch(held, 3)).await.is_ok());
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn closing_answers_everything_first() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let mut peer = Peer::new(&url).await;
+    let mut asked: HashSet<_> = HashSet::new();
+    for _ in 0..50 {
+        asked.insert(peer.submit("n", acquire(Ticket::random(), Mode::Try)).0);
+    }
+    peer.store.close();
+    let error = peer.refusal("n", acquire(Ticket::random(), Mode::Try));
+    assert!(error.unwrap_err().is_disconnected());
+    while !asked.is_empty() {
+        match peer.event().await {
+            Event::Answered(answer) => {
+                answer.result.unwrap();
+                assert!(asked.remove(&answer.request.id.0));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    peer.end().await;
+}

@@ -1,0 +1,233 @@
+//! What becomes of requests and locks when a connection or a server is lost.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Cause, MemberId, Mode, Op, Reply, Ticket};
+
+use super::peer::{Event, Peer, acquire, options, release, touch};
+use super::server::{Server, shared};
+
+async fn end_connections(server: &Server, member: MemberId) {
+    let admin = server.admin("postgres").await;
+    let end = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'auto_mutex:{member}'"
+    );
+    admin.batch_execute(&end).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_replaced_and_the_locks_are_kept() {
+    let server = shared();
+    let mut peer = Peer::new(&server.url(&server.database().await)).await;
+    let (held, token) = peer.holds("n").await;
+    for counter in 2..5 {
+        end_connections(server, peer.member).await;
+        let error = peer.lost().await;
+        assert_eq!(error.code(), Some("57P01"), "{error}");
+        assert!(peer.connected().await);
+        assert!(peer.closed.is_none());
+        let touched = peer.ask("n", touch(held, counter)).await.unwrap();
+        assert_eq!(
+            touched,
+            Reply::Granted {
+                token,
+                signal: None
+            }
+        );
+    }
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn requests_in_flight_fail_and_are_not_repeated() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    peer.holds("n").await;
+    let admin = server.admin(&database).await;
+    let freeze = "BEGIN; SELECT FROM auto_mutex.names WHERE name = 'n' FOR UPDATE";
+    admin.batch_execute(freeze).await.unwrap();
+    let mut asked = Vec::new();
+    for _ in 0..3 {
+        asked.push(peer.submit("n", acquire(Ticket::random(), Mode::Queue)));
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    end_connections(server, peer.member).await;
+    for id in asked {
+        assert!(peer.answer(id).await.unwrap_err().is_disconnected());
+    }
+    peer.lost().await;
+    let refused = peer.refusal("n", acquire(Ticket::random(), Mode::Try));
+    assert!(refused.unwrap_err().is_disconnected());
+    admin.batch_execute("COMMIT").await.unwrap();
+    assert!(peer.connected().await);
+    let state = peer.ask("n", Op::Inspect { above: 0 }).await.unwrap();
+    assert!(state.into_record().waiters.is_empty());
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn an_earlier_connection_of_a_member_is_ended() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let member = MemberId::random();
+    // A server notices late that a client is gone without a word.
+    let earlier = server.admin(&database).await;
+    let lock = format!("SELECT pg_advisory_lock(hashtextextended('{member}'::uuid::text, 7272))");
+    earlier.batch_execute(&lock).await.unwrap();
+    let mut peer = Peer::with(&url, member, options()).await.unwrap();
+    assert!(earlier.batch_execute("").await.is_err());
+    peer.works().await;
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_restart_keeps_the_locks_and_a_crash_closes_the_store() {
+    let mut server = Server::start();
+    let url = server.url("postgres");
+    let options = auto_mutex_core::store::StoreOptions {
+        longest_lease: Duration::from_secs(4),
+        ..options()
+    };
+    let mut peer = Peer::with(&url, MemberId::random(), options).await.unwrap();
+    let (held, token) = peer.holds("n").await;
+    server.down("INT");
+    peer.lost().await;
+    server.up();
+    assert!(peer.connected().await);
+    assert!(peer.closed.is_none());
+    let touched = peer.ask("n", touch(held, 2)).await.unwrap();
+    assert_eq!(
+        touched,
+        Reply::Granted {
+            token,
+            signal: None
+        }
+    );
+
+    server.down("QUIT");
+    peer.lost().await;
+    server.up();
+    assert!(peer.connected().await);
+    let closed = peer.closed.expect("closed after a loss");
+    assert_eq!(closed.cause, Cause::Restart);
+    let left = closed.left(auto_mutex_core::store::Instant::now()).unwrap();
+    assert!(
+        left > Duration::from_secs(1) && left <= Duration::from_secs(5),
+        "{left:?}"
+    );
+    assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
+    let refused = peer.ask("n", acquire(Ticket::random(), Mode::Try)).await;
+    assert!(
+        matches!(refused, Ok(Reply::Busy { holder: None })),
+        "{refused:?}"
+    );
+    let waiting = Ticket::random();
+    let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await;
+    let Ok(Reply::Queued { position: 1, .. }) = queued else {
+        panic!("{queued:?}");
+    };
+    // Another client finds it closed too, and for as long.
+    let other = Peer::with(&url, MemberId::random(), options).await.unwrap();
+    assert!(other.closed.is_some());
+    other.store.close();
+    tokio::time::sleep(left).await;
+    let granted = peer.ask("n", touch(waiting, 2)).await;
+    let Ok(Reply::Granted { token: next, .. }) = granted else {
+        panic!("{granted:?}");
+    };
+    assert!(next > token);
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_crash_of_one_process_loses_the_locks_too() {
+    let server = Server::start();
+    let mut peer = Peer::new(&server.url("postgres")).await;
+    let (held, _) = peer.holds("n").await;
+    let admin = server.admin("postgres").await;
+    let row = admin
+        .query_one("SELECT pg_backend_pid()", &[])
+        .await
+        .unwrap();
+    let pid: i32 = row.get(0);
+    let kill = std::process::Command::new("kill")
+        .args(["-9", &pid.to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    peer.lost().await;
+    assert!(peer.connected().await);
+    assert_eq!(peer.closed.unwrap().cause, Cause::Restart);
+    assert_eq!(peer.ask("n", touch(held, 2)).await.unwrap(), Reply::Gone);
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_standby_that_takes_over_is_closed() {
+    let mut primary = Server::start();
+    let first = Peer::new(&primary.url("postgres")).await;
+    first.end().await;
+    let standby = primary.standby();
+    let url = format!(
+        "test@127.0.0.1:{},127.0.0.1:{}/postgres",
+        standby.port, primary.port
+    );
+    let mut peer = Peer::new(&url).await;
+    assert!(peer.closed.is_none());
+    let servers = peer.store.servers();
+    assert_eq!(servers[0].address, format!("127.0.0.1:{}", primary.port));
+    let (held, token) = peer.holds("n").await;
+    let alone = Peer::open(&standby.url("postgres")).await;
+    let text = alone.err().unwrap().to_string();
+    assert!(text.contains("is a standby, not a primary"), "{text}");
+    primary.down("QUIT");
+    peer.lost().await;
+    standby.promote();
+    assert!(peer.connected().await);
+    assert_eq!(peer.closed.unwrap().cause, Cause::Failover);
+    assert_eq!(peer.ask("n", touch(held, 2)).await.unwrap(), Reply::Gone);
+    let waiting = Ticket::random();
+    let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await;
+    assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
+    assert!(token > 0);
+    // The note of the promotion outlives a crash.
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn who_begins_without_a_server_connects_later() {
+    let mut server = Server::start();
+    server.down("INT");
+    let mut peer = Peer::lazily(&server.url("postgres"));
+    assert!(matches!(peer.event().await, Event::Disconnected(_)));
+    let gone = peer.refusal("n", release(Ticket::random()));
+    assert_eq!(gone.unwrap(), Reply::Gone);
+    let refused = peer.refusal("n", acquire(Ticket::random(), Mode::Try));
+    assert!(refused.unwrap_err().is_disconnected());
+    server.up();
+    assert!(peer.connected().await);
+    peer.works().await;
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let mut peer = Peer::new(&format!("{url}?poll=200ms")).await;
+    peer.works().await;
+    let admin = server.admin(&database).await;
+    // As a crash does.
+    let crash = "TRUNCATE auto_mutex.term, auto_mutex.names, auto_mutex.tickets";
+    admin.batch_execute(crash).await.unwrap();
+    let error = peer.ask("n", acquire(Ticket::random(), Mode::Queue)).await;
+    assert!(error.unwrap_err().is_disconnected());
+    peer.lost().await;
+    assert!(peer.connected().await);
+    assert_eq!(peer.closed.unwrap().cause, Cause::Restart);
+    let queued = peer.ask("n", acquire(Ticket::random(), Mode::Queue)).await;
+    assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
+    peer.end().await;
+}

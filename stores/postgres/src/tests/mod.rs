@@ -1,0 +1,10 @@
+//! Tests with a real server.
+
+mod forms;
+mod loss;
+mod peer;
+mod readers;
+mod rights;
+mod server;
+mod setup;
+mod urls;

@@ -1,0 +1,98 @@
+//! What a URL means, and what is wrong with it.
+
+use std::time::Duration;
+
+use auto_mutex_core::store::{Engine as _, Layout};
+
+use crate::engine::{Hears, Postgres, TlsMode};
+use crate::url;
+
+fn parse(rest: &str) -> Postgres {
+    let engine = url::parse("postgres", rest).unwrap();
+    auto_mutex_core::store::same_kind::<Postgres>(&*engine)
+        .unwrap()
+        .clone()
+}
+
+#[test]
+fn usual_urls_are_understood() {
+    for (url, servers, database) in [
+        ("u@host/db", "host:5432", Some("db")),
+        ("u:p%40ss@host:5433/db", "host:5433", Some("db")),
+        ("u:p@ss@host", "host:5432", Some("u")),
+        ("host", "host:5432", None),
+        ("a,b:1,[::1]:2/db", "a:5432,b:1,[::1]:2", Some("db")),
+        (
+            "/db?host=/run/postgresql",
+            "/run/postgresql/.s.PGSQL.5432",
+            Some("db"),
+        ),
+        ("%2Frun%2Fpg:7/db", "/run/pg/.s.PGSQL.7", Some("db")),
+        ("?host=a,b&port=1,2&dbname=db", "a:1,b:2", Some("db")),
+        (
+            "u@host/db?target_session_attrs=read-write&connect_timeout=10",
+            "host:5432",
+            Some("db"),
+        ),
+    ] {
+        let postgres = parse(url);
+        assert_eq!(postgres.servers(), servers, "{url}");
+        assert_eq!(postgres.database(), database, "{url}");
+    }
+    assert_eq!(parse("a,b").layout(), Layout::Failover);
+    assert_eq!(parse("a").layout(), Layout::OneServer);
+    assert_eq!(parse("u:p%40ss@h").password.unwrap().expose(), "p@ss");
+    assert_eq!(parse("u:p@ss@h").password.unwrap().expose(), "p@ss");
+    assert_eq!(parse("h").tls.mode, TlsMode::Prefer);
+    assert_eq!(parse("h?sslmode=disable").tls.mode, TlsMode::Disable);
+    let pause = Duration::from_millis(200);
+    assert_eq!(parse("h?poll=200ms").hears, Hears::Asking(pause));
+    let listener = parse("h?listen_url=postgres%3A%2F%2Fu%40other%2Fdb");
+    assert_eq!(listener.listener().unwrap().servers(), "other:5432");
+    assert!(parse("a,b/db").is_same_store(&parse("b/db")));
+    assert!(!parse("a/db").is_same_store(&parse("a/other")));
+}
+
+#[test]
+#[cfg(feature = "tls")]
+fn tls_is_as_in_libpq() {
+    for (query, mode) in [
+        ("sslmode=require", TlsMode::Require),
+        ("sslmode=require&sslrootcert=/ca", TlsMode::VerifyCa),
+        ("sslmode=verify-full&ca=/ca", TlsMode::VerifyFull),
+        ("sslrootcert=system", TlsMode::VerifyFull),
+    ] {
+        assert_eq!(parse(&format!("h?{query}")).tls.mode, mode, "{query}");
+    }
+}
+
+#[test]
+fn no_error_repeats_a_part_of_the_url() {
+    for url in [
+        "canary:canary#@host",
+        "u@host?canary=canary",
+        "u@host?sslmode=canary",
+        "u@host?poll=canary",
+        "u@host?poll=9s",
+        "u@host?poll=200ms&listen_url=postgres%3A%2F%2Fcanary",
+        "u@host?listen_url=canary",
+        "u@host?listen_url=redis%3A%2F%2Fcanary",
+        "u@host?listen_url=postgres%3A%2F%2Fcanary%3Fcanary",
+        "u:canary@host:canary",
+        "u:canary/@host",
+        "u:canary%@host",
+        "u:canary@",
+        "u@ho st/canary",
+        "canary/canary?host=canary",
+        "[canary]/db",
+        "u@host?canary=%00",
+        "u@host?options=%00canary",
+        "u@host?target_session_attrs=canary",
+        "u@host?sslcert=canary",
+        "u@a,b?port=1,2,3",
+    ] {
+        let error = url::parse("postgres", url).unwrap_err();
+        let text = format!("{error} {error:?}");
+        assert!(!text.contains("canary"), "{url}: {text}");
+    }
+}
