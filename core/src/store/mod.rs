@@ -23,7 +23,10 @@ mod reader;
 mod reply;
 mod server_health;
 mod shared_str;
+#[cfg(feature = "sockets")]
+pub mod socket;
 mod store_options;
+mod url;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
 pub use self::closed::{Cause, Closed};
@@ -43,6 +46,7 @@ pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;
 pub use self::store_options::{Replicas, StoreOptions};
+pub use self::url::{Url, host_and_port, number};
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::base::clock::Instant;

@@ -1,14 +1,15 @@
 //! [`Postgres`]: the engine of a server, or of a server with its standbys.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Engine, Layout, MemberId, Reader, Scheme, Secret, Source,
-    StoreOptions, Unconnected, same_kind,
+    Address, Checked, Dialer, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions,
+    Unconnected, same_kind, socket,
 };
-use tokio_postgres::config::ChannelBinding;
+use tokio_postgres::Config;
 
 use crate::driver::unconnected;
 use crate::reader::Inspector;
@@ -20,22 +21,27 @@ inventory::submit! {
 }
 
 /// The servers of a URL, one of which takes writes, and how to connect to them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Postgres {
     pub(crate) servers: Vec<Address>,
-    pub(crate) user: Option<Secret>,
-    pub(crate) password: Option<Secret>,
-    /// Called for each connection. With a provider, `user` and `password` are `None`.
+    /// Who logs in, and to which database.
+    pub(crate) config: Config,
+    /// Called for each connection. The URL has no password then.
     pub(crate) source: Option<Source>,
     pub(crate) pass_file: Option<PathBuf>,
-    /// `None` for the database with the name of the user.
-    pub(crate) database: Option<Secret>,
-    pub(crate) application: Option<String>,
-    pub(crate) options: Option<Secret>,
     pub(crate) tls: Tls,
-    pub(crate) is_shuffled: bool,
     pub(crate) dialer: Option<Dialer>,
     pub(crate) hears: Hears,
+}
+
+/// Without what may contain a piece of a password.
+impl fmt::Debug for Postgres {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers = self.listed();
+        f.debug_struct("Postgres")
+            .field("servers", &servers)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a client learns what other clients do.
@@ -52,23 +58,7 @@ pub(crate) enum Hears {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tls {
     pub(crate) mode: TlsMode,
-    pub(crate) binding: ChannelBinding,
-    pub(crate) ca: Option<PathBuf>,
-    pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// The name required in the server's certificate; `None` for the host in the address.
-    pub(crate) server_name: Option<String>,
-}
-
-impl Default for Tls {
-    fn default() -> Self {
-        Self {
-            mode: TlsMode::Prefer,
-            binding: ChannelBinding::Prefer,
-            ca: None,
-            identity: None,
-            server_name: None,
-        }
-    }
+    pub(crate) files: socket::Tls,
 }
 
 /// `sslmode`, with the meaning that libpq gives it.
@@ -89,15 +79,13 @@ impl Postgres {
     pub(crate) fn at(servers: Vec<Address>) -> Self {
         Self {
             servers,
-            user: None,
-            password: None,
+            config: Config::new(),
             source: None,
             pass_file: None,
-            database: None,
-            application: None,
-            options: None,
-            tls: Tls::default(),
-            is_shuffled: false,
+            tls: Tls {
+                mode: TlsMode::Prefer,
+                files: socket::Tls::default(),
+            },
             dialer: None,
             hears: Hears::Directly,
         }
@@ -105,8 +93,7 @@ impl Postgres {
 
     /// The name of the database, if the URL tells it.
     pub(crate) fn database(&self) -> Option<&str> {
-        let named = self.database.as_ref().or(self.user.as_ref());
-        named.map(Secret::expose)
+        self.config.get_dbname().or(self.config.get_user())
     }
 
     pub(crate) fn listed(&self) -> String {
@@ -161,7 +148,7 @@ impl Engine for Postgres {
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         // A user without a password is usual, because the token of a provider (IAM) is for a user that the URL names.
         let mut all = [Some(self), self.listener()].into_iter().flatten();
-        if all.any(|it| it.password.is_some()) {
+        if all.any(|it| it.config.get_password().is_some()) {
             return Err("the URL has a password, too: leave that to the provider");
         }
         let asking = self.everywhere(&|it| it.source = Some(source.clone()));

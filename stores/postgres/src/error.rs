@@ -6,7 +6,7 @@ use std::io;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
-use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::error::DbError;
 
 /// What a server's code means for the request.
 fn kind(code: &str) -> StoreErrorKind {
@@ -45,13 +45,22 @@ fn described(error: &Error) -> String {
     }
 }
 
-/// Removes the names of users and databases, which an error about a login repeats.
+/// Removes the names of databases and hosts, which an error about a login repeats. Of a user, the name says what to look at.
 fn anonymous(code: &str, message: &str) -> String {
     if !code.starts_with("28") && !code.starts_with("3D") && code != "42501" {
         return message.to_owned();
     }
+    let mut before = "";
     let parts = message.split('"').enumerate();
-    let parts = parts.map(|(index, part)| if index % 2 == 1 { "…" } else { part });
+    let parts = parts.map(|(index, part)| {
+        let is_user = before.ends_with("user ") || before.ends_with("role ");
+        before = part;
+        if index % 2 == 1 && !is_user {
+            "…"
+        } else {
+            part
+        }
+    });
     parts.collect::<Vec<_>>().join("\"")
 }
 
@@ -81,6 +90,11 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
         ),
         "25006" => ConnectError::Role("standby".to_owned()),
         "42501" => ConnectError::Permission(error),
+        "28000" if error.to_string().contains("no encryption") => ConnectError::Unsuitable(
+            "its rules (pg_hba.conf) have none for this client without TLS: use `sslmode=require`"
+                .into(),
+            error,
+        ),
         _ if code.starts_with("28") => ConnectError::Authentication(error),
         _ if code.starts_with("53") || code.starts_with("57") || code.starts_with("40") => {
             ConnectError::Unreachable(Trouble::Busy, error)
@@ -92,14 +106,22 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
 
 /// The error of a socket, or of TLS.
 pub(crate) fn of_io(error: &io::Error) -> ConnectError {
-    match auto_mutex_core::TlsError::of_io(error) {
-        Some(error) => ConnectError::Tls(error.clone()),
-        None => io::Error::new(error.kind(), error.to_string()).into(),
+    #[cfg(feature = "tls-no-provider")]
+    let explained = crate::socket::explained(error);
+    #[cfg(feature = "tls-no-provider")]
+    let error = explained.as_ref().unwrap_or(error);
+    if let Some(error) = auto_mutex_core::TlsError::of_io(error) {
+        return ConnectError::Tls(error.clone());
     }
-}
-
-pub(crate) fn is(error: &Error, state: &SqlState) -> bool {
-    error.code() == Some(state)
+    let copy = io::Error::new(error.kind(), error.to_string());
+    match error.kind() {
+        io::ErrorKind::InvalidData => ConnectError::Unsuitable(
+            "it does not speak the protocol of PostgreSQL: correct the host or the port of the URL"
+                .into(),
+            StoreError::new(StoreErrorKind::Refused, copy.to_string()),
+        ),
+        _ => copy.into(),
+    }
 }
 
 #[cfg(test)]
@@ -128,12 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn a_login_names_nobody() {
+    fn a_login_names_the_user_only() {
         let text = r#"no pg_hba.conf entry for host "1.2.3.4", user "canary", database "canary""#;
         let text = anonymous("28000", text);
         assert_eq!(
             text,
-            r#"no pg_hba.conf entry for host "…", user "…", database "…""#
+            r#"no pg_hba.conf entry for host "…", user "canary", database "…""#
         );
     }
 }

@@ -5,6 +5,7 @@ use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use tokio_postgres::SimpleQueryRow;
 
 use crate::schema::{Found, STATE, unsuitable};
+use crate::session::Session;
 use crate::term;
 
 /// The version with which everything that the functions need is there.
@@ -17,11 +18,14 @@ const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
 const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
      `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
 
+const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
+    by `listen_url=` besides, or let the client ask by itself with `poll=200ms`";
+
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) version: String,
     /// The process that serves the connection.
-    pub(crate) pid: i32,
+    pid: i32,
     pub(crate) schema: Found,
     /// The database, and when its server started. Two connections with the same value go to the same place.
     pub(crate) place: String,
@@ -30,10 +34,11 @@ pub(crate) struct Facts {
     is_aurora: bool,
     is_read_committed: bool,
     is_standby: bool,
+    is_flushed: bool,
 }
 
 /// Refuses servers that speak the protocol, but are not PostgreSQL. `version` is the answer to `SELECT version()`.
-pub(crate) fn check_product(version: &str) -> Result<(), ConnectError> {
+fn check_product(version: &str) -> Result<(), ConnectError> {
     let refused = |reason| Err(unsuitable(reason, version.to_owned()));
     if version.contains("CockroachDB") {
         return refused(COCKROACH);
@@ -45,17 +50,34 @@ pub(crate) fn check_product(version: &str) -> Result<(), ConnectError> {
 }
 
 impl Facts {
-    pub(crate) fn question() -> String {
-        format!(
+    /// Asks a server whether it can serve locks on this connection. A listener needs one without a pooler.
+    pub(crate) async fn ask(
+        session: &mut Session,
+        is_pooled: bool,
+        listens: bool,
+    ) -> Result<Self, ConnectError> {
+        let version = session.row("SELECT version()").await?;
+        let version = version.get(0).unwrap_or_default().to_owned();
+        check_product(&version)?;
+        let question = format!(
             "SELECT current_setting('server_version_num'), pg_backend_pid(), {STATE}, \
              current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()), \
              (SELECT count(*) FROM pg_stat_replication), to_regproc('aurora_version') IS NOT NULL, \
              current_setting('default_transaction_isolation'), \
-             pg_is_in_recovery()"
-        )
+             pg_is_in_recovery(), current_setting('fsync')"
+        );
+        let facts = Self::read(version, &session.row(&question).await?)?;
+        facts.check(is_pooled)?;
+        if !is_pooled && listens && facts.pid != session.pid {
+            let (said, is) = (session.pid, facts.pid);
+            let found =
+                format!("the connection is that of process {said}, and process {is} answers");
+            return Err(unsuitable(POOLER, found));
+        }
+        Ok(facts)
     }
 
-    pub(crate) fn read(version: String, row: &SimpleQueryRow) -> Result<Self, ConnectError> {
+    fn read(version: String, row: &SimpleQueryRow) -> Result<Self, ConnectError> {
         let text = |index| row.get(index).unwrap_or_default();
         let number = text(0).parse().unwrap_or(0);
         if number < OLDEST {
@@ -70,10 +92,11 @@ impl Facts {
             is_aurora: text(5) == "t",
             is_read_committed: text(6) == "read committed",
             is_standby: text(7) == "t",
+            is_flushed: text(8) != "off",
         })
     }
 
-    pub(crate) fn check(&self, is_pooled: bool) -> Result<(), ConnectError> {
+    fn check(&self, is_pooled: bool) -> Result<(), ConnectError> {
         if self.is_standby {
             return Err(ConnectError::Role("standby".to_owned()));
         }
@@ -87,8 +110,12 @@ impl Facts {
     pub(crate) fn guarantees(&self, options: &StoreOptions) -> Guarantees {
         let mut guarantees = Guarantees::unknown();
         // The locks are in unlogged tables, which a crash empties. A shutdown keeps them.
-        guarantees.restart = AfterRestart::Closed {
-            time: term::after_restart(options),
+        // What they tell about the leases is in a logged one, which the crash of a machine may take away without `fsync`.
+        guarantees.restart = match self.is_flushed {
+            true => AfterRestart::Closed {
+                time: term::after_restart(options),
+            },
+            false => AfterRestart::LastForgotten,
         };
         let time = term::after_failover(options);
         guarantees.failover = match self.standbys {

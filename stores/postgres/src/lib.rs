@@ -11,7 +11,6 @@ mod error;
 mod facts;
 mod link;
 mod message;
-mod pass_file;
 mod pipeline;
 mod reader;
 mod reply;
@@ -22,8 +21,6 @@ mod term;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-#[cfg(feature = "tls-no-provider")]
-mod tls;
 mod url;
 
 pub use self::schema::{grants, schema};

@@ -7,14 +7,12 @@ use auto_mutex_core::store::{
     ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
     Server, Snapshot, matches,
 };
-use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::Type;
 
 use crate::call::{Call, Caller, Function};
-use crate::error;
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
-use crate::session::{Connector, Ready, first_row};
+use crate::session::{Connector, Ready, rows};
 
 const PAGE: i64 = 1000;
 const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM auto_mutex.names WHERE name > $1 ORDER BY name LIMIT $2";
@@ -86,16 +84,17 @@ impl Reader for Inspector {
                 return Ok(Page::default());
             }
             let client = ready.requests.client.clone();
-            let asked = async {
+            let rows = ready.requests.ask(async {
                 let parameters = [(&after as _, Type::TEXT), (&PAGE as _, Type::INT8)];
-                let rows = client.query_typed(SCAN, &parameters).await;
-                rows.map_err(|error| error::refused(&error))
-            };
-            let rows = ready.requests.run(asked).await?;
+                client.query_typed(SCAN, &parameters).await
+            });
+            let rows = rows.await?;
             let mut page = Page::default();
             let address = connector.address_text();
             for row in &rows {
-                let name: &str = row.try_get(0).map_err(|error| error::refused(&error))?;
+                let name: &str = row
+                    .try_get(0)
+                    .map_err(|error| crate::error::refused(&error))?;
                 page.next = Some(format!(">{name}"));
                 if pattern.is_none_or(|pattern| matches(pattern, name)) {
                     let parsed = Name::parse(name);
@@ -111,10 +110,10 @@ impl Reader for Inspector {
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
         Box::pin(self.with(async move |connector, ready| {
-            let client = ready.requests.client.clone();
             let (query, member) = (Function::Inspect.query(), connector.member);
             let empty = is_empty(ready);
-            let asked = async {
+            let client = ready.requests.client.clone();
+            let asked = ready.requests.ask(async {
                 let mut states = Vec::new();
                 for name in names {
                     if empty {
@@ -128,19 +127,17 @@ impl Reader for Inspector {
                     };
                     let op = Op::Inspect { above: 0 };
                     let call = Call::of(name, &op, caller);
-                    let rows = client.query_typed(&query, &call.typed()).await;
-                    let rows = rows.map_err(|error| error::refused(&error))?;
+                    let rows = client.query_typed(&query, &call.typed()).await?;
                     states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
                 }
-                let now = client.query_typed_one(NOW, &[]).await;
-                let now = now.and_then(|row| row.try_get::<_, i64>(0));
-                let now = now.map_err(|error| error::refused(&error))?;
+                let now = client.query_typed_one(NOW, &[]).await?;
+                let now: i64 = now.try_get(0)?;
                 Ok(Snapshot {
                     now: now.try_into().unwrap_or(0),
                     names: states,
                 })
-            };
-            ready.requests.run(asked).await
+            });
+            asked.await
         }))
     }
 
@@ -153,18 +150,14 @@ impl Reader for Inspector {
 }
 
 async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, ConnectError> {
-    let client = ready.requests.client.clone();
     let asked = SystemTime::now();
-    let time = async { first_row(&client, NOW).await };
-    let time = ready.requests.run(time).await?;
+    let time = ready.requests.row(NOW).await?;
     let round_trip = asked.elapsed().unwrap_or_default();
     let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
-    let replicas = async {
-        let rows = client.simple_query(REPLICAS).await;
-        rows.map_err(|error| error::refused(&error))
-    };
-    let replicas = ready.requests.run(replicas).await?;
+    let client = ready.requests.client.clone();
+    let asking = ready.requests.ask(client.simple_query(REPLICAS));
+    let replicas = asking.await?;
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);
     server.closed_for = ready
@@ -176,11 +169,7 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let now: Option<i64> = time.get(0).and_then(|text| text.parse().ok());
     server.clock_ahead_ms = now.map(|now| now.saturating_sub(here) / 1000);
     server.round_trip = round_trip;
-    let replicas = replicas.iter().filter_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(row),
-        _ => None,
-    });
-    let replicas = replicas.map(|row| {
+    let replicas = rows(replicas).map(|row| {
         let lag = row.get(2).and_then(|text| text.parse().ok());
         let address = row.get(0).unwrap_or_default().to_owned();
         Replica::new(

@@ -37,8 +37,8 @@ pub enum Weakness {
 
     /// A killed server may lose its latest locks.
     #[error(
-        "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always, \
-         or use `Config::restart_guard`, or check fencing tokens"
+        "the lock store may forget its latest locks when it is killed: set appendonly to yes and appendfsync to always \
+         (Redis) or fsync to on (PostgreSQL), or use `Config::restart_guard` (Redis), or check fencing tokens"
     )]
     RestartForgetsLast,
 

@@ -1,29 +1,4 @@
--- The term: as long as its row is there, no lock was lost. Unlogged as the locks are: a crash and a promotion empty both. See
--- "Restart and failover" in docs/protocol.md.
-CREATE UNLOGGED TABLE auto_mutex.term (
-  one boolean PRIMARY KEY CHECK (one),
-  id uuid NOT NULL,
-  server text NOT NULL,
-  -- When a client first saw that the locks of the term before were lost; 0 for the first term.
-  began bigint NOT NULL,
-  -- `restart` or `failover`.
-  cause text NOT NULL,
-  -- When a client last tidied up.
-  tidied bigint NOT NULL
-);
-
--- What outlives the locks, and is on the standbys too.
-CREATE TABLE auto_mutex.note (
-  one boolean PRIMARY KEY CHECK (one),
-  server text NOT NULL,
-  timeline bigint NOT NULL,
-  -- When a client first saw the last promotion; 0 for never.
-  promoted bigint NOT NULL,
-  -- The longest lease that clients have reported in this week, and in the one before.
-  week bigint NOT NULL,
-  lease_ms bigint NOT NULL,
-  earlier_ms bigint NOT NULL
-);
+-- Whether the server has lost its locks, and from when on it grants again. `note.sql` has the tables.
 
 -- The number of promotions and restored backups, as the log of the server tells it. (That in `pg_control_checkpoint` comes
 -- only with the next checkpoint.)
@@ -38,11 +13,14 @@ END $$;
 -- its own, the start of the process shows a failover, whatever has become of the tables.
 CREATE FUNCTION auto_mutex.server() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  start CONSTANT text := CASE WHEN to_regproc('aurora_version') IS NULL THEN '' ELSE extract(epoch FROM pg_postmaster_start_time())::text END;
+  place text := 'auto_mutex.term'::regclass::oid;
 BEGIN
-  RETURN (SELECT system_identifier FROM pg_control_system()) || ':' || start;
+  IF to_regproc('aurora_version') IS NOT NULL THEN
+    place := place || ':' || extract(epoch FROM pg_postmaster_start_time());
+  END IF;
+  RETURN (SELECT system_identifier FROM pg_control_system()) || ':' || place;
 EXCEPTION WHEN OTHERS THEN
-  RETURN ':' || start;
+  RETURN place;
 END $$;
 
 -- Begins a term if the locks were lost, and returns the term with the time from which the server grants, or 0. A client reports
@@ -121,6 +99,3 @@ BEGIN
     PERFORM auto_mutex.compact(67108864);
   END IF;
 END $$;
-
-INSERT INTO auto_mutex.note VALUES (true, auto_mutex.server(), auto_mutex.timeline(), 0, 0, 0, 0);
-INSERT INTO auto_mutex.term VALUES (true, gen_random_uuid(), auto_mutex.server(), 0, 'restart', 0);

@@ -59,14 +59,14 @@ async fn an_older_schema_is_replaced_and_a_newer_or_foreign_one_is_not() {
     let admin = server.admin(&database).await;
     let comment = |text: &str| format!("COMMENT ON SCHEMA auto_mutex IS '{text}'");
     for (text, part) in [
-        ("auto-mutex schema 9999", "update the crate auto-mutex"),
+        ("auto-mutex schema 9999.0", "update the crate auto-mutex"),
         ("something else", "is not of this library"),
     ] {
         admin.batch_execute(&comment(text)).await.unwrap();
         let error = Peer::open(&url).await.err().unwrap().to_string();
         assert!(error.contains(part), "{error}");
     }
-    let old = comment("auto-mutex schema 0");
+    let old = comment("auto-mutex schema 0.7");
     admin.batch_execute(&old).await.unwrap();
     let peer = Peer::new(&url).await;
     assert!(peer.closed.is_some(), "its locks are lost");

@@ -29,6 +29,8 @@ fn usual_urls_are_understood() {
         ),
         ("%2Frun%2Fpg:7/db", "/run/pg/.s.PGSQL.7", Some("db")),
         ("?host=a,b&port=1,2&dbname=db", "a:1,b:2", Some("db")),
+        ("?host=::1,b&dbname=db", "[::1]:5432,b:5432", Some("db")),
+        ("[fe80::1%25eth0]:1/db", "[fe80::1%eth0]:1", Some("db")),
         (
             "u@host/db?target_session_attrs=read-write&connect_timeout=10",
             "host:5432",
@@ -41,8 +43,10 @@ fn usual_urls_are_understood() {
     }
     assert_eq!(parse("a,b").layout(), Layout::Failover);
     assert_eq!(parse("a").layout(), Layout::OneServer);
-    assert_eq!(parse("u:p%40ss@h").password.unwrap().expose(), "p@ss");
-    assert_eq!(parse("u:p@ss@h").password.unwrap().expose(), "p@ss");
+    for url in ["u:p%40ss@h", "u:p@ss@h", "u@h?password=p%40ss"] {
+        let password = parse(url).config.get_password().map(<[u8]>::to_vec);
+        assert_eq!(password.as_deref(), Some(&b"p@ss"[..]), "{url}");
+    }
     assert_eq!(parse("h").tls.mode, TlsMode::Prefer);
     assert_eq!(parse("h?sslmode=disable").tls.mode, TlsMode::Disable);
     let pause = Duration::from_millis(200);

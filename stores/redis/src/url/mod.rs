@@ -2,7 +2,6 @@
 //!
 //! No error repeats any part of the URL, because each may contain a piece of an unescaped password.
 
-mod authority;
 mod parts;
 #[cfg(repository)]
 #[cfg(test)]
@@ -12,10 +11,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Layout, Parsed, decode, invalid};
+use auto_mutex_core::store::{Address, Layout, Parsed, Url, decode, invalid, number};
 
-use self::authority::database;
-use self::parts::Url;
+use self::parts::{endpoint, finish, login};
 use crate::RedisEndpoint;
 
 const SERVER_PORT: u16 = 6379;
@@ -45,7 +43,7 @@ pub(super) fn tls_is_there() -> Result<(), SetupError> {
 fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
     let url = Url::split(rest)?;
     let db = url.path;
-    let endpoint = url.endpoint(Layout::OneServer, SERVER_PORT, db, secure)?;
+    let endpoint = endpoint(url, Layout::OneServer, SERVER_PORT, db, secure)?;
     if endpoint.servers.len() > 1 {
         return Err(invalid(
             "it names several servers; say what they are: `redis-sentinel://`, `redis-cluster://` or `redlock://`",
@@ -61,7 +59,7 @@ fn cluster(rest: &str) -> Result<RedisEndpoint, SetupError> {
     }
     let url = Url::split(rest)?;
     let db = url.path;
-    let endpoint = url.endpoint(Layout::Sharded, SERVER_PORT, db, false)?;
+    let endpoint = endpoint(url, Layout::Sharded, SERVER_PORT, db, false)?;
     match endpoint.db {
         0 => Ok(endpoint),
         _ => Err(invalid("a Redis Cluster has no databases but 0")),
@@ -79,8 +77,8 @@ fn sentinel(rest: &str) -> Result<RedisEndpoint, SetupError> {
     }
     Ok(RedisEndpoint {
         service,
-        sentinel_login: url.login("sentinel_user", "sentinel_pass"),
-        ..url.endpoint(Layout::Failover, SENTINEL_PORT, db, false)?
+        sentinel_login: login(&mut url, "sentinel_user", "sentinel_pass"),
+        ..endpoint(url, Layout::Failover, SENTINEL_PORT, db, false)?
     })
 }
 
@@ -97,10 +95,19 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
     }
     let address = Address::Unix(PathBuf::from(path));
     let endpoint = RedisEndpoint {
-        login: url.login("user", "pass"),
+        login: login(&mut url, "user", "pass"),
         db: database(&url.take("db").unwrap_or_default())?,
         ..RedisEndpoint::new(Layout::OneServer, vec![address])
     };
-    url.finish()?;
+    finish(url)?;
     Ok(endpoint)
+}
+
+fn database(text: &str) -> Result<u32, SetupError> {
+    // Redis stores the number of a database in a C `int`.
+    match number::<u32>(text) {
+        _ if text.is_empty() => Ok(0),
+        Some(db) if i32::try_from(db).is_ok() => Ok(db),
+        _ => Err(invalid("the database is not a number")),
+    }
 }

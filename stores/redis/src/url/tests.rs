@@ -8,7 +8,7 @@ use auto_mutex_quorum as _;
 use super::*;
 use crate::access::Login;
 #[cfg(feature = "tls-no-provider")]
-use crate::wire::Tls;
+use auto_mutex_core::store::socket::Tls;
 
 /// The engine of a URL, if it is of Redis.
 fn parsed(url: &str) -> RedisEndpoint {
@@ -310,6 +310,7 @@ fn urls_with_tls() {
         ca: Some("/a b.pem".into()),
         identity: Some(("/c.pem".into(), "/k.pem".into())),
         server_name: Some("redis.example".into()),
+        ..Tls::default()
     };
     let url = "rediss://h?ca=/a%20b.pem&cert=/c.pem&key=/k.pem&server_name=redis.example";
     assert_eq!(single(url), Some(full));

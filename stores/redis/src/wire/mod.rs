@@ -13,15 +13,13 @@ mod stream;
 mod tests;
 mod value;
 
-use std::path::PathBuf;
-
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
 pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;
-use auto_mutex_core::store::Dialer;
+use auto_mutex_core::store::{Dialer, socket::Tls};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Transport {
@@ -29,12 +27,4 @@ pub(crate) struct Transport {
     pub(crate) tls: Option<Tls>,
     /// `None` if the library connects by itself.
     pub(crate) dialer: Option<Dialer>,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tls {
-    pub(crate) ca: Option<PathBuf>,
-    pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// The name required in the server's certificate; `None` for the host in the address.
-    pub(crate) server_name: Option<String>,
 }

@@ -1,9 +1,9 @@
 //! Sockets. Only this folder knows their kinds.
 
-mod dial;
-mod dialed;
-mod local;
 mod socket;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
@@ -15,9 +15,9 @@ use std::task::{Context, Poll};
 use self::socket::Socket;
 use super::limits::Limits;
 use crate::wire::Transport;
-use auto_mutex_core::store::Address;
 #[cfg(feature = "tls-no-provider")]
 use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{Address, socket::local};
 
 /// A connection. One task reads from it; any thread may write.
 pub(crate) struct Stream {
@@ -41,7 +41,7 @@ impl Stream {
                 #[cfg(not(feature = "tls-no-provider"))]
                 Some(_) => return Err(io::ErrorKind::Unsupported.into()),
             },
-            Address::Unix(path) => Socket::new(local::connect(path).await?, None)?,
+            Address::Unix(path) => Socket::new(local(path).await?, None)?,
         };
         Ok(Self {
             socket,

@@ -5,14 +5,13 @@ use std::net::{self, Shutdown};
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::store::Dialer;
+use auto_mutex_core::store::socket::{Fault, dial, dialed};
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 
 use super::super::limits::Limits;
-use super::dial::dial;
-use super::dialed::{self, Fault};
 
 /// How many answers a dialer may wait for: those of a proxy, a login and a handshake.
 const DIALED_STEPS: u32 = 4;
@@ -46,7 +45,7 @@ impl Socket {
             });
         };
         let limits = limits.at_most(limits.silence.saturating_mul(DIALED_STEPS));
-        let dialed = timeout_at(limits.end, dialed::dial(dialer, host, port)).await;
+        let dialed = timeout_at(limits.end, dialed(dialer, host, port)).await;
         let (near, fault) = dialed.map_err(|_| {
             io::Error::new(ErrorKind::TimedOut, "the dialer has not connected in time")
         })??;

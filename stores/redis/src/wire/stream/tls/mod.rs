@@ -1,11 +1,9 @@
 //! TLS, over our own TCP connections or the program's.
 
-mod fault;
 mod session;
 #[cfg(repository)]
 #[cfg(all(test, feature = "tls"))]
 mod tests;
-mod trust;
 
 use std::future::{pending, poll_fn};
 use std::io::{self, Write as _};
@@ -13,14 +11,14 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
+use auto_mutex_core::store::socket::{Tls, trust};
 use auto_mutex_core::store::{Dialer, first};
 use tokio::time::{sleep, timeout};
 
 pub(super) use self::session::Session;
-use self::trust::trust;
 use super::Stream;
 use super::socket::Socket;
-use crate::wire::{Limits, Tls};
+use crate::wire::Limits;
 
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2);

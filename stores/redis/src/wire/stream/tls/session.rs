@@ -5,12 +5,11 @@ use std::io::{self, ErrorKind, Read, Write as _};
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::TlsError;
+use auto_mutex_core::store::socket::{Trust, fault, of_handshake};
 use rustls::ClientConnection;
 use tokio::time::{Instant, timeout_at};
 
 use super::super::socket::Socket;
-use super::fault;
-use super::trust::Trust;
 
 pub(crate) struct Session {
     tls: ClientConnection,
@@ -25,11 +24,11 @@ impl Session {
         end: Instant,
     ) -> io::Result<Self> {
         let tls = ClientConnection::new(config, server);
-        let tls = tls.map_err(|error| fault::of(&error).into_io())?;
+        let tls = tls.map_err(|error| fault(&error).into_io())?;
         let mut session = Self { tls, owed: 0 };
         match timeout_at(end, poll_fn(|cx| session.poll_handshake(socket, cx))).await {
             Ok(Ok(())) => Ok(session),
-            Ok(Err(error)) => Err(fault::of_handshake(error)),
+            Ok(Err(error)) => Err(of_handshake(error)),
             Err(_) => Err(TlsError::NoAnswer.into_io()),
         }
     }
@@ -106,7 +105,7 @@ impl Session {
         let _ = self.send(socket);
         match taken {
             Ok(_) => Ok(count > 0),
-            Err(error) => Err(fault::of(&error).into_io()),
+            Err(error) => Err(fault(&error).into_io()),
         }
     }
 

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
+use auto_mutex_core::store::socket::{Tls, trust_of};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;
@@ -17,8 +18,7 @@ use tokio::time::{Instant, timeout};
 
 use super::super::Stream;
 use super::super::socket::Socket;
-use super::{Session, trust};
-use crate::wire::Tls;
+use super::Session;
 
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;
@@ -56,7 +56,7 @@ async fn session<T: Send + 'static>(
         ca: Some(ca.path().to_owned()),
         ..Tls::default()
     };
-    let trust = trust::trust_of(&tls, "localhost").unwrap();
+    let trust = trust_of(&tls, "localhost").unwrap();
     let session = Session::begin(&socket, trust, Instant::now() + LONG)
         .await
         .unwrap();

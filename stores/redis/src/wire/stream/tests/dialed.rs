@@ -12,9 +12,10 @@ use tokio::io::{
 };
 use tokio::time::timeout;
 
+use auto_mutex_core::store::Dialer;
+use auto_mutex_core::store::socket::MOST_CALLS;
+
 use super::super::socket::Socket;
-use super::outside::MOST_CALLS;
-use super::*;
 use crate::wire::limits::Limits;
 
 const LONG: Duration = Duration::from_secs(60);

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use auto_mutex_core::store::{Address, Secret};
+use auto_mutex_core::store::Address;
+use tokio_postgres::Config;
 
 use crate::engine::Postgres;
 
 /// The password for this server in the file. `None` if there is no file, no line for the server, or a file that others
 /// may read.
-pub(crate) fn password(postgres: &Postgres, server: &Address, user: &str) -> Option<Secret> {
+pub(super) fn password(postgres: &Postgres, config: &Config, server: &Address) -> Option<String> {
+    let user = config.get_user()?;
     let path = postgres.pass_file.clone().or_else(usual_path)?;
     let text = fs::read_to_string(&path).ok()?;
     if is_public(&path) {
@@ -21,15 +23,15 @@ pub(crate) fn password(postgres: &Postgres, server: &Address, user: &str) -> Opt
         return None;
     }
     let (host, port) = match server {
-        Address::Tcp { host, port } => (host.clone(), port.to_string()),
+        Address::Tcp { host, port } => (&**host, port.to_string()),
         // `localhost` stands for every socket, as in libpq for those in the default folder.
         Address::Unix(path) => {
             let port = path.extension().unwrap_or_default();
-            ("localhost".to_owned(), port.to_string_lossy().into_owned())
+            ("localhost", port.to_string_lossy().into_owned())
         }
     };
-    let database = postgres.database().unwrap_or(user);
-    find(&text, [&host, &port, database, user]).map(Secret::new)
+    let database = config.get_dbname().unwrap_or(user);
+    find(&text, [host, &port, database, user])
 }
 
 fn usual_path() -> Option<PathBuf> {

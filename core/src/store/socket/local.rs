@@ -12,7 +12,8 @@ mod system {
 
     use super::*;
 
-    pub(in super::super) async fn connect(path: &Path) -> io::Result<TcpStream> {
+    /// Connects to a socket file. The socket is in nonblocking mode.
+    pub async fn connect(path: &Path) -> io::Result<TcpStream> {
         let stream = tokio::net::UnixStream::connect(path).await?.into_std()?;
         Ok(OwnedFd::from(stream).into())
     }
@@ -29,9 +30,9 @@ mod system {
 
     use super::*;
 
-    pub(in super::super) async fn connect(_: &Path) -> io::Result<TcpStream> {
-        let text =
-            "this system cannot open a socket file: use the TCP port of the server, `redis://`";
+    /// Connects to a socket file. The socket is in nonblocking mode.
+    pub async fn connect(_: &Path) -> io::Result<TcpStream> {
+        let text = "this system cannot open a socket file: use the TCP port of the server";
         Err(io::Error::new(io::ErrorKind::Unsupported, text))
     }
 
@@ -48,4 +49,5 @@ mod system {
     }
 }
 
-pub(super) use system::{connect, pair};
+pub use system::connect;
+pub(super) use system::pair;

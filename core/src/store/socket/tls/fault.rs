@@ -2,10 +2,12 @@
 
 use std::io::{self, ErrorKind};
 
-use auto_mutex_core::TlsError;
 use rustls::{AlertDescription, CertificateError, Error};
 
-pub(super) fn of_handshake(error: io::Error) -> io::Error {
+use crate::base::error::TlsError;
+
+/// Why a handshake failed.
+pub fn of_handshake(error: io::Error) -> io::Error {
     match error.kind() {
         ErrorKind::UnexpectedEof
         | ErrorKind::ConnectionReset
@@ -15,7 +17,8 @@ pub(super) fn of_handshake(error: io::Error) -> io::Error {
     }
 }
 
-pub(super) fn of(error: &Error) -> TlsError {
+/// What an error of rustls means.
+pub fn of(error: &Error) -> TlsError {
     match error {
         Error::InvalidCertificate(error) => of_certificate(error),
         Error::AlertReceived(alert) => of_alert(*alert),

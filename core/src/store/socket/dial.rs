@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use redis::io::tcp::socket2::{SockRef, TcpKeepalive};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
@@ -14,7 +14,8 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 #[cfg(any(target_os = "android", target_os = "linux"))]
 const USER_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(super) async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
+/// Connects to a server.
+pub async fn dial(host: &str, port: u16) -> io::Result<TcpStream> {
     let found = lookup_host((host, port)).await?;
     let stream = fastest(found).await?;
     stream.set_nodelay(true)?;

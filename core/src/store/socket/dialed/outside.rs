@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 /// The most calls that run at the same time. A dialer that never returns must not take a thread per attempt.
-pub(super) const MOST_CALLS: usize = 256;
+pub const MOST_CALLS: usize = 256;
 
 struct Outside {
     handle: Handle,

@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex_core::store::{DialedStream, first};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy, split};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Fault;
+use crate::store::{DialedStream, first};
 
 const LAST_WORDS: Duration = Duration::from_secs(1);
 

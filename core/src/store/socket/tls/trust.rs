@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use auto_mutex_core::TlsError;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -16,12 +16,17 @@ use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use super::super::Tls;
 use super::fault;
-use crate::wire::Tls;
+use crate::base::error::TlsError;
 
 const LARGEST: u64 = 1 << 20;
 
-pub(super) type Trust = (Arc<ClientConfig>, ServerName<'static>);
+/// How a client checks a server and shows itself to it, and the name of the server.
+pub type Trust = (Arc<ClientConfig>, ServerName<'static>);
+
+/// Makes what checks a server's certificate.
+pub type Verifier = fn(RootCertStore, Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier>;
 
 /// The result, or `None` while there is none.
 type Reading = watch::Receiver<Option<Result<Trust, TlsError>>>;
@@ -32,7 +37,8 @@ thread_local! {
     static READING: RefCell<Vec<(Tls, String, Reading)>> = const { RefCell::new(Vec::new()) };
 }
 
-pub(super) async fn trust(tls: &Tls, host: &str, end: Instant) -> Result<Trust, TlsError> {
+/// Reads the files, for a connection to `host`.
+pub async fn trust(tls: &Tls, host: &str, end: Instant) -> Result<Trust, TlsError> {
     let any = || tls.ca.as_deref().or(Some(&tls.identity.as_ref()?.0));
     let any = any().unwrap_or(Path::new("the certificates of the system"));
     let mut reading = reading(tls, host)
@@ -63,7 +69,8 @@ fn reading(tls: &Tls, host: &str) -> io::Result<Reading> {
     })
 }
 
-pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
+/// Reads the files on this thread.
+pub fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
     let name = tls
         .server_name
         .as_deref()
@@ -84,21 +91,26 @@ pub(super) fn trust_of(tls: &Tls, host: &str) -> Result<Trust, TlsError> {
         }
         None => {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            if roots.is_empty() {
+            if roots.is_empty() && tls.verifier.is_none() {
                 return Err(TlsError::NoSystemRoots);
             }
         }
     }
-    let builder = ClientConfig::builder_with_provider(provider()?)
+    let provider = provider()?;
+    let builder = ClientConfig::builder_with_provider(provider.clone())
         .with_safe_default_protocol_versions()
         .map_err(|error| fault::of(&error))?
-        .with_root_certificates(roots);
-    let config = match &tls.identity {
+        .with_root_certificates(roots.clone());
+    let mut config = match &tls.identity {
         None => builder.with_no_client_auth(),
         Some((cert, key)) => builder
             .with_client_auth_cert(certificates(cert)?, private_key(key)?)
             .map_err(|error| unusable(key, &error))?,
     };
+    if let Some(verifier) = tls.verifier {
+        let mut dangerous = config.dangerous();
+        dangerous.set_certificate_verifier(verifier(roots, provider));
+    }
     Ok((Arc::new(config), server))
 }
 

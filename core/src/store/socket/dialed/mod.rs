@@ -3,27 +3,26 @@
 
 mod outside;
 mod pass;
-#[cfg(repository)]
-#[cfg(test)]
-mod tests;
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use auto_mutex_core::store::{Dialer, first, lock};
 use tokio::net;
 use tokio::sync::oneshot;
 
+pub use self::outside::MOST_CALLS;
 use self::pass::pass;
 use super::local::pair;
+use crate::store::{Dialer, first, lock};
 
 /// Why the program's stream failed, because a socket pair carries no errors.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Fault(Arc<Mutex<Option<io::Error>>>);
+pub struct Fault(Arc<Mutex<Option<io::Error>>>);
 
-pub(super) async fn dial(dialer: &Dialer, host: &str, port: u16) -> io::Result<(TcpStream, Fault)> {
+/// Connects by the program's function. The socket is in nonblocking mode.
+pub async fn dialed(dialer: &Dialer, host: &str, port: u16) -> io::Result<(TcpStream, Fault)> {
     let (near, far) = pair()?;
     near.set_nonblocking(true)?;
     far.set_nonblocking(true)?;
@@ -57,7 +56,7 @@ impl Fault {
     }
 
     /// If the read has reached the end of the data because the program's stream failed, returns that failure instead.
-    pub(super) fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
+    pub fn explain(&self, read: io::Result<usize>) -> io::Result<usize> {
         let has_ended = match &read {
             Ok(count) => *count == 0,
             Err(error) => !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted),

@@ -1,0 +1,67 @@
+//! The SQL of the schema, and the rights to use it.
+
+use super::{MARK, VERSION, Version};
+
+/// The tables. A change of them is another version of the tables: clients of the older one must be updated, and its locks are
+/// lost.
+const TABLES: [&str; 2] = [
+    include_str!("../sql/tables.sql"),
+    include_str!("../sql/note.sql"),
+];
+/// The functions. A newer version of them serves older clients too, so their parameters and results stay.
+const RULES: [&str; 4] = [
+    include_str!("../sql/steps.sql"),
+    include_str!("../sql/operations.sql"),
+    include_str!("../sql/upkeep.sql"),
+    include_str!("../sql/term.sql"),
+];
+
+/// Returns the SQL that makes the schema `auto_mutex`, or brings it to the version of this library: for an administrator, if
+/// the program's user may not do so.
+#[must_use]
+pub fn schema() -> String {
+    format!("BEGIN;\n\n{}\nCOMMIT;\n", script(VERSION))
+}
+
+/// Returns the SQL that lets a role use the locks, but not change the schema.
+///
+/// ```
+/// let sql = auto_mutex_postgres::grants("app");
+/// assert!(sql.contains("GRANT USAGE ON SCHEMA auto_mutex TO \"app\";"));
+/// ```
+#[must_use]
+pub fn grants(role: &str) -> String {
+    let role = role.replace('"', "\"\"");
+    format!(
+        "GRANT USAGE ON SCHEMA auto_mutex TO \"{role}\";\n\
+         GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA auto_mutex TO \"{role}\";\n\
+         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA auto_mutex TO \"{role}\";\n"
+    )
+}
+
+pub(crate) fn script(version: Version) -> String {
+    let Version(tables, rules) = version;
+    let rules_of_version = RULES.join("\n");
+    include_str!("../sql/schema.sql")
+        .replace("@PARTS@", &TABLES.join("\n"))
+        .replace(
+            "@RULES@",
+            &rules_of_version.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"),
+        )
+        .replace("{@VERSION@}", &format!("{{{tables},{rules}}}"))
+        .replace(
+            "auto-mutex schema @VERSION@",
+            &format!("{MARK}{tables}.{rules}"),
+        )
+        .replace("@TABLES@", &tables.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_quoted() {
+        assert!(grants("a\"b").contains("TO \"a\"\"b\";"));
+    }
+}

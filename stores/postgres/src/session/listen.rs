@@ -1,0 +1,49 @@
+//! The subscription of a member to its messages.
+
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{ConnectError, MemberId, Trouble};
+use tokio::time::sleep;
+use tokio_postgres::types::Type;
+
+use super::{PAUSE, Session};
+use crate::message::channel;
+
+/// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection.
+const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+    SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off";
+/// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`.
+const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1::text::uuid::text, 7272))";
+/// Ends the process of an earlier connection of this member, which the server takes for alive.
+const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks, hashtextextended($1::text::uuid::text, 7272) AS number \
+    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid() \
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+    AND (classid::bigint << 32 | objid::bigint) = number";
+const TURNS: u32 = 20;
+
+impl Session {
+    pub(super) async fn listen(&mut self, member: MemberId) -> Result<(), ConnectError> {
+        let text = format!("{SETTINGS}; LISTEN \"{}\"", channel(member));
+        self.run(&text).await?;
+        let member = member.to_string();
+        let parameter = [(&member as _, Type::TEXT)];
+        for _ in 0..TURNS {
+            let client = self.client.clone();
+            let asking = self.ask(async {
+                let row = client.query_typed_one(PRESENCE, &parameter).await?;
+                let is_alone: bool = row.try_get(0)?;
+                if !is_alone {
+                    // It may be of another user, and ends by itself once the server has noticed.
+                    let _ = client.query_typed(PREDECESSOR, &parameter).await;
+                }
+                Ok(is_alone)
+            });
+            if asking.await? {
+                return Ok(());
+            }
+            sleep(PAUSE).await;
+        }
+        let text = "an earlier connection of this client is still there";
+        let error = StoreError::disconnected(text);
+        Err(ConnectError::Unreachable(Trouble::Busy, error))
+    }
+}

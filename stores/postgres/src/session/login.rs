@@ -1,0 +1,89 @@
+//! Connects and logs in, with the credentials of the URL, a provider, or the password file.
+
+use std::collections::VecDeque;
+use std::env;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Address, ConnectError};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::Config;
+use tokio_postgres::config::{SslMode, SslNegotiation};
+
+use super::{Connector, Session, pass_file};
+use crate::engine::Postgres;
+use crate::error;
+use crate::message::channel;
+use crate::socket::{self, Agreed};
+
+impl Connector {
+    pub(super) async fn session(
+        &self,
+        postgres: &Postgres,
+        server: &Address,
+        silence: Duration,
+    ) -> Result<Session, ConnectError> {
+        let mut config = self.config(postgres, server).await?;
+        let end = Instant::now() + silence;
+        let connecting = async {
+            let channel = socket::open(postgres, server, end).await;
+            let channel = channel.map_err(|error| error::of_io(&error))?;
+            // TLS is there already, or not.
+            config.ssl_mode(SslMode::Disable);
+            if channel.is_secure {
+                config.ssl_mode(SslMode::Require);
+                config.ssl_negotiation(SslNegotiation::Direct);
+            }
+            let pid = channel.pid.clone();
+            let connected = config.connect_raw(channel, Agreed).await;
+            let (client, connection) = connected.map_err(|error| error::refused(&error))?;
+            Ok(Session {
+                client: Arc::new(client),
+                connection,
+                told: VecDeque::new(),
+                address: server.clone(),
+                pid: pid.load(Ordering::Relaxed),
+            })
+        };
+        let connected = timeout_at(end, connecting).await;
+        connected.unwrap_or_else(|_| Err(silent()))
+    }
+
+    async fn config(&self, postgres: &Postgres, server: &Address) -> Result<Config, ConnectError> {
+        let mut config = postgres.config.clone();
+        if let Some(source) = &postgres.source {
+            let asked = source.ask(server, self.options.connect_timeout).await;
+            let granted = asked.map_err(ConnectError::Credentials)?;
+            if let Some(user) = granted.user {
+                config.user(user.expose());
+            }
+            if let Some(password) = granted.password {
+                config.password(password.expose());
+            }
+        }
+        if config.get_user().is_none()
+            && let Ok(user) = env::var("PGUSER").or_else(|_| env::var("USER"))
+        {
+            config.user(user);
+        }
+        if config.get_password().is_none()
+            && let Some(password) = pass_file::password(postgres, &config, server)
+        {
+            config.password(password);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name(match self.reads {
+                true => "auto_mutex:operator".to_owned(),
+                false => channel(self.member),
+            });
+        }
+        Ok(config)
+    }
+}
+
+pub(super) fn silent() -> ConnectError {
+    let text = "the server does not answer: does PostgreSQL run at this port?";
+    io::Error::new(io::ErrorKind::TimedOut, text).into()
+}

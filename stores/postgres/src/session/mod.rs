@@ -1,0 +1,220 @@
+//! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
+
+mod connection;
+mod listen;
+mod login;
+mod pass_file;
+mod queries;
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use auto_mutex_core::store::{Address, ConnectError, MemberId, StoreOptions, Trouble, lock};
+use auto_mutex_core::{Guarantees, SetupError, StoreError};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+pub(crate) use self::connection::{Session, rows};
+pub(crate) use self::queries::Queries;
+use crate::engine::{Hears, Postgres};
+use crate::facts::Facts;
+use crate::schema::{self, Found};
+use crate::term::Term;
+
+/// How long a server may be silent at first. If that was too short, later attempts wait longer.
+pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(50);
+/// How many answers a set-up may wait for.
+const STEPS: u32 = 4;
+const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
+
+pub(crate) struct Connector {
+    pub(crate) postgres: Postgres,
+    pub(crate) member: MemberId,
+    pub(crate) options: StoreOptions,
+    /// For an operator, who changes nothing.
+    reads: bool,
+    facts: Mutex<Option<Facts>>,
+    /// The server of the last connection.
+    server: Mutex<Option<Address>>,
+}
+
+/// A connection that is ready for requests.
+pub(crate) struct Ready {
+    pub(crate) requests: Session,
+    /// If the messages come on another connection.
+    pub(crate) listener: Option<Session>,
+    pub(crate) term: Term,
+    pub(crate) facts: Facts,
+}
+
+impl Connector {
+    pub(crate) fn new(postgres: Postgres, options: &StoreOptions, member: MemberId) -> Self {
+        Self {
+            postgres,
+            member,
+            options: *options,
+            reads: false,
+            facts: Mutex::default(),
+            server: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn reading(postgres: Postgres, options: &StoreOptions) -> Self {
+        Self {
+            reads: true,
+            ..Self::new(postgres, options, MemberId::random())
+        }
+    }
+
+    /// The server of the last connection; before the first, all of the URL.
+    pub(crate) fn address_text(&self) -> String {
+        let server = lock(&self.server);
+        let server = server.as_ref().map(Address::to_string);
+        server.unwrap_or_else(|| self.postgres.listed())
+    }
+
+    pub(crate) fn guarantees(&self) -> Guarantees {
+        let facts = lock(&self.facts);
+        let facts = facts.as_ref();
+        facts.map_or_else(Guarantees::unknown, |it| it.guarantees(&self.options))
+    }
+
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.postgres.hears != Hears::Directly
+    }
+
+    /// The pause after which a waiter asks, if the client does not listen.
+    pub(crate) fn poll(&self) -> Option<Duration> {
+        match self.postgres.hears {
+            Hears::Asking(pause) => Some(pause),
+            _ => None,
+        }
+    }
+
+    pub(crate) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
+        let end = Instant::now() + left.min(Duration::from_secs(86_400));
+        let mut passing = None;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let silence = match self.postgres.servers.len() {
+                1 => left,
+                _ => USUAL_SILENCE.min(left),
+            };
+            let attempt = timeout_at(end, Box::pin(self.open(silence))).await;
+            let failed = match attempt {
+                Ok(Ok(ready)) => return Ok(ready),
+                Ok(Err(error)) => error,
+                Err(_) => passing.take().unwrap_or_else(|| self.too_late()),
+            };
+            if !self.passes(&failed) || Instant::now() + PAUSE >= end {
+                return Err(failed.at(&self.postgres.listed()));
+            }
+            passing = Some(failed);
+            sleep(PAUSE).await;
+        }
+    }
+
+    pub(crate) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let whole = self.options.connect_timeout.max(silence * 2);
+        let opened = timeout(whole, Box::pin(self.open(silence.min(whole)))).await;
+        opened.unwrap_or_else(|_| Err(self.too_late()))
+    }
+
+    /// Whether another attempt within the set-up makes sense: the server starts, or a standby is about to take over.
+    fn passes(&self, error: &ConnectError) -> bool {
+        match error.trouble() {
+            Trouble::Busy => error.of_provider().is_none(),
+            Trouble::Unreachable | Trouble::Silent => self.postgres.servers.len() > 1,
+            Trouble::Refused => false,
+        }
+    }
+
+    fn too_late(&self) -> ConnectError {
+        let limit = self.options.connect_timeout;
+        let dialer = match self.postgres.dialer {
+            Some(_) => "the dialer has not returned, ",
+            None => "",
+        };
+        let text = format!(
+            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
+        );
+        ConnectError::Unreachable(Trouble::Silent, StoreError::disconnected(text))
+    }
+
+    async fn open(&self, silence: Duration) -> Result<Ready, ConnectError> {
+        let mut ready = self.open_any(&self.postgres, silence, None).await?;
+        *lock(&self.facts) = Some(ready.facts.clone());
+        *lock(&self.server) = Some(ready.requests.address.clone());
+        if let Some(postgres) = self.postgres.listener().filter(|_| !self.reads) {
+            let place = Some(&*ready.facts.place);
+            let listener = self.open_any(postgres, silence, place).await?;
+            ready.listener = Some(listener.requests);
+        }
+        Ok(ready)
+    }
+
+    /// Opens a connection to the server of a URL that takes writes; with `place`, the one for messages.
+    async fn open_any(
+        &self,
+        postgres: &Postgres,
+        silence: Duration,
+        place: Option<&str>,
+    ) -> Result<Ready, ConnectError> {
+        let mut failed: Option<ConnectError> = None;
+        for server in &postgres.servers {
+            let opening = async {
+                let session = self.session(postgres, server, silence).await?;
+                let set_up = timeout(silence.saturating_mul(STEPS), self.set_up(session, place));
+                set_up.await.unwrap_or_else(|_| Err(login::silent()))
+            };
+            let error = match opening.await {
+                Ok(ready) => return Ok(ready),
+                Err(error) => error,
+            };
+            // That one server is a standby says less than why another cannot be used.
+            let tells_less = matches!(error, ConnectError::Role(_)) && failed.is_some();
+            if !tells_less {
+                failed = Some(ConnectError::At(server.to_string(), Box::new(error)));
+            }
+        }
+        Err(failed.unwrap_or_else(|| self.too_late()))
+    }
+
+    async fn set_up(
+        &self,
+        mut requests: Session,
+        place: Option<&str>,
+    ) -> Result<Ready, ConnectError> {
+        let is_pooled = self.is_pooled() && place.is_none();
+        let facts = Facts::ask(&mut requests, is_pooled, !self.reads).await?;
+        if place.is_some_and(|place| facts.place != place) {
+            let found = "the two connections end at different places".to_owned();
+            return Err(schema::unsuitable(ELSEWHERE, found));
+        }
+        // If nobody has ever used locks there, a reader has nothing to see.
+        let is_blank = self.reads && facts.schema == Found::Missing;
+        if place.is_none() && !is_blank {
+            schema::ensure(&mut requests, facts.schema, self.reads).await?;
+        }
+        if !is_pooled && !self.reads {
+            requests.listen(self.member).await?;
+        }
+        let longest = match self.reads {
+            true => Duration::ZERO,
+            false => self.options.longest_lease,
+        };
+        let term = match place.is_none() && !is_blank {
+            true => {
+                let client = requests.client.clone();
+                requests.ask(Term::ask(&client, longest)).await?
+            }
+            false => Term::default(),
+        };
+        Ok(Ready {
+            requests,
+            listener: None,
+            term,
+            facts,
+        })
+    }
+}

@@ -1,0 +1,3 @@
+//! Sockets of the program, and their failures.
+
+mod dialed;
