@@ -71,8 +71,9 @@ pub(crate) fn refused(error: &Error) -> ConnectError {
     }
     let Some(db) = error.as_db_error() else {
         let text = described(error);
-        // The driver reports a missing password only as text.
-        return match text.contains("password") || text.contains("authentication") {
+        // The driver tells these only as text.
+        let of_login = ["password", "authentication", "channel binding"];
+        return match of_login.iter().any(|words| text.contains(words)) {
             true => ConnectError::Authentication(StoreError::new(StoreErrorKind::Forbidden, text)),
             false => ConnectError::unreachable(text),
         };

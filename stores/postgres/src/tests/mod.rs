@@ -7,4 +7,6 @@ mod readers;
 mod rights;
 mod server;
 mod setup;
+#[cfg(feature = "tls")]
+mod tls;
 mod urls;

@@ -146,6 +146,26 @@ impl Server {
         }
     }
 
+    /// Restarts it with other rules of login, and more settings.
+    pub(crate) fn change(&mut self, rules: &str, settings: &str) {
+        self.down("INT");
+        let data = self.dir.path().join("data");
+        fs::write(data.join("pg_hba.conf"), rules).unwrap();
+        fs::write(data.join("postgresql.auto.conf"), settings).unwrap();
+        self.up();
+    }
+
+    /// Writes a file that only the server may read.
+    pub(crate) fn secret(&self, name: &str, text: &str) -> PathBuf {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+        let path = self.dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let data = fs::metadata(self.dir.path().join("data")).unwrap();
+        chown(&path, Some(data.uid()), Some(data.gid())).unwrap();
+        path
+    }
+
     /// A standby of this server.
     pub(crate) fn standby(&self) -> Self {
         let dir = folder();
