@@ -1,5 +1,6 @@
 //! Tests with a real server.
 
+mod credentials;
 mod forms;
 mod loss;
 mod peer;

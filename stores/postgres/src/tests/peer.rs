@@ -94,7 +94,15 @@ impl Peer {
         member: MemberId,
         options: StoreOptions,
     ) -> Result<Self, SetupError> {
-        let (store, mut driver) = engine(url).unconnected(&options, member);
+        Self::of(engine(url), member, options).await
+    }
+
+    pub(crate) async fn of(
+        engine: Arc<dyn Engine>,
+        member: MemberId,
+        options: StoreOptions,
+    ) -> Result<Self, SetupError> {
+        let (store, mut driver) = engine.unconnected(&options, member);
         driver.open(options.connect_timeout).await?;
         let mut peer = Self::run(store, driver, member);
         assert!(!peer.connected().await);

@@ -1,10 +1,14 @@
 //! The schema: who makes it, and who may use it.
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::with_sources;
+use std::time::Duration;
 
-use super::peer::Peer;
-use super::server::shared;
+use auto_mutex_core::store::{Cause, Reply, with_sources};
+use auto_mutex_core::{AfterFailover, SetupError};
+
+use super::peer::{Peer, touch};
+use super::server::{Server, shared};
+use crate::schema::script::script;
+use crate::schema::{VERSION, Version};
 
 #[tokio::test]
 async fn of_many_clients_one_makes_the_schema() {
@@ -47,6 +51,102 @@ async fn a_user_with_few_rights_needs_the_schema_and_the_grants() {
     let alter = "ALTER TABLE auto_mutex.names ADD COLUMN more text";
     let user = server.client(&role, &database).await;
     assert!(user.batch_execute(alter).await.is_err());
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn newer_functions_serve_older_clients_too() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let mut old = Peer::new(&url).await;
+    let (held, token) = old.holds("n").await;
+    let admin = server.admin(&database).await;
+    let Version(tables, rules) = VERSION;
+    // A client of the next version.
+    let update = format!("BEGIN; {} COMMIT", script(Version(tables, rules + 1)));
+    admin.batch_execute(&update).await.unwrap();
+    let kept = old.ask("n", touch(held, 2)).await.unwrap();
+    assert!(matches!(kept, Reply::Granted { token: same, .. } if same == token));
+    // One more of this version does not go back.
+    let mut late = Peer::new(&url).await;
+    assert!(late.closed.is_none());
+    late.works().await;
+    late.end().await;
+    let comment = "SELECT obj_description('auto_mutex'::regnamespace)";
+    let row = admin.query_one(comment, &[]).await.unwrap();
+    let version = format!("auto-mutex schema {tables}.{}", rules + 1);
+    assert_eq!(row.get::<_, &str>(0), version);
+    let back = admin.batch_execute(&crate::schema()).await.unwrap_err();
+    assert!(back.as_db_error().unwrap().message().contains("newer"));
+    admin.batch_execute("ROLLBACK").await.unwrap();
+    old.end().await;
+}
+
+#[tokio::test]
+async fn newer_tables_tell_older_clients_to_update() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let mut old = Peer::new(&url).await;
+    let (held, _) = old.holds("n").await;
+    let admin = server.admin(&database).await;
+    let update = format!("BEGIN; {} COMMIT", script(Version(VERSION.0 + 1, 0)));
+    admin.batch_execute(&update).await.unwrap();
+    // The leases of the older clients count until they end.
+    let opens = "SELECT opens > 0 FROM auto_mutex.begin_term(1000, 0, NULL)";
+    assert!(admin.query_one(opens, &[]).await.unwrap().get::<_, bool>(0));
+    let kept = old.ask("n", touch(held, 2)).await;
+    assert!(!matches!(kept, Ok(Reply::Granted { .. })), "{kept:?}");
+    let error = Peer::open(&url).await.err().unwrap();
+    assert!(matches!(error, SetupError::Unsuitable { .. }), "{error:?}");
+    assert!(error.to_string().contains("update the crate auto-mutex"));
+    old.store.close();
+}
+
+#[tokio::test]
+async fn a_copy_of_the_database_begins_a_term() {
+    let server = shared();
+    let database = server.database().await;
+    Peer::new(&server.url(&database)).await.end().await;
+    let admin = server.admin("postgres").await;
+    // Once the connections of the client have ended.
+    let copy = format!("CREATE DATABASE {database}_copy TEMPLATE {database}");
+    while admin.batch_execute(&copy).await.is_err() {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let restored = server.admin(&format!("{database}_copy")).await;
+    // Unlike a copy of the files, a restored dump has new tables.
+    let again = "CREATE UNLOGGED TABLE auto_mutex.other (LIKE auto_mutex.term INCLUDING ALL); \
+                 INSERT INTO auto_mutex.other SELECT * FROM auto_mutex.term; DROP TABLE auto_mutex.term CASCADE; \
+                 ALTER TABLE auto_mutex.other RENAME TO term";
+    restored.batch_execute(again).await.unwrap();
+    let peer = Peer::new(&server.url(&format!("{database}_copy"))).await;
+    assert!(peer.closed.is_some(), "its locks may be old");
+    peer.store.close();
+}
+
+#[tokio::test]
+async fn on_aurora_the_start_of_the_process_begins_a_term() {
+    let mut server = Server::start();
+    let url = server.url("postgres");
+    let admin = server.admin("postgres").await;
+    let imitate =
+        "CREATE FUNCTION aurora_version() RETURNS text LANGUAGE sql AS $$ SELECT '16.4' $$";
+    admin.batch_execute(imitate).await.unwrap();
+    let mut peer = Peer::new(&url).await;
+    let failover = peer.store.guarantees().failover;
+    assert!(
+        matches!(failover, AfterFailover::Closed { .. }),
+        "{failover:?}"
+    );
+    peer.works().await;
+    // There, the tables outlive a failover.
+    server.down("INT");
+    peer.lost().await;
+    server.up();
+    assert!(peer.connected().await);
+    assert_eq!(peer.closed.unwrap().cause, Cause::Failover);
     peer.end().await;
 }
 

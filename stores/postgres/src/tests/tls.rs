@@ -13,11 +13,11 @@ use super::server::{Server, shared};
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
-    fn new() -> Self {
+    fn new(name: &str) -> Self {
         let mut params = CertificateParams::default();
         // OpenSSL takes a certificate whose issuer has its name for signed by itself.
         let names = &mut params.distinguished_name;
-        names.push(DnType::CommonName, "authority");
+        names.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
         Self(CertifiedIssuer::self_signed(params, key).unwrap())
@@ -46,7 +46,7 @@ impl Rig {
         let create = "CREATE ROLE app LOGIN SUPERUSER PASSWORD 'word'; CREATE ROLE known LOGIN SUPERUSER; \
                       CREATE ROLE plain LOGIN SUPERUSER";
         admin.batch_execute(create).await.unwrap();
-        let (authority, other) = (Authority::new(), Authority::new());
+        let (authority, other) = (Authority::new("ours"), Authority::new("other"));
         let (cert, key) = authority.issue("db.example");
         let cert = server.secret("server.pem", &cert);
         let key = server.secret("server.key", &key);
