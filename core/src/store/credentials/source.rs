@@ -39,7 +39,7 @@ struct Shared {
 
 impl Source {
     /// For a single server.
-    pub(crate) fn new(provider: impl CredentialsProvider) -> Self {
+    pub fn new(provider: impl CredentialsProvider) -> Self {
         let provider = Arc::new(provider);
         Self::of(Arc::new(move || Lane::start(provider.clone())))
     }

@@ -41,15 +41,17 @@ async fn each_connection_asks_the_provider_for_a_token() {
     let server = with_passwords("").await;
     let asked = Arc::new(AtomicU32::new(0));
     let count = asked.clone();
-    let source = Source::of_provider(move |_: ServerAddress| {
+    let source = Source::new(move |_: ServerAddress| {
         let number = count.fetch_add(1, Ordering::SeqCst) + 1;
-        async move { std::io::Result::Ok(Credentials::password(format!("token{number}"))) }
+        async move { Ok(Credentials::password(format!("token{number}"))) }
     });
     let with_password = engine("app:word@h/db").asking(&source);
     assert!(with_password.unwrap_err().contains("password"));
     let url = format!("app@127.0.0.1:{}/postgres", server.port);
     let engine = engine(&url).asking(&source).unwrap();
-    let mut peer = Peer::of(engine, MemberId::random(), options()).await.unwrap();
+    let mut peer = Peer::of(engine, MemberId::random(), options())
+        .await
+        .unwrap();
     peer.works().await;
     // The token has expired, and the next one is good.
     let admin = server.admin("postgres").await;
@@ -65,12 +67,8 @@ async fn each_connection_asks_the_provider_for_a_token() {
 #[tokio::test]
 async fn a_provider_that_fails_or_hangs_is_the_cause() {
     let url = shared().url("postgres");
-    let failing = Source::of_provider(|_: ServerAddress| async {
-        Err::<Credentials, _>(std::io::Error::other("no token"))
-    });
-    let hanging = Source::of_provider(|_: ServerAddress| {
-        std::future::pending::<std::io::Result<Credentials>>()
-    });
+    let failing = Source::new(|_: ServerAddress| async { Err("no token".into()) });
+    let hanging = Source::new(|_: ServerAddress| std::future::pending());
     for (source, words) in [(failing, "no token"), (hanging, "has not answered")] {
         let engine = engine(&url).asking(&source).unwrap();
         let error = open(engine, soon()).await.unwrap_err();
@@ -93,7 +91,9 @@ async fn the_program_may_dial_and_block() {
     });
     let dialed = engine(&format!("test@db.internal:7/{database}"));
     let dialed = dialed.dialed_by(&dialer).unwrap();
-    let mut peer = Peer::of(dialed, MemberId::random(), options()).await.unwrap();
+    let mut peer = Peer::of(dialed, MemberId::random(), options())
+        .await
+        .unwrap();
     peer.works().await;
     peer.end().await;
     let panicking = auto_mutex_core::store::Dialer::new(|_, _| async {
@@ -157,5 +157,8 @@ async fn what_does_not_speak_the_protocol_is_named_as_such() {
     let engine = engine(&format!("u@127.0.0.1:{port}/db"));
     let error = open(engine, soon()).await.unwrap_err();
     assert!(error.is_transient());
-    assert!(with_sources(&error).contains("silent") || with_sources(&error).contains("does PostgreSQL run"));
+    assert!(
+        with_sources(&error).contains("silent")
+            || with_sources(&error).contains("does PostgreSQL run")
+    );
 }
