@@ -15,7 +15,7 @@ const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEV
 const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1::text::uuid::text, 7272))";
 /// Ends the process of an earlier connection of this member, which the server takes for alive.
 const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks, hashtextextended($1::text::uuid::text, 7272) AS number \
-    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid() \
+    WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ExclusiveLock' AND granted AND pid <> pg_backend_pid() \
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
     AND (classid::bigint << 32 | objid::bigint) = number";
 const TURNS: u32 = 20;

@@ -83,7 +83,7 @@ impl Connector {
         self.postgres.hears != Hears::Directly
     }
 
-    /// The pause after which a waiter asks, if the client does not listen.
+    /// The pause after which the client asks for messages, if it does not listen.
     pub(crate) fn poll(&self) -> Option<Duration> {
         match self.postgres.hears {
             Hears::Asking(pause) => Some(pause),

@@ -64,7 +64,7 @@ impl Queries {
             .as_ref()
             .filter(|_| call.function != Function::Inspect)
         {
-            call.values.push(Value::Text(term.clone()));
+            call.values.push(Value::Text(term.clone().into()));
         }
         async move {
             match &statement {
