@@ -239,8 +239,8 @@ impl Fault for Restart {
     fn name(&self) -> &'static str {
         match self.0 {
             Down::Killed => "PostgreSQL: kill -9 of the postmaster",
-            Down::Fast => "PostgreSQL: restart, fast",
-            Down::Immediate => "PostgreSQL: restart, immediate",
+            Down::Fast => "PostgreSQL: fast restart",
+            Down::Immediate => "PostgreSQL: immediate restart",
         }
     }
 
@@ -394,8 +394,8 @@ struct Promotion {
 impl Fault for Promotion {
     fn name(&self) -> &'static str {
         match self.is_dead {
-            true => "PostgreSQL: promotion, the primary dead",
-            false => "PostgreSQL: promotion, the primary alive but cut off",
+            true => "PostgreSQL: promotion after the primary's death",
+            false => "PostgreSQL: promotion beside a live primary",
         }
     }
 
@@ -482,8 +482,8 @@ struct KillPooler {
 impl Fault for KillPooler {
     fn name(&self) -> &'static str {
         match self.listens {
-            true => "PostgreSQL: kill -9 of pgbouncer, with listen_url",
-            false => "PostgreSQL: kill -9 of pgbouncer, with poll",
+            true => "PostgreSQL: kill -9 of pgbouncer (listen_url)",
+            false => "PostgreSQL: kill -9 of pgbouncer (poll)",
         }
     }
 
@@ -522,8 +522,8 @@ struct RestartBehindPooler {
 impl Fault for RestartBehindPooler {
     fn name(&self) -> &'static str {
         match self.listens {
-            true => "PostgreSQL: restart, immediate, behind pgbouncer, with listen_url",
-            false => "PostgreSQL: restart, immediate, behind pgbouncer, with poll",
+            true => "PostgreSQL: immediate restart behind pgbouncer (listen_url)",
+            false => "PostgreSQL: immediate restart behind pgbouncer (poll)",
         }
     }
 
