@@ -1,5 +1,6 @@
 -- A function for each operation: see docs/protocol.md. `opens` is when the store grants again, or 0. `now` is NULL but in
--- tests.
+-- tests. The clock is read after the row of the name is locked: an operation that has waited for the row must not take its own
+-- beginning for the present, because a later one may have granted meanwhile. (A fast path asks for a `clk` that is not later.)
 
 CREATE FUNCTION auto_mutex.clock(now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
   SELECT coalesce(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
@@ -44,7 +45,7 @@ CREATE FUNCTION auto_mutex.acquire(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
+  at bigint := auto_mutex.clock(now);
   n auto_mutex.names;
   t auto_mutex.tickets;
   known boolean;
@@ -66,6 +67,7 @@ BEGIN
     END IF;
   END IF;
   n := auto_mutex.open(wanted);
+  at := auto_mutex.clock(now);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, false);
   n.clk := at;
@@ -127,7 +129,7 @@ CREATE FUNCTION auto_mutex.touch(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
+  at bigint := auto_mutex.clock(now);
   n auto_mutex.names;
   t auto_mutex.tickets;
   known boolean;
@@ -149,6 +151,7 @@ BEGIN
     END IF;
   END IF;
   n := auto_mutex.open(wanted);
+  at := auto_mutex.clock(now);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, false);
   n.clk := at;
@@ -184,7 +187,7 @@ CREATE FUNCTION auto_mutex.release(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
+  at bigint := auto_mutex.clock(now);
   n auto_mutex.names;
   t auto_mutex.tickets;
   capacity bigint;
@@ -200,6 +203,7 @@ BEGIN
     END IF;
   END IF;
   n := auto_mutex.open(wanted);
+  at := auto_mutex.clock(now);
   n := auto_mutex.unpack(n);
   n := auto_mutex.prune(n, at, own, true);
   n.clk := at;
@@ -245,8 +249,8 @@ CREATE FUNCTION auto_mutex.adopt(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   known boolean;
   reply text;
 BEGIN
@@ -289,8 +293,8 @@ CREATE FUNCTION auto_mutex.drop_holders(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   t auto_mutex.tickets;
   dropped integer := 0;
 BEGIN
@@ -321,8 +325,8 @@ CREATE FUNCTION auto_mutex.refresh(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   t auto_mutex.tickets;
   told integer := 0;
 BEGIN
@@ -344,8 +348,8 @@ CREATE FUNCTION auto_mutex.signal(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   unserved bigint;
   added bigint;
   reply text;
@@ -375,8 +379,8 @@ END $$;
 
 CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   reply text;
 BEGIN
   n := auto_mutex.prune(n, at, NULL, false);
@@ -439,8 +443,8 @@ CREATE FUNCTION auto_mutex.raise(wanted text, caller uuid, own uuid, token bigin
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  at CONSTANT bigint := auto_mutex.clock(now);
   t auto_mutex.tickets;
   reply text;
 BEGIN
