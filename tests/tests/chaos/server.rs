@@ -5,7 +5,6 @@ use auto_mutex_tests::redis::Redis;
 
 use crate::needs::Needs;
 
-#[expect(clippy::large_enum_variant, reason = "there is one in each field")]
 pub(crate) enum Server {
     Redis(Redis),
     Postgres(Database),
@@ -85,6 +84,11 @@ impl Server {
     /// The URL for a client that no fault of the links strikes.
     pub(crate) fn url(&self) -> String {
         self.url_at(&self.ports())
+    }
+
+    /// Whether the workers may keep locks: who does not listen hears of no recall.
+    pub(crate) fn can_keep(&self) -> bool {
+        !matches!(self, Self::Postgres(it) if it.layout == Layout::Asking)
     }
 
     pub(crate) fn members(&self) -> usize {
