@@ -248,11 +248,14 @@ impl Server {
     }
 }
 
+/// The console of PostgreSQL. Debian's `psql` on the path is a script.
+pub(crate) fn psql() -> Option<PathBuf> {
+    Some(program("initdb")?.with_file_name("psql"))
+}
+
 /// A command that runs SQL in the database `postgres`.
-pub(crate) fn psql(port: u16) -> Command {
-    // Debian's `psql` on the path is a link to a script that depends on its own name.
-    let initdb = program("initdb").expect("PostgreSQL is installed");
-    let mut command = Command::new(initdb.with_file_name("psql"));
+pub(crate) fn console(port: u16) -> Command {
+    let mut command = Command::new(psql().expect("PostgreSQL is installed"));
     command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
     command.args(["-h", "127.0.0.1", "-U", "test", "-p", &port.to_string()]);
     command.args(["-d", "postgres"]);
@@ -261,7 +264,7 @@ pub(crate) fn psql(port: u16) -> Command {
 
 /// Runs SQL in the database `postgres`, and returns the values.
 pub(crate) fn ask(port: u16, sql: &str) -> Result<String, String> {
-    let output = psql(port).args(["-c", sql]).output().expect("psql runs");
+    let output = console(port).args(["-c", sql]).output().expect("psql runs");
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
         false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),

@@ -347,7 +347,7 @@ impl Session {
     fn begin(port: u16, sql: &str) -> Self {
         use std::io::{BufRead as _, BufReader, Write as _};
         use std::process::Stdio;
-        let mut command = databases::psql(port);
+        let mut command = databases::console(port);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("psql runs");
         let input = child.stdin.as_mut().expect("a piped stdin");

@@ -96,8 +96,7 @@ impl Field {
                 let options = self.options.iter().map(|&option| option.to_owned());
                 setup.options.extend(options);
                 // In other contests, some processes keep what nobody else asks for: after a fault that is their own lock.
-                let keeps = self.lock.is_kept() || index % 2 == 1;
-                if keeps && self.server.can_keep() {
+                if self.lock.is_kept() || index % 2 == 1 {
                     setup.options.push("retain=0.5".to_owned());
                 }
                 setup.launch()

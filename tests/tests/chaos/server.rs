@@ -86,11 +86,6 @@ impl Server {
         self.url_at(&self.ports())
     }
 
-    /// Whether the workers may keep locks: who does not listen hears of no recall.
-    pub(crate) fn can_keep(&self) -> bool {
-        !matches!(self, Self::Postgres(it) if it.layout == Layout::Asking)
-    }
-
     pub(crate) fn members(&self) -> usize {
         match self {
             Self::Redis(redis) => redis.members(),
