@@ -8,6 +8,7 @@
 //! | `AUTO_MUTEX_CHAOS_ONLY` | the combinations to try, each by a part of `FAULT/LOCK`: `CLIENT KILL/mutex,OOM`, or `PostgreSQL` |
 //! | `AUTO_MUTEX_CHAOS_TABLE` | the file for the table (Markdown); the figures go to a file with `.tsv` appended to this name |
 //! | `AUTO_MUTEX_CHAOS_THREADS` | how many contests run in parallel |
+//! | `AUTO_MUTEX_CHAOS_FULL_QUEUE` | to fill PostgreSQL's queue of notifications, too, which writes 8 GB |
 //! | `AUTO_MUTEX_SEED` | the random choices, as printed at the start, to repeat them |
 
 mod faults;
