@@ -1,12 +1,15 @@
 //! Database servers in temporary folders, without a driver: their users connect to [`Server::url`]. A guardian ends them
 //! when the test process ends, even if it is killed.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use rustix::process::geteuid;
@@ -15,9 +18,9 @@ use tempfile::TempDir;
 use crate::events::{PATIENCE, happens_within};
 use crate::redis::ports::Port;
 
-/// As that of `redis-server`: starts the server, prints its process id, and ends it by a signal, with its folder, when the
-/// input closes.
-const GUARDIAN: &str = r#"dir=$1 signal=$2; shift 2; "$@" 2>"$dir/log" & echo $!; exec >&-; read -r keep; kill "-$signal" $! 2>/dev/null; wait; [ -n "$keep" ] || rm -rf "$dir""#;
+/// As that of `redis-server`: starts the server, prints its process id, and ends it when the input closes, with its folder, or
+/// by the signal that the input names. A folder of the server may be a file system of its own.
+const GUARDIAN: &str = r#"dir=$1 signal=$2; shift 2; "$@" 2>>"$dir/log" & echo $!; exec >&-; read -r keep; kill "-${keep:-$signal}" $! 2>/dev/null; wait; [ -n "$keep" ] || { umount "$dir/data" 2>/dev/null; rm -rf "$dir"; }"#;
 
 /// A server, killed when dropped.
 pub struct Server {
@@ -53,16 +56,7 @@ pub fn postgres(settings: &[&str]) -> Result<Server, String> {
     let initdb = program("initdb").ok_or_else(|| missing_postgres().unwrap_or_default())?;
     let (dir, user) = folder()?;
     let data = dir.path().join("data");
-    let mut init = user.command(&initdb);
-    init.args(["-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C"]);
-    let output = init.arg("--no-sync").arg("-D").arg(&data).output();
-    let output = output.map_err(text)?;
-    if !output.status.success() {
-        return Err(format!(
-            "initdb: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
-    }
+    init(&user, &initdb, &data, &[])?;
     start(Kind::Postgres, dir, |port, dir| {
         let mut command = user.command(&initdb.with_file_name("postgres"));
         command.arg("-D").arg(&data).arg("-k").arg(dir);
@@ -70,6 +64,60 @@ pub fn postgres(settings: &[&str]) -> Result<Server, String> {
         command.args(settings.iter().flat_map(|setting| ["-c", *setting]));
         command
     })
+}
+
+/// The files of a PostgreSQL that has never run. A shell deletes them when this process ends.
+struct Template {
+    dir: PathBuf,
+    _guardian: Child,
+}
+
+/// Makes the files of a PostgreSQL. Each process makes them once for the same options, and copies them from then on, which is
+/// faster.
+pub(crate) fn init(
+    user: &User,
+    initdb: &Path,
+    data: &Path,
+    options: &'static [&'static str],
+) -> Result<(), String> {
+    static TEMPLATES: Mutex<BTreeMap<&[&str], Template>> = Mutex::new(BTreeMap::new());
+    let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let template = match templates.entry(options) {
+        Entry::Occupied(made) => made.into_mut(),
+        Entry::Vacant(place) => place.insert(Template::new(user, initdb, options)?),
+    };
+    let mut copy = user.command(Path::new("cp"));
+    copy.arg("-Rp").arg(template.dir.join("data/."));
+    succeeds(copy.arg(data))
+}
+
+impl Template {
+    fn new(user: &User, initdb: &Path, options: &[&str]) -> Result<Self, String> {
+        let (dir, _) = folder()?;
+        let mut init = user.command(initdb);
+        init.args(["-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C"]);
+        init.arg("--no-sync").args(options);
+        succeeds(init.arg("-D").arg(dir.path().join("data")))?;
+        let mut guardian = Command::new("sh");
+        guardian.args(["-c", "read -r _; rm -rf \"$1\"", "sh"]);
+        let guardian = guardian.arg(dir.path()).stdin(Stdio::piped()).spawn();
+        Ok(Self {
+            _guardian: guardian.map_err(text)?,
+            dir: dir.keep(),
+        })
+    }
+}
+
+/// Runs a program. If it fails, the error is what it has said.
+pub(crate) fn succeeds(command: &mut Command) -> Result<(), String> {
+    let output = command.output().map_err(text)?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{command:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
+    }
 }
 
 /// Starts MariaDB with a database `test` and no passwords.
@@ -127,7 +175,9 @@ fn start(
             });
         }
         drop(process);
-        let log = fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+        let file = dir.path().join("log");
+        let log = fs::read_to_string(&file).unwrap_or_default();
+        let _ = fs::remove_file(file);
         // Unless another program took the port before the server did.
         if !log.contains("ddress already in use") {
             return Err(log);
@@ -146,13 +196,17 @@ impl Kind {
 
     fn is_up(self, dir: &Path) -> bool {
         match self {
-            Self::Postgres => {
-                let status = fs::read_to_string(dir.join("data/postmaster.pid"));
-                status.is_ok_and(|status| status.lines().nth(7).map(str::trim) == Some("ready"))
-            }
+            Self::Postgres => state(dir).is_some_and(|(_, state)| state == "ready"),
             Self::MariaDb => UnixStream::connect(dir.join("sock")).is_ok(),
         }
     }
+}
+
+/// The process of a PostgreSQL in a folder, and its state, as its file tells them.
+pub(crate) fn state(dir: &Path) -> Option<(u32, String)> {
+    let text = fs::read_to_string(dir.join("data/postmaster.pid")).ok()?;
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    Some((lines.first()?.parse().ok()?, (*lines.get(7)?).to_owned()))
 }
 
 impl Server {
@@ -185,20 +239,12 @@ impl Server {
     /// Runs SQL in the database `postgres`; `false` if it fails.
     #[must_use]
     pub fn runs(&self, sql: &str) -> bool {
-        let psql = psql().expect("it is beside the server");
-        let mut command = Command::new(psql);
-        command.args(["-X", "-q", "-h", "127.0.0.1", "-U", "test", "-p"]);
-        command.args([&self.port().to_string(), "-c", sql, "postgres"]);
-        let output = command.output().expect("psql runs");
-        output.status.success()
+        ask(self.port(), sql).is_ok()
     }
 
     /// Suspends the server with all its processes, or resumes it.
     pub fn suspend(&self, suspended: bool) {
-        let signal = if suspended { "-STOP" } else { "-CONT" };
-        let text = format!("kill {signal} $(pgrep -P {0}) {0}", self.pid());
-        let status = Command::new("sh").args(["-c", &text]).status();
-        assert!(status.is_ok_and(|it| it.success()), "{text}");
+        suspend(self.pid(), suspended);
     }
 }
 
@@ -207,15 +253,47 @@ pub(crate) fn psql() -> Option<PathBuf> {
     Some(program("initdb")?.with_file_name("psql"))
 }
 
+/// A command that runs SQL in the database `postgres`.
+pub(crate) fn console(port: u16) -> Command {
+    let mut command = Command::new(psql().expect("PostgreSQL is installed"));
+    command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"]);
+    command.args(["-h", "127.0.0.1", "-U", "test", "-p", &port.to_string()]);
+    command.args(["-d", "postgres"]);
+    command
+}
+
+/// Runs SQL in the database `postgres`, and returns the values.
+pub(crate) fn ask(port: u16, sql: &str) -> Result<String, String> {
+    let output = console(port).args(["-c", sql]).output().expect("psql runs");
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+/// Suspends a PostgreSQL with all its processes, or resumes it.
+pub(crate) fn suspend(pid: u32, suspended: bool) {
+    let signal = if suspended { "-STOP" } else { "-CONT" };
+    // First the parent, which then starts no others. A child may end meanwhile.
+    let text = format!("kill {signal} {pid} && {{ kill {signal} $(pgrep -P {pid}) || :; }}");
+    let status = Command::new("sh").args(["-c", &text]).status();
+    assert!(status.is_ok_and(|it| it.success()), "{text}");
+}
+
 /// A server with its guardian.
-struct Process {
+pub(crate) struct Process {
     guardian: Child,
-    pid: u32,
+    pub(crate) pid: u32,
+    signal: &'static str,
 }
 
 impl Process {
     /// The thread ends when the server does.
-    fn start(server: &Command, signal: &str, dir: &Path) -> Result<(Self, JoinHandle<()>), String> {
+    pub(crate) fn start(
+        server: &Command,
+        signal: &'static str,
+        dir: &Path,
+    ) -> Result<(Self, JoinHandle<()>), String> {
         let mut guardian = Command::new("sh");
         guardian.args(["-c", GUARDIAN, "sh"]).arg(dir).arg(signal);
         guardian.arg(server.get_program()).args(server.get_args());
@@ -226,25 +304,35 @@ impl Process {
         output.read_line(&mut line).map_err(text)?;
         let pid = line.trim().parse().expect("a process id");
         let ended = thread::spawn(move || drop(output.read_to_end(&mut Vec::new())));
-        Ok((Self { guardian, pid }, ended))
+        let process = Self {
+            guardian,
+            pid,
+            signal,
+        };
+        Ok((process, ended))
+    }
+
+    /// Ends the server by another signal than usual, and waits for its end.
+    pub(crate) fn end_by(mut self, signal: &'static str) {
+        self.signal = signal;
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
         if let Some(mut guardian) = self.guardian.stdin.take() {
-            let _ = guardian.write_all(b"keep\n");
+            let _ = writeln!(guardian, "{}", self.signal);
         }
         let _ = self.guardian.wait();
     }
 }
 
-fn text(error: std::io::Error) -> String {
+pub(crate) fn text(error: std::io::Error) -> String {
     error.to_string()
 }
 
 /// Returns a program, of the newest version that is installed.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.push("/usr/sbin".into());
@@ -260,9 +348,9 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 /// The user that runs the server: it refuses to run as root.
-struct User(Option<(u32, u32)>);
+pub(crate) struct User(pub(crate) Option<(u32, u32)>);
 
-fn folder() -> Result<(TempDir, User), String> {
+pub(crate) fn folder() -> Result<(TempDir, User), String> {
     let dir = tempfile::Builder::new()
         .prefix("am-db-")
         .tempdir()
@@ -290,7 +378,7 @@ impl User {
     }
 
     /// Returns a command that runs `program` as this user.
-    fn command(&self, program: &Path) -> Command {
+    pub(crate) fn command(&self, program: &Path) -> Command {
         let Some((user, group)) = self.0 else {
             return Command::new(program);
         };

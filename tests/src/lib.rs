@@ -15,6 +15,7 @@ pub mod events;
 pub mod history;
 pub mod log;
 pub mod managed;
+pub mod postgres;
 pub mod process;
 pub mod proxy;
 pub mod redis;

@@ -76,40 +76,14 @@ impl Redis {
         self.inspect().iter().map(|info| info.waiters.len()).sum()
     }
 
-    /// Asks for the state of every name, with a new client per namespace. Skips names of condition variables and of
-    /// watchers of leaders, for whose state a client cannot ask.
+    /// Asks for the state of every name: see [`inspect`].
     #[track_caller]
     fn inspect(&self) -> Vec<LockInfo> {
         let keys = self.keys();
         let names = keys
             .iter()
-            .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'))
-            .filter(|name| !name.contains(":%"));
-        let mut clients = BTreeMap::new();
-        let infos = names
-            .map(|name| {
-                // A name without a colon comes from a client without a namespace.
-                let (namespace, name) = match name.split_once(':') {
-                    Some((namespace, name)) => (Some(namespace), name),
-                    None => (None, name),
-                };
-                let client = clients.entry(namespace).or_insert_with(|| {
-                    let mut config = Config::new(self.url()).expect("a good URL");
-                    if let Some(namespace) = namespace {
-                        config = config.namespace(unescape(namespace));
-                    }
-                    Client::connect(config).expect("an observer")
-                });
-                client
-                    .mutex(unescape(name))
-                    .blocking_info()
-                    .expect("an answer")
-            })
-            .collect();
-        clients
-            .into_values()
-            .for_each(|client| client.blocking_shutdown());
-        infos
+            .filter_map(|key| key.name.strip_prefix("auto_mutex:{")?.strip_suffix('}'));
+        inspect(&self.url(), names)
     }
 
     /// The number of members that listen on their channels.
@@ -147,6 +121,38 @@ impl Redis {
             .collect();
         tickets.into_iter().collect()
     }
+}
+
+/// Asks a store for the state of names, with a new client per namespace. Skips names of condition variables and of watchers
+/// of leaders, for whose state a client cannot ask.
+#[track_caller]
+pub(crate) fn inspect<'a>(url: &str, names: impl Iterator<Item = &'a str>) -> Vec<LockInfo> {
+    let names = names.filter(|name| !name.contains(":%"));
+    let mut clients = BTreeMap::new();
+    let infos = names
+        .map(|name| {
+            // A name without a colon comes from a client without a namespace.
+            let (namespace, name) = match name.split_once(':') {
+                Some((namespace, name)) => (Some(namespace), name),
+                None => (None, name),
+            };
+            let client = clients.entry(namespace).or_insert_with(|| {
+                let mut config = Config::new(url).expect("a good URL");
+                if let Some(namespace) = namespace {
+                    config = config.namespace(unescape(namespace));
+                }
+                Client::connect(config).expect("an observer")
+            });
+            client
+                .mutex(unescape(name))
+                .blocking_info()
+                .expect("an answer")
+        })
+        .collect();
+    clients
+        .into_values()
+        .for_each(|client| client.blocking_shutdown());
+    infos
 }
 
 /// Whether `text` is a random UUID without hyphens.

@@ -1,7 +1,7 @@
 //! A redis-server for one test, with its own directory, port and Unix socket. It ends with the test, even if the test
 //! is killed.
 
-mod keys;
+pub(crate) mod keys;
 mod options;
 pub(crate) mod ports;
 mod replicas;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::events::eventually_within;
+use auto_mutex_tests::postgres::Postgres;
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
@@ -17,9 +18,10 @@ use auto_mutex_tests::worker::{Setup, Worker};
 use crate::locks::Lock;
 use crate::needs::{Needs, Stay};
 use crate::recovery::NEVER;
+use crate::server::{Database, Server};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(1);
-const PROCESSES: usize = 3;
+pub(crate) const PROCESSES: usize = 3;
 const TASKS: usize = 2;
 /// The longest pause between two turns of a task: short enough for constant contention, long enough to leave CPU time
 /// for other contests.
@@ -31,13 +33,14 @@ const ENDLESS: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) struct Field {
     pub(crate) lock: Lock,
-    pub(crate) redis: Redis,
+    pub(crate) server: Server,
     pub(crate) witness: Witness,
     pub(crate) turns: Turns,
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
     pub(crate) clock: Option<Arc<Clock>>,
-    /// One proxy for each worker, or none.
+    /// One proxy for each worker, or none. Before a server with a standby, there are two for each: the first ones lead to one
+    /// server, the others to the other.
     pub(crate) proxies: Vec<Proxy>,
     /// The lines that the workers have written, including those of killed workers.
     pub(crate) said: Vec<String>,
@@ -50,11 +53,12 @@ pub(crate) struct Field {
 impl Field {
     /// Starts all servers and workers, and begins the contest.
     pub(crate) fn open(lock: Lock, needs: Needs, seed: Seed) -> Self {
-        let redis = Redis::with(match &needs.clock {
-            Some(clock) => needs.server.clock(clock),
-            None => needs.server,
-        });
-        let proxies = if needs.proxies { PROCESSES } else { 0 };
+        let server = Server::start(&needs);
+        let mut proxies = Vec::new();
+        if needs.proxies {
+            let ports = server.ports().into_iter();
+            proxies.extend(ports.flat_map(|port| (0..PROCESSES).map(move |_| Proxy::start(port))));
+        }
         let witness = Witness::new();
         let mut field = Self {
             lock,
@@ -62,8 +66,8 @@ impl Field {
             witness,
             seed,
             workers: Vec::new(),
-            proxies: (0..proxies).map(|_| Proxy::start(redis.port())).collect(),
-            redis,
+            proxies,
+            server,
             clock: needs.clock,
             said: Vec::new(),
             excused: Vec::new(),
@@ -76,14 +80,18 @@ impl Field {
 
     /// Starts workers in place of those that were killed.
     pub(crate) fn fill_up(&mut self) {
-        let port = |index| match self.proxies.get(index) {
-            Some(proxy) => Proxy::port(proxy),
-            None => self.redis.port(),
+        let ports = |index| {
+            let proxies = self.proxies.iter().skip(index).step_by(PROCESSES);
+            let ports: Vec<_> = proxies.map(Proxy::port).collect();
+            match ports.is_empty() {
+                true => self.server.ports(),
+                false => ports,
+            }
         };
         let missing = self.workers.len()..PROCESSES;
         let launched: Vec<_> = missing
             .map(|index| {
-                let url = self.redis.url_at(port(index));
+                let url = self.server.url_at(&ports(index));
                 let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
                 let options = self.options.iter().map(|&option| option.to_owned());
                 setup.options.extend(options);
@@ -106,6 +114,32 @@ impl Field {
                 self.stay.millis(),
             ));
             self.workers.push(worker);
+        }
+    }
+
+    /// The Redis, for a fault that needs one.
+    #[track_caller]
+    pub(crate) fn redis(&self) -> &Redis {
+        match &self.server {
+            Server::Redis(redis) => redis,
+            Server::Postgres(_) => panic!("a fault of Redis"),
+        }
+    }
+
+    /// The primary, for a fault that needs PostgreSQL.
+    #[track_caller]
+    pub(crate) fn postgres(&self) -> &Postgres {
+        match &self.server {
+            Server::Postgres(database) => &database.primary,
+            Server::Redis(_) => panic!("a fault of PostgreSQL"),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn database(&mut self) -> &mut Database {
+        match &mut self.server {
+            Server::Postgres(database) => database,
+            Server::Redis(_) => panic!("a fault of PostgreSQL"),
         }
     }
 

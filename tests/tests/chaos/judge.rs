@@ -5,13 +5,14 @@
 //!   `Field::excuse`.
 //! - The fenced registers never accept a stale write.
 //! - Every process gets turns again: `recovery.rs` waits for this.
-//! - Nothing is left: there is never a key without a TTL, and after the contest no holder, waiter or member.
+//! - Nothing is left: there is never a key of Redis without a TTL, and after the contest no holder, waiter or member.
 
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::eventually_within;
 
 use crate::field::Field;
 use crate::recovery::NEVER;
+use crate::server::Server;
 
 /// The result of a contest.
 #[derive(Debug, Default)]
@@ -84,14 +85,17 @@ fn time_of(line: &str) -> Option<u64> {
 
 /// Asserts that every key has a TTL, which must be true at any time.
 pub(crate) fn every_key_ends(field: &Field) {
-    assert_eq!(field.redis.keys_without_ttl(), [], "keys that would stay");
+    if let Server::Redis(redis) = &field.server {
+        assert_eq!(redis.keys_without_ttl(), [], "keys that would stay");
+    }
 }
 
 /// After all tasks have left: asserts that every key has a TTL, and that no member, holder or waiter is left.
 fn nothing_is_left(field: &Field) {
     every_key_ends(field);
-    eventually_within(NEVER, "no member is there", || field.redis.members() == 0);
+    let server = &field.server;
+    eventually_within(NEVER, "no member is there", || server.members() == 0);
     eventually_within(NEVER, "nobody holds or waits", || {
-        field.redis.held() == 0 && field.redis.waiting() == 0
+        server.held() == 0 && server.waiting() == 0
     });
 }

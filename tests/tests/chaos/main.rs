@@ -4,10 +4,11 @@
 //!
 //! | variable | sets |
 //! |---|---|
-//! | `AUTO_MUTEX_CHAOS_ROUNDS` | how often each fault strikes each lock; the default is 2 |
-//! | `AUTO_MUTEX_CHAOS_ONLY` | the combinations to try, each by a part of `FAULT/LOCK`: `CLIENT KILL/mutex,OOM` |
+//! | `AUTO_MUTEX_CHAOS_ROUNDS` | how often each fault strikes each lock; the default is 2. With 1, PostgreSQL has only a sample |
+//! | `AUTO_MUTEX_CHAOS_ONLY` | the combinations to try, each by a part of `FAULT/LOCK`: `CLIENT KILL/mutex,OOM`, or `PostgreSQL` |
 //! | `AUTO_MUTEX_CHAOS_TABLE` | the file for the table (Markdown); the figures go to a file with `.tsv` appended to this name |
 //! | `AUTO_MUTEX_CHAOS_THREADS` | how many contests run in parallel |
+//! | `AUTO_MUTEX_CHAOS_FULL_QUEUE` | to fill PostgreSQL's queue of notifications, too, which writes 8 GB |
 //! | `AUTO_MUTEX_SEED` | the random choices, as printed at the start, to repeat them |
 
 mod faults;
@@ -17,6 +18,7 @@ mod locks;
 mod matrix;
 mod needs;
 mod recovery;
+mod server;
 mod table;
 
 use auto_mutex_tests::seed::Seed;

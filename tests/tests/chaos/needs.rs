@@ -5,6 +5,8 @@ use std::sync::Arc;
 use auto_mutex_tests::clock::Clock;
 use auto_mutex_tests::redis::Options;
 
+use crate::server::Layout;
+
 /// How long one turn in thirty-two keeps the lock: a random time up to this one. All other turns are short.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Stay {
@@ -30,7 +32,10 @@ impl Stay {
 /// The requirements of a fault.
 #[derive(Default)]
 pub(crate) struct Needs {
+    /// The options of a Redis.
     pub(crate) server: Options,
+    /// What the workers connect to in place of a Redis.
+    pub(crate) postgres: Option<Layout>,
     /// The options of the workers: see `worker::serve::configure`.
     pub(crate) options: Vec<&'static str>,
     /// Whether each worker connects through a proxy.

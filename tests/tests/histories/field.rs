@@ -171,8 +171,7 @@ impl Field {
 
     fn restart(&mut self) -> &'static str {
         let server = self.server();
-        self.ground.servers[server].restart();
-        "a restart"
+        self.ground.servers[server].restart(&mut self.seed)
     }
 
     /// Waits until all workers are done.

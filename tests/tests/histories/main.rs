@@ -12,6 +12,7 @@ mod verdict;
 
 use std::time::Duration;
 
+use auto_mutex_tests::databases::missing_postgres;
 use field::{Field, Plan, alone};
 use ground::Ground;
 use verdict::is_explained;
@@ -59,6 +60,27 @@ fn a_mutex_under_faults() {
 fn a_kept_mutex_under_faults() {
     let test = "a_kept_mutex_under_faults";
     survives_for(seconds() / 2, test, "kept:4", Ground::single);
+}
+
+/// Half as long as on Redis, if PostgreSQL is installed.
+fn survives_on_postgres(test: &'static str, kind: &'static str) {
+    match missing_postgres() {
+        Some(missing) => println!("SKIPPED: {test}: {missing}"),
+        None => {
+            survives_for(seconds() / 2, test, kind, Ground::postgres);
+        }
+    }
+}
+
+#[test]
+fn a_mutex_on_postgresql_under_faults() {
+    survives_on_postgres("a_mutex_on_postgresql_under_faults", "mutex");
+}
+
+#[test]
+fn a_readers_writer_lock_on_postgresql_under_faults() {
+    let test = "a_readers_writer_lock_on_postgresql_under_faults";
+    survives_on_postgres(test, "rw");
 }
 
 #[test]

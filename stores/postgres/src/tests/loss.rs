@@ -67,6 +67,45 @@ async fn requests_in_flight_fail_and_are_not_repeated() {
 }
 
 #[tokio::test]
+async fn a_request_that_had_to_wait_shortens_no_lease() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("n").await;
+    let admin = server.admin(&database).await;
+    let freeze = "BEGIN; SELECT FROM auto_mutex.names WHERE name = 'n' FOR UPDATE";
+    admin.batch_execute(freeze).await.unwrap();
+    let waiting = peer.submit("n", acquire(Ticket::random(), Mode::Queue));
+    let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
+    while !admin
+        .query_one(blocked, &[])
+        .await
+        .unwrap()
+        .get::<_, bool>(0)
+    {
+        admin
+            .batch_execute("SELECT pg_stat_clear_snapshot()")
+            .await
+            .unwrap();
+    }
+    // Begins later, and comes first.
+    let touch = format!(
+        "SELECT auto_mutex.touch('n', '{}', '{held}', 9, 0, 30000, 30000, 0::smallint, 0, NULL)",
+        peer.member
+    );
+    admin.batch_execute(&touch).await.unwrap();
+    let of_name = "SELECT (sole).ends FROM auto_mutex.names";
+    let ends: i64 = admin.query_one(of_name, &[]).await.unwrap().get(0);
+    admin.batch_execute("COMMIT").await.unwrap();
+    let queued = peer.answer(waiting).await;
+    assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
+    let of_ticket = "SELECT ends FROM auto_mutex.tickets WHERE line = 0";
+    let now: i64 = admin.query_one(of_ticket, &[]).await.unwrap().get(0);
+    assert_eq!(now, ends);
+    peer.end().await;
+}
+
+#[tokio::test]
 async fn an_earlier_connection_of_a_member_is_ended() {
     let server = shared();
     let database = server.database().await;

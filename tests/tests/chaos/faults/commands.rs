@@ -19,7 +19,7 @@ impl Fault for ClientKill {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         for _ in 0..=field.seed.below(3) {
-            field.redis.kill_clients();
+            field.redis().kill_clients();
             field.pass(0, 20);
         }
         Struck::now(field)
@@ -51,7 +51,7 @@ impl Fault for ClientPause {
         let mode = if self.all { "ALL" } else { "WRITE" };
         let millis = 1200 + field.seed.below(600);
         let pause = ["CLIENT", "PAUSE", &millis.to_string(), mode];
-        field.redis.command(&pause);
+        field.redis().command(&pause);
         field.pass(millis, 1);
         Struck::now(field)
     }
@@ -68,7 +68,7 @@ impl Fault for ScriptFlush {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         for _ in 0..=field.seed.below(3) {
-            field.redis.command(&["SCRIPT", "FLUSH"]);
+            field.redis().command(&["SCRIPT", "FLUSH"]);
             field.pass(0, 20);
         }
         Struck::now(field)
@@ -90,7 +90,7 @@ impl Fault for FlushAll {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let struck = field.now();
-        field.redis.command(&["FLUSHALL"]);
+        field.redis().command(&["FLUSHALL"]);
         field.excuse(struck);
         Struck::now(field)
     }

@@ -28,7 +28,7 @@ impl Fault for Crossed {
         field.moment();
         let contest = field.lock.contest;
         let connect = || {
-            let config = Config::new(field.redis.url()).expect("a good URL");
+            let config = Config::new(field.server.url()).expect("a good URL");
             // A stall must not cost a client its lock, because the loss would end the deadlock.
             let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);

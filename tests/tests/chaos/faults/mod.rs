@@ -5,6 +5,7 @@ mod clock;
 mod commands;
 mod deadlocks;
 mod links;
+mod postgres;
 mod processes;
 mod refusals;
 mod restarts;
@@ -26,6 +27,11 @@ pub(crate) trait Fault: Sync {
     /// knows of it.
     fn harms_keepers(&self) -> bool {
         false
+    }
+
+    /// In the short form of the matrix, the only lock on which the fault is tried; an empty name for none. `None` for all locks.
+    fn sample(&self) -> Option<&'static str> {
+        None
     }
 
     /// The requirements of the fault. The error is the reason why this machine cannot meet them.
@@ -64,6 +70,12 @@ impl Struck {
 }
 
 pub(crate) fn all() -> Vec<Box<dyn Fault>> {
+    let mut all = on_redis();
+    all.extend(postgres::all());
+    all
+}
+
+fn on_redis() -> Vec<Box<dyn Fault>> {
     vec![
         Box::new(processes::Kill),
         Box::new(processes::Suspend),

@@ -39,7 +39,7 @@ impl Fault for Loading {
     }
 
     fn strike(&self, field: &mut Field, round: usize) -> Option<Struck> {
-        let redis = &field.redis;
+        let redis = field.redis();
         if round == 0 {
             let fill = format!("for i = 1, {KEYS} do redis.call('SET', 'key' .. i, 'value') end");
             redis.command(&["EVAL", &fill, "0"]);
@@ -51,7 +51,7 @@ impl Fault for Loading {
                 && redis.info("aof_rewrite_scheduled") == "0"
         });
         field.moment();
-        field.redis.restart();
+        field.redis().restart();
         Struck::now(field)
     }
 }
@@ -70,9 +70,9 @@ impl Fault for FullMemory {
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
-        field.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
+        field.redis().command(&["CONFIG", "SET", "maxmemory", "1"]);
         field.pass_a_lease();
-        field.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
+        field.redis().command(&["CONFIG", "SET", "maxmemory", "0"]);
         Struck::now(field)
     }
 }
@@ -97,16 +97,16 @@ impl Fault for NoPermission {
         let taken = *field
             .seed
             .pick(&["nocommands", "resetkeys", "resetchannels", "off"]);
-        field.redis.command(&["ACL", "SETUSER", "locks", taken]);
+        field.redis().command(&["ACL", "SETUSER", "locks", taken]);
         if taken == "off" {
-            field.redis.kill_clients();
+            field.redis().kill_clients();
         }
         field.pass_a_lease();
         let rule = auto_mutex::acl_rule("redis://127.0.0.1").expect("a rule");
         let rule = rule.to_string();
         let mut restore = vec!["ACL", "SETUSER", "locks", "on"];
         restore.extend(rule.split_whitespace());
-        field.redis.command(&restore);
+        field.redis().command(&restore);
         Struck::now(field)
     }
 }
@@ -133,9 +133,9 @@ impl Fault for ReadOnly {
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
-        field.redis.command(&["REPLICAOF", "127.0.0.1", "1"]);
+        field.redis().command(&["REPLICAOF", "127.0.0.1", "1"]);
         field.pass_a_lease();
-        field.redis.promote();
+        field.redis().promote();
         Struck::now(field)
     }
 }
@@ -155,9 +155,9 @@ impl Fault for Busy {
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
         let millis = 1200 + field.seed.below(600);
-        field.redis.keep_busy(Duration::from_millis(millis));
+        field.redis().keep_busy(Duration::from_millis(millis));
         eventually("the script is over", || {
-            field.redis.try_command(&["PING"]).is_ok()
+            field.redis().try_command(&["PING"]).is_ok()
         });
         Struck::now(field)
     }

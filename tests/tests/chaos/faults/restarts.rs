@@ -27,9 +27,9 @@ impl Fault for WithData {
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
         field.moment();
-        field.redis.kill9();
+        field.redis().kill9();
         field.pass(0, 200);
-        field.redis.start_again();
+        field.redis().start_again();
         Struck::now(field)
     }
 }
@@ -80,12 +80,12 @@ impl Fault for WithoutData {
             field.proxies[victim].refuse();
             field.proxies[victim].cut();
         }
-        field.redis.kill9();
+        field.redis().kill9();
         field.pass(0, 200);
         if !self.guarded {
             field.excuse(struck);
         }
-        field.redis.start_again();
+        field.redis().start_again();
         let struck = Struck::now(field);
         if self.guarded {
             field.pass_a_lease();
