@@ -185,7 +185,9 @@ impl Server {
     /// Runs SQL in the database `postgres`; `false` if it fails.
     #[must_use]
     pub fn runs(&self, sql: &str) -> bool {
-        let psql = program("psql").expect("it is beside the server");
+        let initdb = program("initdb").expect("the server runs");
+        // Debian's `psql` on the path is a link to a program that wants to be called by this name.
+        let psql = initdb.with_file_name("psql");
         let mut command = Command::new(psql);
         command.args(["-X", "-q", "-h", "127.0.0.1", "-U", "test", "-p"]);
         command.args([&self.port().to_string(), "-c", sql, "postgres"]);

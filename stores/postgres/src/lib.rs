@@ -26,4 +26,4 @@ mod tests;
 mod tls;
 mod url;
 
-pub use self::schema::{grants, schema};
+pub use self::schema::{grants, reading_grants, schema};

@@ -7,20 +7,22 @@ use auto_mutex_core::store::{
     ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
     Server, Snapshot, matches,
 };
-use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::types::Type;
+use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use crate::call::{Call, Caller, Function};
 use crate::error;
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
-use crate::session::{Connector, Ready, first_row};
+use crate::session::{Connector, POOLER, Ready, first_row};
 
 const PAGE: i64 = 1000;
 const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM auto_mutex.names WHERE name > $1 ORDER BY name LIMIT $2";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', state = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
+
+const PROBLEMS: &str = include_str!("sql/problems.sql");
 
 /// A reader of the server that takes writes.
 pub(crate) struct Inspector {
@@ -165,6 +167,15 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
         rows.map_err(|error| error::refused(&error))
     };
     let replicas = ready.requests.run(replicas).await?;
+    let is_empty = is_empty(ready);
+    let problems = async {
+        if is_empty {
+            return Ok(Vec::new());
+        }
+        let rows = client.simple_query(PROBLEMS).await;
+        rows.map_err(|error| error::refused(&error))
+    };
+    let problems = ready.requests.run(problems).await?;
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);
     server.closed_for = ready
@@ -176,11 +187,16 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let now: Option<i64> = time.get(0).and_then(|text| text.parse().ok());
     server.clock_ahead_ms = now.map(|now| now.saturating_sub(here) / 1000);
     server.round_trip = round_trip;
-    let replicas = replicas.iter().filter_map(|message| match message {
-        SimpleQueryMessage::Row(row) => Some(row),
-        _ => None,
-    });
-    let replicas = replicas.map(|row| {
+    let text = |row: &SimpleQueryRow, index| row.get(index).unwrap_or_default().to_owned();
+    let problems = rows(&problems).map(|row| [0, 1, 2].map(|index| text(row, index)));
+    server.problems = problems.collect();
+    // Clients that listen would be refused.
+    if !connector.is_pooled() && ready.facts.pid != ready.requests.pid {
+        let (meaning, remedy) = POOLER.split_once(": ").unwrap_or((POOLER, ""));
+        let problem = ["pooler", meaning, remedy];
+        server.problems.push(problem.map(str::to_owned));
+    }
+    let replicas = rows(&replicas).map(|row| {
         let lag = row.get(2).and_then(|text| text.parse().ok());
         let address = row.get(0).unwrap_or_default().to_owned();
         Replica::new(
@@ -191,4 +207,11 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     });
     server.replicas = replicas.collect();
     Ok(server)
+}
+
+fn rows(messages: &[SimpleQueryMessage]) -> impl Iterator<Item = &SimpleQueryRow> {
+    messages.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row),
+        _ => None,
+    })
 }

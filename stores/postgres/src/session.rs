@@ -37,7 +37,7 @@ const STEPS: u32 = 4;
 /// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection.
 const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
     SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off";
-const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
+pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
     by `listen_url=` besides, or let the client ask by itself with `poll=200ms`";
 const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
 /// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`.
@@ -75,7 +75,7 @@ pub(crate) struct Session {
     /// Payloads of notifications that arrived during the set-up.
     pub(crate) told: VecDeque<String>,
     pub(crate) address: Address,
-    pid: i32,
+    pub(crate) pid: i32,
 }
 
 /// The queries of a session.

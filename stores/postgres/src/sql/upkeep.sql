@@ -31,7 +31,10 @@ END $$;
 -- that this takes, and it gives up if an operation makes it wait. Returns whether it did so.
 CREATE FUNCTION auto_mutex.compact(smallest bigint) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 DECLARE
-  part text;
+  names auto_mutex.names[];
+  tickets auto_mutex.tickets[];
+  signals auto_mutex.signals[];
+  gone auto_mutex.gone[];
 BEGIN
   IF auto_mutex.size() < smallest OR NOT pg_try_advisory_xact_lock(7272, 1) THEN
     RETURN false;
@@ -41,11 +44,15 @@ BEGIN
   EXCEPTION WHEN lock_not_available THEN
     RETURN false;
   END;
-  FOREACH part IN ARRAY ARRAY['names', 'tickets', 'signals', 'gone'] LOOP
-    EXECUTE format('CREATE TEMPORARY TABLE kept ON COMMIT DROP AS SELECT * FROM auto_mutex.%I', part);
-    EXECUTE format('TRUNCATE auto_mutex.%I', part);
-    EXECUTE format('INSERT INTO auto_mutex.%I SELECT * FROM kept', part);
-    DROP TABLE kept;
-  END LOOP;
+  -- Variables, because a user may lack the right to temporary tables.
+  names := ARRAY(SELECT t FROM auto_mutex.names AS t);
+  tickets := ARRAY(SELECT t FROM auto_mutex.tickets AS t);
+  signals := ARRAY(SELECT t FROM auto_mutex.signals AS t);
+  gone := ARRAY(SELECT t FROM auto_mutex.gone AS t);
+  TRUNCATE auto_mutex.names, auto_mutex.tickets, auto_mutex.signals, auto_mutex.gone;
+  INSERT INTO auto_mutex.names SELECT * FROM unnest(names);
+  INSERT INTO auto_mutex.tickets SELECT * FROM unnest(tickets);
+  INSERT INTO auto_mutex.signals SELECT * FROM unnest(signals);
+  INSERT INTO auto_mutex.gone SELECT * FROM unnest(gone);
   RETURN true;
 END $$;
