@@ -120,8 +120,10 @@ pub(crate) enum Command {
     Doctor(Doctor),
     /// Serve a live page on this machine, with /metrics and /api; read-only without a token
     Serve(Serve),
-    /// Print the ACL rule that a program with this URL needs
+    /// Print the ACL rule of Redis that a program with this URL needs
     Acl(Acl),
+    /// Print the SQL that creates the schema for locks in PostgreSQL, and the rights that a program needs there
+    Schema(Schema),
     /// Print the migration that creates the table of fencing tokens in a database
     Fence(Fence),
     /// List the annotated functions of a program, from the output of its `operator::sites_json()`
@@ -238,6 +240,13 @@ The command runs without a shell, in its own process group, and cannot read from
 environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
 are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command keeps running, and the lock ends with its lease.";
 
+const SCHEMA_HELP: &str = "\
+A program that may create schemas needs neither: it makes the schema when it first connects. Where it may not, an administrator runs
+
+  auto-mutex schema --postgres --grant app | psql -v ON_ERROR_STOP=1 postgres://admin@host/database
+
+once, and again (with --only-rights) for each further role.";
+
 /// `auto-mutex run`
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXIT_CODES)]
@@ -323,6 +332,25 @@ pub(crate) struct Acl {
     /// The name of the user
     #[arg(long, default_value = "locks", value_name = "NAME")]
     pub(crate) user: String,
+}
+
+/// `auto-mutex schema`
+#[derive(Debug, Args)]
+#[command(after_help = SCHEMA_HELP)]
+pub(crate) struct Schema {
+    /// For PostgreSQL, the only kind of store with a schema. The command does not connect
+    #[arg(long, required = true)]
+    pub(crate) postgres: bool,
+    /// Also the rights of this role, which takes locks; may be repeated
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) grant: Vec<String>,
+    /// Also the rights of this role, which only looks: for a user of this command, who can neither break holds nor take
+    /// locks; may be repeated
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) grant_reading: Vec<String>,
+    /// Only the rights, without the schema
+    #[arg(long)]
+    pub(crate) only_rights: bool,
 }
 
 /// `auto-mutex fence`

@@ -13,6 +13,9 @@
 //! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
 //! does see overlaps.
 //!
+//! `cargo run --example cluster -- --postgres` does the same on PostgreSQL: on that of `AUTO_MUTEX_URL`, or on a private one, if
+//! its programs are installed.
+//!
 //! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture.
 //!
 //! This file chooses the role of the process. `script.rs` directs the show.
@@ -24,6 +27,7 @@ mod event;
 mod history;
 mod ledger;
 mod plan;
+mod postgres;
 mod report;
 mod script;
 mod server;
@@ -38,13 +42,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use plan::{KILL_AFTER, LEASE, Protection, WORKERS};
+use store::Kind;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
 /// The role of this process.
 enum Role {
     /// The process that the user started; the picture is written to the file.
-    Show(Protection, Option<PathBuf>),
+    Show(Kind, Protection, Option<PathBuf>),
     /// A worker process, started by the show.
     Worker(usize, PathBuf, Protection),
 }
@@ -52,10 +57,14 @@ enum Role {
 impl Role {
     fn parse(words: &[String]) -> Option<Self> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
-        match words.as_slice() {
-            [] => Some(Self::Show(Protection::Lock, None)),
-            ["--unprotected"] => Some(Self::Show(Protection::None, None)),
-            ["--svg", file] => Some(Self::Show(Protection::Lock, Some(file.into()))),
+        let (kind, rest) = match words.as_slice() {
+            ["--postgres", rest @ ..] => (Kind::Postgres, rest),
+            rest => (Kind::Redis, rest),
+        };
+        match rest {
+            [] => Some(Self::Show(kind, Protection::Lock, None)),
+            ["--unprotected"] => Some(Self::Show(kind, Protection::None, None)),
+            ["--svg", file] => Some(Self::Show(kind, Protection::Lock, Some(file.into()))),
             ["--worker", number, witness, protection] => Some(Self::Worker(
                 number.parse().ok()?,
                 witness.into(),
@@ -69,12 +78,12 @@ impl Role {
 fn main() -> ExitCode {
     let words: Vec<_> = std::env::args().skip(1).collect();
     let result = match Role::parse(&words) {
-        Some(Role::Show(protection, picture)) => show(protection, picture),
+        Some(Role::Show(kind, protection, picture)) => show(kind, protection, picture),
         Some(Role::Worker(number, witness, protection)) => {
             crew::processes::be_worker(number, witness, protection).map(|()| ExitCode::SUCCESS)
         }
         None => {
-            eprintln!("usage: cluster [--unprotected | --svg FILE]");
+            eprintln!("usage: cluster [--postgres] [--unprotected | --svg FILE]");
             return ExitCode::from(2);
         }
     };
@@ -84,8 +93,8 @@ fn main() -> ExitCode {
     })
 }
 
-fn show(protection: Protection, picture: Option<PathBuf>) -> Result<ExitCode, Failure> {
-    let store = store::Store::find()?;
+fn show(kind: Kind, protection: Protection, picture: Option<PathBuf>) -> Result<ExitCode, Failure> {
+    let store = store::Store::find(kind)?;
     println!("store    {store}");
     match protection {
         Protection::Lock => println!(

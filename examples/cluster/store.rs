@@ -7,27 +7,48 @@ use auto_mutex_examples::is_set;
 
 use crate::Failure;
 use crate::plan::{EXPIRE_OF_THREADS, Fate, LEASE};
+use crate::postgres;
 use crate::server::Server;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Redis,
+    Postgres,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "Redis",
+            Self::Postgres => postgres::NAME,
+        }
+    }
+}
 
 /// The store; it keeps a private server alive.
 pub(crate) enum Store {
-    /// The user's Redis, of `AUTO_MUTEX_URL`.
-    Given,
-    /// A Redis started by this process.
-    Private(Server),
+    /// The user's Redis or PostgreSQL, of `AUTO_MUTEX_URL`.
+    Given(Kind),
+    /// A server started by this process.
+    Private(Kind, Server),
     /// Memory of this process.
     Memory,
 }
 
 impl Store {
     /// Finds a store, and checks that it can be used.
-    pub(crate) fn find() -> Result<Self, Failure> {
-        let store = if is_memory() {
-            Self::Memory
-        } else if is_set("AUTO_MUTEX_URL") {
-            Self::Given
-        } else {
-            Server::start()?.map_or(Self::Memory, Self::Private)
+    pub(crate) fn find(kind: Kind) -> Result<Self, Failure> {
+        let store = match kind {
+            Kind::Redis if is_given("memory:") => Self::Memory,
+            Kind::Redis if is_given("postgres") => Self::Given(Kind::Postgres),
+            Kind::Postgres if is_set("AUTO_MUTEX_URL") && !is_given("postgres") => {
+                return Err("AUTO_MUTEX_URL is not the URL of a PostgreSQL".into());
+            }
+            _ if is_set("AUTO_MUTEX_URL") => Self::Given(kind),
+            Kind::Redis => {
+                Server::start()?.map_or(Self::Memory, |server| Self::Private(kind, server))
+            }
+            Kind::Postgres => Self::Private(kind, postgres::start()?),
         };
         // A problem with the store shows here, once, and not in each worker.
         Client::connect(store.config()?)?;
@@ -37,8 +58,8 @@ impl Store {
     /// Returns the configuration with which this process reaches the store. Each show has a namespace of its own.
     pub(crate) fn config(&self) -> Result<Config, SetupError> {
         let config = match self {
-            Self::Given => Config::from_env()?,
-            Self::Private(server) => Config::new(server.url())?,
+            Self::Given(_) => Config::from_env()?,
+            Self::Private(_, server) => Config::new(server.url())?,
             Self::Memory => Config::new("memory://cluster")?,
         };
         Ok(config.namespace(namespace()).lease(LEASE))
@@ -47,7 +68,7 @@ impl Store {
     /// Returns the environment with which `Config::from_env` of a worker process finds the store.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![("AUTO_MUTEX_NAMESPACE", namespace())];
-        if let Self::Private(server) = self {
+        if let Self::Private(_, server) = self {
             variables.push(("AUTO_MUTEX_URL", server.url()));
         }
         variables
@@ -62,7 +83,7 @@ impl Store {
     pub(crate) fn fate(&self) -> Fate {
         match self {
             Self::Memory => Fate::Abandoned,
-            Self::Given | Self::Private(_) => Fate::Killed,
+            Self::Given(_) | Self::Private(..) => Fate::Killed,
         }
     }
 }
@@ -71,17 +92,20 @@ impl fmt::Display for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // The URL is not shown, because it may hold a password.
-            Self::Given => write!(f, "the Redis of AUTO_MUTEX_URL; each worker is a process"),
-            Self::Private(_) => write!(f, "a redis-server of our own; each worker is a process"),
-            Self::Memory => write!(
-                f,
-                "memory:// in this process: there is no Redis, the workers are threads.\n         \
+            Self::Given(kind) => write!(f, "the {} of AUTO_MUTEX_URL", kind.name())?,
+            Self::Private(kind, _) => write!(f, "a {} of our own", kind.name())?,
+            Self::Memory => {
+                return write!(
+                    f,
+                    "memory:// in this process: there is no Redis, the workers are threads.\n         \
                  A thread cannot be killed, so one is abandoned inside: nobody runs it\n         \
                  any more, and its `expire` of {} s frees the lock. The kill is real with\n         \
                  redis-server on the PATH, or with AUTO_MUTEX_URL set to a Redis.",
-                EXPIRE_OF_THREADS.as_secs()
-            ),
+                    EXPIRE_OF_THREADS.as_secs()
+                );
+            }
         }
+        write!(f, "; each worker is a process")
     }
 }
 
@@ -89,6 +113,7 @@ fn namespace() -> String {
     format!("cluster-{}", std::process::id())
 }
 
-fn is_memory() -> bool {
-    std::env::var("AUTO_MUTEX_URL").is_ok_and(|url| url.starts_with("memory:"))
+/// Whether `AUTO_MUTEX_URL` begins with this.
+fn is_given(scheme: &str) -> bool {
+    std::env::var("AUTO_MUTEX_URL").is_ok_and(|url| url.starts_with(scheme))
 }

@@ -1,10 +1,10 @@
 //! Runs every example of this package as a user would, and checks its output.
 //!
 //! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed, `cluster`
-//! also runs on a private Redis; `deadlock` and `leader` run only then.
+//! also runs on a private Redis; `deadlock` and `leader` run only then. If PostgreSQL is installed, `cluster` runs on it, too.
 
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 fn example(name: &str) -> Command {
@@ -260,6 +260,44 @@ fn cluster_on_redis() {
         assert!(picture.contains(&format!(">{text}</text>")), "{picture}");
     }
     assert_eq!(picture.matches("<path ").count(), 1, "one kill: {picture}");
+}
+
+#[test]
+fn cluster_on_postgres() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let mut command = example("cluster");
+    // PostgreSQL may be somebody else's process, which must find its folder.
+    open_to_all(place.path());
+    let output = command.arg("--postgres").env("TMPDIR", place.path());
+    let output = output.output().expect("it starts");
+    if String::from_utf8_lossy(&output.stderr).contains("is not installed") {
+        eprintln!("skipped: PostgreSQL is not installed");
+        return;
+    }
+    let said = text(&output);
+    assert!(output.status.success(), "{}: {said}", output.status);
+    let all = ["a PostgreSQL of our own", "worker 2 is killed (SIGKILL)"];
+    for line in ONE_AT_A_TIME.iter().chain(&all) {
+        assert!(said.contains(line), "{line:?} is missing in: {said}");
+    }
+    assert!(is_plain(&said), "{said}");
+    let left: Vec<_> = place.path().read_dir().expect("it is there").collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+fn open_to_all(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let all = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder, all).expect("my folder");
+}
+
+#[test]
+fn the_show_names_what_it_lacks() {
+    let mut command = example("cluster");
+    command.arg("--postgres").env("AUTO_MUTEX_URL", "redis://h");
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("not the URL of a PostgreSQL"), "{said}");
 }
 
 #[test]

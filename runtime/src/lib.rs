@@ -49,6 +49,7 @@
 //! | feature | what it adds | more crates |
 //! |---|---|---|
 //! | `cluster` | Redis Cluster: `redis-cluster://` | none |
+//! | `postgres` | PostgreSQL 14 or newer: `postgres://`; see [the chapter](mod@_guide::postgres) | 1 of ours, and tokio-postgres with what it needs |
 //! | `quorum` | a majority of independent servers: `redlock://` and [`Config::quorum`] | 1 of ours |
 //! | `replicas` | grants that count only once replicas have them: [`Config::replicas`] | none |
 //! | `operator` | the module [`operator`] | 1 of ours |

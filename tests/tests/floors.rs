@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 /// The most floors of one crate.
 const MOST: usize = 8;
 
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 8] = [
     "core",
     "stores/redis",
+    "stores/postgres",
     "stores/quorum",
     "operator",
     "fence",

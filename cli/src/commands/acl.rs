@@ -24,6 +24,12 @@ pub(crate) fn run(global: &Global, args: &Acl) -> Outcome {
             "a user of Redis has no spaces in its name".to_owned(),
         ));
     }
+    let url = args.of.as_ref().or(global.url.as_ref());
+    if url.is_some_and(|url| url.starts_with("postgres")) {
+        let text = "PostgreSQL has roles in place of ACL rules: `auto-mutex schema --postgres --only-rights --grant ROLE` \
+                    prints the rights";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let config = match &args.of {
         Some(url) => Config::new(url)?,
         None => config(global)?,

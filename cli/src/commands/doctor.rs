@@ -35,6 +35,13 @@ pub(crate) enum Id {
     FailoverUnnoticed,
     Unknown,
     Weakness,
+    Pooler,
+    Fsync,
+    LoggedTables,
+    TableSize,
+    OldSnapshot,
+    NotificationQueue,
+    Listeners,
     KeyWithoutEnd,
     ForeignKey,
     OldWaiter,
@@ -130,6 +137,10 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
         let text = weakness.to_string();
         let (meaning, remedy) = text.rsplit_once(": ").unwrap_or((text.as_str(), ""));
         add(id_of(&weakness), meaning.to_owned(), remedy);
+    }
+    for [id, meaning, remedy] in &server.problems {
+        let id = Id::from_str(id, false).unwrap_or(Id::Weakness);
+        add(id, meaning.clone(), remedy);
     }
     if let Some(left) = server.closed_for {
         add(

@@ -8,6 +8,7 @@ mod leaders;
 mod ls;
 mod manual;
 mod run;
+mod schema;
 mod show;
 mod sites;
 mod tree;
@@ -34,6 +35,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Doctor(args) => doctor::run(&global, &args),
         Command::Serve(args) => serve::run(&global, &args),
         Command::Acl(args) => acl::run(&global, &args),
+        Command::Schema(args) => schema::run(&args),
         Command::Fence(args) => fence::run(&args),
         Command::Sites(args) => sites::run(&global, &args),
         Command::Completions(args) => manual::completions(&args),

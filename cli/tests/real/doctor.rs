@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::rig::{Shop, client, copy, document, output, text, written};
 
-fn ids(document: &Value) -> Vec<&str> {
+pub(super) fn ids(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().unwrap().iter();
     findings
         .map(|finding| finding["id"].as_str().unwrap())

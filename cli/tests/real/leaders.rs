@@ -12,7 +12,7 @@ use super::schema::fits;
 use super::serve::Page;
 
 /// Stands for the lead of `seat` until this value is dropped.
-struct Candidate(Client, Option<JoinHandle<()>>);
+pub(super) struct Candidate(Client, Option<JoinHandle<()>>);
 
 impl Candidate {
     fn new(url: &str, value: &str) -> Self {
@@ -37,7 +37,7 @@ impl Drop for Candidate {
 }
 
 /// A leader and two standbys.
-fn candidates(url: &str) -> [Candidate; 3] {
+pub(super) fn candidates(url: &str) -> [Candidate; 3] {
     let leader = Candidate::new(url, "10.0.0.5:9000 \x1b[2J");
     is_held(url, "seat");
     let standby = Candidate::new(url, "10.0.0.6:9000");

@@ -9,6 +9,7 @@ mod kick;
 mod leaders;
 mod list;
 mod manual;
+mod postgres;
 mod reads;
 mod rig;
 mod run;

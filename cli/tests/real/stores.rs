@@ -9,7 +9,7 @@ use auto_mutex_tests::stores::quorum_url;
 use super::rig::{are_waiting, client, document, output, text};
 
 /// Holds twenty locks, and waits for one of them. Then lists all locks, and shows and kicks the lock with the waiter.
-fn works_on(url: &str) {
+pub(super) fn works_on(url: &str) {
     let (client, other) = (client(url), client(url));
     let names: Vec<_> = (0..20).map(|number| format!("n:{number:02}")).collect();
     let mut held: Vec<_> = names

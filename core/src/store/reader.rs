@@ -117,6 +117,8 @@ pub struct Server {
     pub used_memory: Option<u64>,
     /// The most memory that the server may use, in bytes; `None` without a limit.
     pub max_memory: Option<u64>,
+    /// Other problems of this kind of server: an id, its meaning, and the remedy.
+    pub problems: Vec<[String; 3]>,
 }
 
 impl Server {
@@ -134,6 +136,7 @@ impl Server {
             replicas: Vec::new(),
             used_memory: None,
             max_memory: None,
+            problems: Vec::new(),
         }
     }
 }

@@ -22,6 +22,7 @@ chapters! {
     kubernetes: "kubernetes.md",
     managed_redis: "managed_redis.md",
     managed_services: "managed_services.md",
+    postgres: "postgres.md",
     leader_election: "leader_election.md",
     fencing: "fencing.md",
     lock_order: "lock_order.md",

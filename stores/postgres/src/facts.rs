@@ -18,14 +18,14 @@ const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
 const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
      `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
 
-const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
+pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
     by `listen_url=` besides, or let the client ask by itself with `poll=200ms`";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) version: String,
     /// The process that serves the connection.
-    pid: i32,
+    pub(crate) pid: i32,
     pub(crate) schema: Found,
     /// The database, and when its server started. Two connections with the same value go to the same place.
     pub(crate) place: String,

@@ -23,4 +23,4 @@ mod term;
 mod tests;
 mod url;
 
-pub use self::schema::{grants, schema};
+pub use self::schema::{grants, reading_grants, schema};

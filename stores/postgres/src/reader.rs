@@ -7,9 +7,11 @@ use auto_mutex_core::store::{
     ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
     Server, Snapshot, matches,
 };
+use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
 
 use crate::call::{Call, Caller, Function};
+use crate::facts::POOLER;
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
 use crate::session::{Connector, Ready, rows};
@@ -19,6 +21,8 @@ const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM a
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', state = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
+
+const PROBLEMS: &str = include_str!("sql/problems.sql");
 
 /// A reader of the server that takes writes.
 pub(crate) struct Inspector {
@@ -152,8 +156,11 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let client = ready.requests.client.clone();
-    let asking = ready.requests.ask(client.simple_query(REPLICAS));
-    let replicas = asking.await?;
+    let replicas = ready.requests.ask(client.simple_query(REPLICAS)).await?;
+    let problems = match is_empty(ready) {
+        true => Vec::new(),
+        false => ready.requests.ask(client.simple_query(PROBLEMS)).await?,
+    };
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);
     server.closed_for = ready
@@ -165,6 +172,15 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let now: Option<i64> = time.get(0).and_then(|text| text.parse().ok());
     server.clock_ahead_ms = now.map(|now| now.saturating_sub(here) / 1000);
     server.round_trip = round_trip;
+    let text = |row: &SimpleQueryRow, index| row.get(index).unwrap_or_default().to_owned();
+    let problems = rows(problems).map(|row| [0, 1, 2].map(|index| text(&row, index)));
+    server.problems = problems.collect();
+    // Clients that listen would be refused.
+    if !connector.is_pooled() && ready.facts.pid != ready.requests.pid {
+        let (meaning, remedy) = POOLER.split_once(": ").unwrap_or((POOLER, ""));
+        let problem = ["pooler", meaning, remedy];
+        server.problems.push(problem.map(str::to_owned));
+    }
     let replicas = rows(replicas).map(|row| {
         let lag = row.get(2).and_then(|text| text.parse().ok());
         let address = row.get(0).unwrap_or_default().to_owned();

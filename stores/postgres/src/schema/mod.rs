@@ -9,7 +9,7 @@ pub(crate) mod script;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{ConnectError, StoreErrorKind};
 
-pub use self::script::{grants, schema};
+pub use self::script::{grants, reading_grants, schema};
 use crate::session::Session;
 
 /// The version of the tables, and of the functions for them.

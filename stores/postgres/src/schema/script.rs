@@ -31,10 +31,20 @@ pub fn schema() -> String {
 /// ```
 #[must_use]
 pub fn grants(role: &str) -> String {
+    rights(role, "SELECT, INSERT, UPDATE, DELETE, TRUNCATE")
+}
+
+/// Returns the SQL that lets a role look at all locks, and change nothing: for an operator.
+#[must_use]
+pub fn reading_grants(role: &str) -> String {
+    rights(role, "SELECT")
+}
+
+fn rights(role: &str, on_tables: &str) -> String {
     let role = role.replace('"', "\"\"");
     format!(
         "GRANT USAGE ON SCHEMA auto_mutex TO \"{role}\";\n\
-         GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON ALL TABLES IN SCHEMA auto_mutex TO \"{role}\";\n\
+         GRANT {on_tables} ON ALL TABLES IN SCHEMA auto_mutex TO \"{role}\";\n\
          GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA auto_mutex TO \"{role}\";\n"
     )
 }

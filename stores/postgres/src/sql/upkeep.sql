@@ -41,6 +41,7 @@ DECLARE
   parts CONSTANT text[] := ARRAY['names', 'tickets', 'signals', 'gone', 'mail', 'mailboxes'];
   live CONSTANT bigint := (SELECT sum(pg_stat_get_live_tuples(format('auto_mutex.%I', name)::regclass)) FROM unnest(parts) AS name);
   part text;
+  kept text;
 BEGIN
   IF live > 50000 OR auto_mutex.size() < greatest(smallest, 2000 * live) OR NOT pg_try_advisory_xact_lock(7272, 1) THEN
     RETURN false;
@@ -52,10 +53,10 @@ BEGIN
     RETURN false;
   END;
   FOREACH part IN ARRAY parts LOOP
-    EXECUTE format('CREATE TEMPORARY TABLE kept ON COMMIT DROP AS SELECT * FROM auto_mutex.%I', part);
+    -- In a variable, because a user may lack the right to temporary tables.
+    EXECUTE format('SELECT array_agg(t)::text FROM auto_mutex.%I AS t', part) INTO kept;
     EXECUTE format('TRUNCATE auto_mutex.%I', part);
-    EXECUTE format('INSERT INTO auto_mutex.%I SELECT * FROM kept', part);
-    DROP TABLE kept;
+    EXECUTE format('INSERT INTO auto_mutex.%1$I SELECT * FROM unnest($1::auto_mutex.%1$I[])', part) USING kept;
   END LOOP;
   RETURN true;
 END $$;

@@ -1,6 +1,5 @@
 //! PostgreSQL in temporary folders. A guardian ends it when the test process ends, even if it is killed.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
@@ -35,11 +35,16 @@ pub(crate) struct Server {
     pub(crate) dir: TempDir,
 }
 
+/// The folder of the programs: that of the PATH, or the newest of Debian.
 fn bin() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let mut versions: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
-    versions.sort();
-    versions.pop().expect("PostgreSQL is installed")
+    let mut folders: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
+    folders.sort();
+    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
+    let mut programs = folders.iter().rev().map(|folder| folder.join("initdb"));
+    let program = programs.find_map(|program| program.canonicalize().ok());
+    let program = program.expect("PostgreSQL is installed");
+    program.parent().unwrap().to_owned()
 }
 
 /// PostgreSQL refuses to run as root.
