@@ -41,7 +41,7 @@ pub fn grants(role: &str) -> String {
     )
 }
 
-fn statements() -> String {
+pub(crate) fn statements() -> String {
     let parts = PARTS.join("\n");
     format!(
         "CREATE SCHEMA auto_mutex;\n\n{parts}\nCOMMENT ON SCHEMA auto_mutex IS '{MARK}{VERSION}';\n"

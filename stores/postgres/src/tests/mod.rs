@@ -1,5 +1,6 @@
 //! Tests with a real server.
 
+mod difference;
 mod forms;
 mod loss;
 mod peer;
