@@ -40,9 +40,10 @@ const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEV
 const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
     by `listen_url=` besides, or let the client ask by itself with `poll=200ms`";
 const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
-/// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`.
-pub(crate) const PRESENCE: &str =
-    "SELECT pg_try_advisory_lock(hashtextextended($1::text::uuid::text, 7272))";
+/// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`. A connection does not see
+/// its own lock, so it also knows its member.
+pub(crate) const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended(\
+    set_config('auto_mutex.member', $1::text::uuid::text, false), 7272))";
 /// Ends the process of an earlier connection of this member, which the server takes for alive.
 const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks, hashtextextended($1::text::uuid::text, 7272) AS number \
     WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid() \

@@ -7,7 +7,9 @@ BEGIN
   IF polls THEN
     RETURN true;
   END IF;
-  IF pg_try_advisory_xact_lock_shared(hashtextextended(member::text, 7272)) THEN
+  -- A connection is never kept from a lock by itself: a member that sends to itself is there.
+  IF member::text IS DISTINCT FROM current_setting('auto_mutex.member', true)
+    AND pg_try_advisory_xact_lock_shared(hashtextextended(member::text, 7272)) THEN
     RETURN false;
   END IF;
   -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.

@@ -54,6 +54,23 @@ async fn a_waiter_is_granted_by_a_message() {
 }
 
 #[tokio::test]
+async fn a_member_grants_to_itself_by_a_message() {
+    let server = shared();
+    let mut peer = Peer::new(&server.url(&server.database().await)).await;
+    let (held, _) = peer.holds("n").await;
+    let waiting = Ticket::random();
+    let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+    assert!(matches!(queued, Reply::Queued { position: 1, .. }));
+    peer.submit("n", release(held));
+    let told = [peer.event().await, peer.event().await];
+    let granted = told.iter().any(|event| {
+        matches!(event, Event::Told(_, Message::Grant { ticket, .. }) if *ticket == waiting)
+    });
+    assert!(granted, "{told:?}");
+    peer.end().await;
+}
+
+#[tokio::test]
 async fn requests_are_answered_in_order_however_many_there_are() {
     let server = shared();
     let mut peer = Peer::new(&server.url(&server.database().await)).await;
