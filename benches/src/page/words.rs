@@ -219,6 +219,15 @@ client was closed.
 is replaced: the worst moments of a server with many clients. Only auto-mutex is measured.
 ",
         ),
+        "S12" => (
+            "the locks on PostgreSQL",
+            "\
+The same locks on PostgreSQL and on Redis, beside what PostgreSQL itself has: sqlx's `PgAdvisoryLock`, and a transaction that
+locks a row by `SELECT … FOR UPDATE`. Two `SELECT 1` lock nothing: they are the least that two requests cost. PostgreSQL has its
+default settings, but more connections and `pg_stat_statements`. An advisory lock lives in the server's shared memory and has no lease; a
+locked row lasts as long as its transaction; neither has a fencing token, and both need a connection for each lock and each waiter.
+",
+        ),
         _ => (
             "the search for deadlocks",
             "\
