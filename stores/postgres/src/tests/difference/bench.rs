@@ -138,7 +138,6 @@ impl Bench {
         let caller = Caller {
             member: request.member,
             opens: request.opens as i64,
-            polls: false,
         };
         let call = Call::of(request.name, request.op, caller);
         let looks = matches!(request.op, Op::Inspect { .. });
