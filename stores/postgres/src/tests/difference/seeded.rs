@@ -173,8 +173,8 @@ const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "a grant is claimed while the store is closed",
-        "IF n.clk >= opens OR t.flag <> 1 THEN",
-        "IF true THEN",
+        "IF n.clk >= opens OR t.flag <> 1 THEN\n    t.hold_ms",
+        "IF true THEN\n    t.hold_ms",
         true,
         124,
     ),
