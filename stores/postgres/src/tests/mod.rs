@@ -8,4 +8,5 @@ mod readers;
 mod rights;
 mod server;
 mod setup;
+mod upkeep;
 mod urls;
