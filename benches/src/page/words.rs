@@ -226,6 +226,23 @@ The same locks on PostgreSQL and on Redis, beside what PostgreSQL itself has: sq
 locks a row by `SELECT … FOR UPDATE`. Two `SELECT 1` lock nothing: they are the least that two requests cost. PostgreSQL has its
 default settings, but more connections and `pg_stat_statements`. An advisory lock lives in the server's shared memory and has no lease; a
 locked row lasts as long as its transaction; neither has a fencing token, and both need a connection for each lock and each waiter.
+
+A transaction that holds an old snapshot keeps PostgreSQL from removing old versions of rows, so a client rewrites the tables every ten
+seconds if they have grown beyond 16 MB. Measured once, on 2026-11-27 (PostgreSQL 15, four connections of `pgbench` with 256 names, 60
+seconds at full speed beside an open `REPEATABLE READ` transaction; p50 and p99 of a cycle in each ten
+seconds, on a busy machine):
+
+| seconds | without rewriting: MB | p50 ms | p99 ms | with it: MB | p50 ms | p99 ms |
+|---:|---:|---:|---:|---:|---:|---:|
+| 10 | 34 | 0.39 | 1.0 | 30 | 0.40 | 1.8 |
+| 20 | 52 | 0.68 | 4.9 | 21 | 0.40 | 4.5 |
+| 30 | 63 | 1.00 | 6.2 | 20 | 0.44 | 5.1 |
+| 40 | 69 | 1.48 | 11.7 | 22 | 0.42 | 4.6 |
+| 50 | 75 | 1.87 | 13.8 | 20 | 0.43 | 4.7 |
+| 60 | 81 | 1.99 | 11.1 | 17 | 0.47 | 5.3 |
+
+These are 210,000 cycles without it, and 350,000 with it. Without an old snapshot the tables stay below 1 MB: of 1,172,236 updates all
+but 70 were made in place (HOT).
 ",
         ),
         _ => (
