@@ -33,7 +33,7 @@ pub(super) const LOSSES: &str = "\
 These tables list every figure in which another library was ahead of a way to use auto-mutex by more than 5 %. They are computed
 from the same measurements as the rest of the page. In parentheses is our figure divided by theirs: the median of the ratios of
 all rounds. If a table does not mention a figure, no other library was ahead in it. The raw limit counts as no library. Bytes are
-compared with Rust libraries only.
+compared with Rust libraries only. S12 is not in these tables: its own show the locks on PostgreSQL beside PostgreSQL's.
 ";
 
 /// Returns the heading of a group of losses, and the reason.
