@@ -4,8 +4,8 @@ use super::Limit::{AtLeast, AtMost};
 use super::{Find, Goal, Limit};
 use crate::peer::Contender::{
     self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexKept, AutoMutexKeptAwaited,
-    AutoMutexLocal, AutoMutexLocalAwaited, AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads,
-    Rslock, RslockThreads,
+    AutoMutexLocal, AutoMutexLocalAwaited, AutoMutexPostgres, AutoMutexPostgresAwaited,
+    AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads, TwoSelects,
 };
 use crate::report::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
@@ -19,6 +19,7 @@ pub(super) fn all() -> Vec<Goal> {
     goals.extend(local());
     goals.extend(idle());
     goals.extend(attribute());
+    goals.extend(postgres());
     goals
 }
 
@@ -293,6 +294,41 @@ fn local() -> Vec<Goal> {
             "S4 1 ms local: overlaps",
             AtMost(0.0),
             of("S4 1 ms", "overlaps"),
+        ),
+    ]
+}
+
+/// Goals of S12.
+fn postgres() -> Vec<Goal> {
+    let cycle = |placement| {
+        let ours = AutoMutexPostgresAwaited;
+        against("S12", placement, ours, TwoSelects, "cycle_p50_us")
+    };
+    vec![
+        time(
+            "S12 same: cycle with an awaited unlock to two SELECT 1",
+            AtMost(3.0),
+            cycle(Same),
+        ),
+        time(
+            "S12 split: cycle with an awaited unlock to two SELECT 1",
+            AtMost(3.0),
+            cycle(Split),
+        ),
+        count(
+            "S12 one key: overlaps",
+            AtMost(0.0),
+            figure("S12 one key", Split, AutoMutexPostgres, "overlaps"),
+        ),
+        count(
+            "S12: connections of 1,000 waiters, and of the holder",
+            AtMost(2.0),
+            figure("S12 waiters", Split, AutoMutexPostgres, "connections"),
+        ),
+        count(
+            "S12: waiters that were overtaken",
+            AtMost(0.0),
+            figure("S12 waiters", Split, AutoMutexPostgres, "overtaken"),
         ),
     ]
 }

@@ -220,7 +220,12 @@ fn circumstances(report: &Report, table: &Table) -> String {
 /// Returns a contender's name for the page.
 fn name(who: &str) -> String {
     match Contender::of_label(who) {
-        Some(Contender::PgAdvisoryLock | Contender::AutoMutexAttribute) => code(who),
+        Some(
+            Contender::PgAdvisoryLock
+            | Contender::SelectForUpdate
+            | Contender::TwoSelects
+            | Contender::AutoMutexAttribute,
+        ) => code(who),
         Some(_) => who.to_owned(),
         None => escape(who),
     }

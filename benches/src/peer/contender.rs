@@ -29,8 +29,16 @@ pub(crate) enum Contender {
     Rslock,
     RslockThreads,
     Distkit,
+    /// As `AutoMutex`, on PostgreSQL.
+    AutoMutexPostgres,
+    /// As `AutoMutexAwaited`, on PostgreSQL.
+    AutoMutexPostgresAwaited,
     /// sqlx's lock on PostgreSQL.
     PgAdvisoryLock,
+    /// A row of PostgreSQL, locked by a transaction.
+    SelectForUpdate,
+    /// Two requests to PostgreSQL that lock nothing.
+    TwoSelects,
     /// A blocking socket with the minimal commands of a lock.
     Raw,
     NodeRedisSemaphore,
@@ -41,7 +49,7 @@ pub(crate) enum Contender {
 
 impl Contender {
     /// All contenders, in the order of the tables.
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::AutoMutex,
         Self::AutoMutexThreads,
         Self::AutoMutexAwaited,
@@ -55,7 +63,11 @@ impl Contender {
         Self::Rslock,
         Self::RslockThreads,
         Self::Distkit,
+        Self::AutoMutexPostgres,
+        Self::AutoMutexPostgresAwaited,
         Self::PgAdvisoryLock,
+        Self::SelectForUpdate,
+        Self::TwoSelects,
         Self::NodeRedisSemaphore,
         Self::NodeRedlock,
         Self::PythonRedis,
@@ -83,7 +95,11 @@ impl Contender {
             Self::Rslock => "rslock",
             Self::RslockThreads => "rslock, 2 threads",
             Self::Distkit => "distkit",
+            Self::AutoMutexPostgres => "auto-mutex, PostgreSQL",
+            Self::AutoMutexPostgresAwaited => "auto-mutex, PostgreSQL, unlock awaited",
             Self::PgAdvisoryLock => "PgAdvisoryLock",
+            Self::SelectForUpdate => "SELECT FOR UPDATE",
+            Self::TwoSelects => "two SELECT 1",
             Self::Raw => "raw limit",
             Self::NodeRedisSemaphore => "redis-semaphore (Node)",
             Self::NodeRedlock => "redlock (Node)",
@@ -93,19 +109,23 @@ impl Contender {
     }
 
     pub(crate) fn is_ours(self) -> bool {
-        !self.is_peer() && self != Self::Raw && !self.is_external()
+        !self.is_peer() && self.is_library() && !self.is_external()
     }
 
     /// Whether this is another Rust library.
     pub(crate) fn is_peer(self) -> bool {
         matches!(
             self,
-            Self::Rslock | Self::RslockThreads | Self::Distkit | Self::PgAdvisoryLock
+            Self::Rslock
+                | Self::RslockThreads
+                | Self::Distkit
+                | Self::PgAdvisoryLock
+                | Self::SelectForUpdate
         )
     }
 
     pub(crate) fn is_library(self) -> bool {
-        self != Self::Raw
+        !matches!(self, Self::Raw | Self::TwoSelects)
     }
 
     /// Whether waiters queue at the server, so that each of them gets the lock soon after it becomes free.
@@ -114,7 +134,19 @@ impl Contender {
     }
 
     pub(crate) fn needs_postgres(self) -> bool {
-        self == Self::PgAdvisoryLock
+        let ours = matches!(
+            self,
+            Self::AutoMutexPostgres | Self::AutoMutexPostgresAwaited
+        );
+        ours || self.connects_each()
+    }
+
+    /// Whether each lock needs a connection of its own.
+    pub(crate) fn connects_each(self) -> bool {
+        matches!(
+            self,
+            Self::PgAdvisoryLock | Self::SelectForUpdate | Self::TwoSelects
+        )
     }
 
     /// Whether this is a library of another language.
@@ -124,7 +156,7 @@ impl Contender {
 
     /// If this contender cannot be measured on this machine, returns the reason.
     pub(crate) fn missing(self) -> Option<String> {
-        if self.is_peer() && cfg!(not(feature = "peers")) {
+        if (self.is_peer() || self.needs_postgres()) && cfg!(not(feature = "peers")) {
             return Some("built without the feature `peers`".to_owned());
         }
         #[cfg(feature = "peers")]

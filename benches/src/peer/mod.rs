@@ -14,6 +14,8 @@ mod ours_shared;
 pub(crate) mod raw;
 #[cfg(feature = "peers")]
 pub(crate) mod redlock;
+#[cfg(feature = "peers")]
+pub(crate) mod statements;
 
 use std::future::Future;
 use std::time::Duration;
@@ -69,6 +71,13 @@ macro_rules! with_library {
             #[cfg(feature = "peers")]
             crate::peer::Contender::PgAdvisoryLock => {
                 let $library = crate::peer::advisory::Advisory::connect($url, $locks).await?;
+                $then
+            }
+            #[cfg(feature = "peers")]
+            rows @ (crate::peer::Contender::SelectForUpdate
+            | crate::peer::Contender::TwoSelects) => {
+                let $library =
+                    crate::peer::statements::Statements::connect(rows, $url, $locks).await?;
                 $then
             }
             ours => {

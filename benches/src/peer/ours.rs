@@ -28,6 +28,8 @@ pub(crate) fn connect(contender: Contender, url: &str, lease: Duration) -> Resul
 pub(crate) struct Ours {
     client: Client,
     awaits: bool,
+    /// Whether the connection lasts until the process ends, because its bytes are read before.
+    lasts: bool,
 }
 
 impl Ours {
@@ -38,9 +40,11 @@ impl Ours {
     ) -> Result<Self, Failure> {
         Ok(Self {
             client: connect(contender, url, lease)?,
+            lasts: contender.needs_postgres(),
             awaits: matches!(
                 contender,
                 Contender::AutoMutexAwaited
+                    | Contender::AutoMutexPostgresAwaited
                     | Contender::AutoMutexLocalAwaited
                     | Contender::AutoMutexKeptAwaited
             ),
@@ -59,7 +63,10 @@ impl Library for Ours {
     }
 
     async fn close(self) {
-        self.client.shutdown().await;
+        match self.lasts {
+            true => std::mem::forget(self.client),
+            false => self.client.shutdown().await,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod herd;
 mod keys;
 mod nested;
 mod one_key;
+mod postgres;
 mod shared;
 mod waiters;
 
@@ -61,7 +62,7 @@ impl Column {
 }
 
 /// All scenarios, in the order of the report.
-pub(crate) const ALL: [&Scenario; 11] = [
+pub(crate) const ALL: [&Scenario; 12] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
@@ -73,6 +74,7 @@ pub(crate) const ALL: [&Scenario; 11] = [
     &held::SCENARIO,
     &herd::SCENARIO,
     &nested::SCENARIO,
+    &postgres::SCENARIO,
 ];
 
 pub(crate) fn table(name: &str) -> Option<&'static Table> {

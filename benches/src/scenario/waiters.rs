@@ -17,14 +17,14 @@ pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";
 /// The length of the window. A request is sent for each name every 1.1 s, for all names at the same moments. A window of
 /// up to 11 s may contain as many of these moments as seconds: the figure would then be 1 request per second, not 0.9.
-const WINDOW_S: f64 = 12.0;
+pub(super) const WINDOW_S: f64 = 12.0;
 
 /// The holder's lease: long enough to last while the holder is stopped.
 const LEASE_S: u64 = 30;
 /// The time until the first requests are answered.
 const SETTLE: Duration = Duration::from_secs(2);
 
-const COLUMNS: &[Column] = &[
+pub(super) const COLUMNS: &[Column] = &[
     Column::new("requests_per_second", "requests/s"),
     Column::new("requests_per_name", "per name"),
     Column::new("connections", "connections"),
@@ -58,10 +58,10 @@ pub(super) const SCENARIO: Scenario = Scenario {
     run,
 };
 
-struct Crowd {
-    waiters: usize,
-    names: usize,
-    seconds: f64,
+pub(super) struct Crowd {
+    pub(super) waiters: usize,
+    pub(super) names: usize,
+    pub(super) seconds: f64,
 }
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
@@ -80,7 +80,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     bench.rounds(NAME, Placement::Split, &all, rounds, |server, who| {
         let crowd = Crowd {
             // Each of its waiters needs a connection.
-            waiters: if who.needs_postgres() { 100 } else { 1_000 },
+            waiters: if who.connects_each() { 100 } else { 1_000 },
             names: 1,
             seconds,
         };
@@ -102,7 +102,11 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     })
 }
 
-fn measure(server: &mut Server, contender: Contender, crowd: &Crowd) -> Result<Values, Failure> {
+pub(super) fn measure(
+    server: &mut Server,
+    contender: Contender,
+    crowd: &Crowd,
+) -> Result<Values, Failure> {
     let now = Span { start: 0, until: 0 };
     let names = |count| Names {
         contender,

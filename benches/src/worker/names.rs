@@ -81,7 +81,7 @@ pub(super) fn wait(job: &Names) -> Result<(), Failure> {
         let before = cpu::resident();
         with_library!(job.contender, &job.url, lease, job.count, |library| {
             // What all waiters share is no memory of a waiter. But a connection of its own is.
-            let before = match job.contender.needs_postgres() {
+            let before = match job.contender.connects_each() {
                 true => before,
                 false => cpu::resident(),
             };

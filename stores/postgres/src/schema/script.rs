@@ -9,11 +9,12 @@ const TABLES: [&str; 2] = [
     include_str!("../sql/note.sql"),
 ];
 /// The functions. A newer version of them serves older clients too, so their parameters and results stay.
-const RULES: [&str; 4] = [
+const RULES: [&str; 5] = [
     include_str!("../sql/steps.sql"),
     include_str!("../sql/operations.sql"),
     include_str!("../sql/upkeep.sql"),
     include_str!("../sql/term.sql"),
+    include_str!("../sql/fence.sql"),
 ];
 
 /// Returns the SQL that makes the schema `auto_mutex`, or brings it to the version of this library: for an administrator, if

@@ -88,14 +88,14 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Tidies up, if no client has done so in the last minute.
+-- Tidies up, if no client has done so in the last ten seconds: until the tables are rewritten, each old version slows a cycle down.
 CREATE FUNCTION auto_mutex.tidy(now bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
 BEGIN
-  UPDATE auto_mutex.term SET tidied = at WHERE at NOT BETWEEN tidied AND tidied + 60000000;
+  UPDATE auto_mutex.term SET tidied = at WHERE at NOT BETWEEN tidied AND tidied + 10000000;
   IF FOUND THEN
     PERFORM auto_mutex.forget_idle(1000, now);
-    PERFORM auto_mutex.compact(67108864);
+    PERFORM auto_mutex.compact(16777216);
   END IF;
 END $$;

@@ -54,6 +54,23 @@ async fn a_waiter_is_granted_by_a_message() {
 }
 
 #[tokio::test]
+async fn a_member_grants_to_itself_by_a_message() {
+    let server = shared();
+    let mut peer = Peer::new(&server.url(&server.database().await)).await;
+    let (held, _) = peer.holds("n").await;
+    let waiting = Ticket::random();
+    let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+    assert!(matches!(queued, Reply::Queued { position: 1, .. }));
+    peer.submit("n", release(held));
+    let told = [peer.event().await, peer.event().await];
+    let granted = told.iter().any(|event| {
+        matches!(event, Event::Told(_, Message::Grant { ticket, .. }) if *ticket == waiting)
+    });
+    assert!(granted, "{told:?}");
+    peer.end().await;
+}
+
+#[tokio::test]
 async fn requests_are_answered_in_order_however_many_there_are() {
     let server = shared();
     let mut peer = Peer::new(&server.url(&server.database().await)).await;
@@ -229,7 +246,7 @@ async fn who_has_gone_is_not_told() {
 }
 
 #[tokio::test]
-async fn who_does_not_listen_asks_for_its_mail() {
+async fn who_does_not_listen_reads_its_mail() {
     let server = shared();
     let database = server.database().await;
     let url = server.url(&database);
@@ -238,10 +255,9 @@ async fn who_does_not_listen_asks_for_its_mail() {
     let (held, _) = one.holds("n").await;
     let waiting = Ticket::random();
     let queued = other.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
-    assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+    assert!(matches!(queued, Reply::Queued { .. }));
     one.ask("n", release(held)).await.unwrap();
-    // It finds the message that it is granted in its mail.
-    other.message().await;
+    assert!(matches!(other.message().await, Message::Grant { .. }));
     let granted = other.ask("n", touch(waiting, 2)).await.unwrap();
     assert!(matches!(granted, Reply::Granted { .. }));
     one.end().await;

@@ -1,6 +1,7 @@
 //! Tests with a real server.
 
 mod credentials;
+mod difference;
 mod forms;
 mod loss;
 mod peer;
@@ -10,4 +11,5 @@ mod server;
 mod setup;
 #[cfg(feature = "tls")]
 mod tls;
+mod upkeep;
 mod urls;

@@ -1,0 +1,274 @@
+//! [`Bench`]: a database with the functions, which are told the time.
+
+use std::array;
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex};
+
+use auto_mutex_core::store::{MemberId, Message, Name, Op, Reply, lock};
+use auto_mutex_difference::{Outcome, Request, Subject};
+use tokio::join;
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
+
+use crate::call::{Call, Caller, Function};
+use crate::message::{self, channel};
+use crate::session::PRESENCE;
+use crate::tests::server::shared;
+use crate::{reply, schema};
+
+/// What is kept of a name: its rows in these tables.
+const TABLES: [&str; 4] = ["names", "tickets", "signals", "gone"];
+/// One in so many operations runs as it does behind a pooler.
+const IN_TERM: u32 = 4;
+/// Before one in so many operations, the tables are rewritten, which must not change anything.
+const COMPACT: u32 = 499;
+/// How a name is stored.
+const FORM: &str = "SELECT CASE WHEN (sole).ticket IS NOT NULL THEN 'sole' WHEN held + waiting > 0 THEN 'table' ELSE 'free' END \
+    FROM auto_mutex.names WHERE name = $1";
+/// Moves the only holder of a name to the other tickets.
+const SPREAD: &str = "WITH moved AS (INSERT INTO auto_mutex.tickets SELECT (sole).* FROM auto_mutex.names \
+    WHERE name = $1 AND (sole).ticket IS NOT NULL) UPDATE auto_mutex.names SET sole = NULL WHERE name = $1";
+
+/// A query, and the same in a term.
+type Prepared = [Option<Statement>; 2];
+
+/// A database with the functions. It serves one run after another.
+pub(super) struct Bench {
+    runtime: Runtime,
+    client: Client,
+    /// Has the locks that show that a member listens: a connection does not see its own.
+    presence: Client,
+    heard: Arc<Mutex<Vec<Notification>>>,
+    listening: HashSet<MemberId>,
+    statements: [Prepared; Function::ALL.len()],
+    form: Statement,
+    term: String,
+    /// The operations so far.
+    steps: u32,
+}
+
+fn runtime() -> Runtime {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().unwrap()
+}
+
+impl Bench {
+    /// Uses a new database.
+    pub(super) fn start() -> Self {
+        Self::with(&Self::database(), &schema::statements())
+    }
+
+    pub(super) fn database() -> String {
+        runtime().block_on(shared().database())
+    }
+
+    /// Makes a bench whose schema has `other` instead of `part`.
+    pub(super) fn edited(database: &str, part: &str, other: &str) -> Self {
+        let schema = schema::statements();
+        assert_eq!(schema.matches(part).count(), 1, "{part}");
+        let schema = schema.replace(part, other);
+        let schema = format!("DROP SCHEMA IF EXISTS auto_mutex CASCADE; {schema}");
+        Self::with(database, &schema)
+    }
+
+    fn with(database: &str, schema: &str) -> Self {
+        let (server, runtime) = (shared(), runtime());
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let notes = heard.clone();
+        let url = format!("postgres://{}", server.url(database));
+        let (client, presence, term, form) = runtime.block_on(async {
+            let (client, mut connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
+            tokio::spawn(async move {
+                while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
+                    if let Ok(AsyncMessage::Notification(note)) = message {
+                        lock(&notes).push(note);
+                    }
+                }
+            });
+            client.batch_execute(schema).await.unwrap();
+            let term = "SELECT id::text FROM auto_mutex.term";
+            let term = client.query_one(term, &[]).await.unwrap().get(0);
+            let form = client.prepare(FORM).await.unwrap();
+            (client, server.admin(database).await, term, form)
+        });
+        Self {
+            runtime,
+            client,
+            presence,
+            heard,
+            listening: HashSet::new(),
+            statements: array::from_fn(|_| [None, None]),
+            form,
+            term,
+            steps: 0,
+        }
+    }
+
+    fn execute(&self, sql: &str, parameters: &[&(dyn ToSql + Sync)]) {
+        let done = self.client.execute(sql, parameters);
+        self.runtime.block_on(done).unwrap();
+    }
+
+    fn row(&self, client: &Client, sql: &str, parameter: &str) -> Option<Row> {
+        let parameters: [&(dyn ToSql + Sync); 1] = [&parameter];
+        let row = client.query_opt(sql, &parameters);
+        self.runtime.block_on(row).unwrap()
+    }
+
+    /// The query of a call at a given time, which is the last parameter.
+    fn prepare(&mut self, call: &Call, in_term: bool) -> Statement {
+        let prepared = &mut self.statements[call.function as usize][usize::from(in_term)];
+        if let Some(statement) = prepared {
+            return statement.clone();
+        }
+        let query = match in_term {
+            true => call.function.query_in_term(),
+            false => call.function.query(),
+        };
+        let time = query.matches('$').count() + 1;
+        let query = query.replace(", NULL)", &format!(", ${time}::int8)"));
+        let preparing = self.client.prepare(&query);
+        let statement = self.runtime.block_on(preparing).unwrap();
+        prepared.insert(statement).clone()
+    }
+
+    fn ask(&mut self, request: &Request<'_>) -> Outcome {
+        let caller = Caller {
+            member: request.member,
+            opens: request.opens as i64,
+        };
+        let call = Call::of(request.name, request.op, caller);
+        let looks = matches!(request.op, Op::Inspect { .. });
+        let in_term = self.steps.is_multiple_of(IN_TERM) && !looks;
+        let statement = self.prepare(&call, in_term);
+        let look = Call::of(request.name, &Op::Inspect { above: 0 }, caller);
+        let inspect = self.prepare(&look, false);
+        let now = request.now as i64;
+        let (mut values, mut looking) = (call.plain(), look.plain());
+        if in_term {
+            values.push(&self.term);
+        }
+        for values in [&mut values, &mut looking] {
+            values.push(&now);
+        }
+        // A probe is not told the time.
+        values.truncate(statement.params().len());
+        let name: [&(dyn ToSql + Sync); 1] = [&request.name.as_str()];
+        let (client, form) = (&self.client, &self.form);
+        let answers = self.runtime.block_on(async {
+            join!(
+                client.query_opt(form, &name),
+                client.query(&statement, &values),
+                client.query(&inspect, &looking),
+            )
+        });
+        let form = answers.0.unwrap();
+        let rows = [(call.function, answers.1), (look.function, answers.2)];
+        let [reply, info] = rows.map(|(function, rows)| reply::parse(function, &rows.unwrap()));
+        let Ok(Reply::Info(info)) = info else {
+            panic!("{info:?}");
+        };
+        Outcome {
+            reply: reply.unwrap(),
+            messages: self.messages(request.name),
+            info,
+            form: form.map_or("absent".to_owned(), |row| row.get(0)),
+        }
+    }
+
+    /// The messages since the last look, which must be about the name.
+    fn messages(&mut self, name: &Name) -> Vec<(MemberId, Message)> {
+        let told = |note: Notification| {
+            let is_to = |member: &&MemberId| channel(**member) == note.channel();
+            let member = self.listening.iter().find(is_to).unwrap();
+            let (about, message) = message::read(note.payload()).expect("a message of ours");
+            assert_eq!(about, *name);
+            (*member, message)
+        };
+        lock(&self.heard).drain(..).map(told).collect()
+    }
+}
+
+impl Subject for Bench {
+    /// The rows of each table.
+    type Kept = [String; TABLES.len()];
+
+    fn reset(&mut self) {
+        for member in self.listening.clone() {
+            self.listen(member, false);
+        }
+        // Faster than TRUNCATE, which makes files.
+        for table in TABLES {
+            self.execute(&format!("DELETE FROM auto_mutex.{table}"), &[]);
+        }
+        lock(&self.heard).clear();
+    }
+
+    fn listen(&mut self, member: MemberId, listens: bool) {
+        let (verb, presence) = match listens {
+            true => ("LISTEN", PRESENCE.to_owned()),
+            false => (
+                "UNLISTEN",
+                PRESENCE.replace("pg_try_advisory_lock", "pg_advisory_unlock"),
+            ),
+        };
+        self.execute(&format!("{verb} \"{}\"", channel(member)), &[]);
+        let done = self.row(&self.presence, &presence, &member.to_string());
+        assert!(done.unwrap().get::<_, bool>(0));
+        match listens {
+            true => self.listening.insert(member),
+            false => self.listening.remove(&member),
+        };
+    }
+
+    fn apply(&mut self, request: &Request<'_>) -> Outcome {
+        self.steps += 1;
+        if request.spread {
+            self.execute(SPREAD, &[&request.name.as_str()]);
+        }
+        if self.steps.is_multiple_of(COMPACT) {
+            self.execute("SELECT auto_mutex.compact(0)", &[]);
+        }
+        self.ask(request)
+    }
+
+    fn keep(&mut self, name: &Name) -> Self::Kept {
+        TABLES.map(|table| {
+            let sql = format!(
+                "SELECT coalesce(jsonb_agg(to_jsonb(x)), '[]')::text FROM auto_mutex.{table} AS x WHERE name = $1"
+            );
+            let kept = self.row(&self.client, &sql, name.as_str());
+            kept.unwrap().get(0)
+        })
+    }
+
+    fn lose(&mut self, name: &Name) {
+        for table in TABLES {
+            let sql = format!("DELETE FROM auto_mutex.{table} WHERE name = $1");
+            self.execute(&sql, &[&name.as_str()]);
+        }
+    }
+
+    fn restore(&mut self, name: &Name, kept: &Self::Kept) {
+        self.lose(name);
+        for (table, kept) in TABLES.iter().zip(kept) {
+            let sql = format!(
+                "INSERT INTO auto_mutex.{table} SELECT * FROM jsonb_populate_recordset(NULL::auto_mutex.{table}, $1::text::jsonb)"
+            );
+            self.execute(&sql, &[kept]);
+        }
+    }
+
+    fn check_rest(&mut self, name: &Name, token: u64) {
+        let count = |table| format!("(SELECT count(*) FROM auto_mutex.{table} WHERE name = $1)");
+        let rest = ["tickets", "signals", "gone"].map(count).join(" + ");
+        let sql = format!(
+            "SELECT tok, held + waiting + signals + gone + {rest} FROM auto_mutex.names WHERE name = $1"
+        );
+        let rest = self.row(&self.client, &sql, name.as_str());
+        let rest = rest.map_or((0, 0_i64), |row| (row.get(0), row.get(1)));
+        assert_eq!(rest, (token as i64, 0), "{name}");
+    }
+}
