@@ -42,11 +42,13 @@ const POOLER: &str = "a pooler is in front of it, which passes no notifications 
 const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
 /// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`.
 const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1::text::uuid::text, 7272))";
-/// Ends the process of an earlier connection of this member, which the server takes for alive.
-const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks, hashtextextended($1::text::uuid::text, 7272) AS number \
+/// Ends the process of an earlier connection of this member, which the server takes for alive. A client says something every two
+/// seconds, so a copy of this process, with the same member, keeps its connection.
+const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN pg_stat_activity USING (pid), \
+    hashtextextended($1::text::uuid::text, 7272) AS number \
     WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ExclusiveLock' AND granted AND pid <> pg_backend_pid() \
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-    AND (classid::bigint << 32 | objid::bigint) = number";
+    AND state_change < clock_timestamp() - interval '3 s' AND (classid::bigint << 32 | objid::bigint) = number";
 const TURNS: u32 = 20;
 
 pub(crate) struct Connector {
@@ -368,7 +370,7 @@ impl Connector {
                 let _ = client.query_typed(PREDECESSOR, &parameter).await;
                 sleep(PAUSE).await;
             }
-            let text = "an earlier connection of this client is still there";
+            let text = "another connection of this client is there: an earlier one, or that of a copy of this process";
             let error = StoreError::disconnected(text);
             Err(ConnectError::Unreachable(Trouble::Busy, error))
         };

@@ -102,7 +102,7 @@ BEGIN
     n.waiting := n.waiting + 1;
     INSERT INTO auto_mutex.tickets VALUES (
       wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter,
-      n.clk, 0, 0, 0, retain, meta
+      n.clk, n.clk, 0, 0, retain, meta
     );
   END IF;
   n := auto_mutex.grant_all(n, opens, caller, own);
