@@ -1,10 +1,14 @@
 //! Requests and messages on a connection, in each way to hear of others.
 
 use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
 
-use auto_mutex_core::store::{Message, Mode, Op, Reply, Signal, StoreErrorKind, Ticket};
+use auto_mutex_core::store::{
+    Message, Mode, Op, Reply, Share, Signal, StoreErrorKind, StoreOptions, Ticket,
+};
 
-use super::peer::{Event, Peer, acquire, release, touch};
+use super::peer::{Event, Peer, acquire, lease, options, release, touch};
 use super::server::shared;
 
 #[tokio::test]
@@ -245,23 +249,123 @@ async fn who_has_gone_is_not_told() {
     one.end().await;
 }
 
+/// A long signal is in the mail as it is; in a notification, there is no room for it.
 #[tokio::test]
-async fn who_does_not_listen_reads_its_mail() {
+async fn who_does_not_listen_reads_mail() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let mut one = Peer::new(&url).await;
+    let mut other = Peer::new(&format!("{url}?poll=20ms")).await;
+    let text: Arc<str> = "\u{e4}\0".repeat(4000).into();
+    for waits_by_mail in [true, false] {
+        let (waiter, signaller) = match waits_by_mail {
+            true => (&mut other, &mut one),
+            false => (&mut one, &mut other),
+        };
+        let waiting = Ticket::random();
+        let take = Op::Acquire {
+            lease: lease(waiting, 1),
+            share: Share::permits(1, 0),
+            mode: Mode::Queue,
+            meta: "host 1 site".into(),
+        };
+        let queued = waiter.ask("s", take).await.unwrap();
+        assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+        let (ticket, signal) = (Ticket::random(), Signal::Token(text.clone()));
+        let added = signaller.ask("s", Op::Signal { ticket, signal }).await;
+        assert_eq!(added.unwrap(), Reply::Count(1));
+        match waiter.message().await {
+            Message::Grant { signal, .. } if waits_by_mail => {
+                assert_eq!(signal, Some(text.clone()))
+            }
+            Message::Ask { ticket } if !waits_by_mail => assert_eq!(ticket, waiting),
+            other => panic!("{other:?}"),
+        }
+        let granted = waiter.ask("s", touch(waiting, 2)).await.unwrap();
+        let Reply::Granted { signal, .. } = granted else {
+            panic!("{granted:?}");
+        };
+        assert_eq!(signal.as_deref(), Some(&*text));
+        let (to, probe) = (waiter.member, "x".into());
+        let sent = signaller.ask("s", Op::Probe { to, text: probe }).await;
+        assert_eq!(sent.unwrap(), Reply::Count(1));
+        assert!(matches!(waiter.message().await, Message::Probe { .. }));
+    }
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
+async fn a_full_queue_of_notifications_costs_a_second() {
     let server = shared();
     let database = server.database().await;
     let url = server.url(&database);
-    let mut one = Peer::new(&url).await;
-    let mut other = Peer::new(&format!("{url}?poll=200ms")).await;
+    let (mut one, mut other) = (Peer::new(&url).await, Peer::new(&url).await);
+    // To fill the queue takes gigabytes.
+    let full = "DO $$ BEGIN EXECUTE replace(pg_get_functiondef('auto_mutex.publish'::regproc), '< 0.9', '< 0'); END $$";
+    let admin = server.admin(&database).await;
+    admin.batch_execute(full).await.unwrap();
     let (held, _) = one.holds("n").await;
     let waiting = Ticket::random();
     let queued = other.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
-    assert!(matches!(queued, Reply::Queued { .. }));
-    one.ask("n", release(held)).await.unwrap();
-    assert!(matches!(other.message().await, Message::Grant { .. }));
+    let Reply::Queued { again, .. } = queued else {
+        panic!("{queued:?}");
+    };
+    assert!(again.as_millis() <= 1100);
+    let released = one.ask("n", release(held)).await.unwrap();
+    assert_eq!(released, Reply::Released { free: 0 });
     let granted = other.ask("n", touch(waiting, 2)).await.unwrap();
     assert!(matches!(granted, Reply::Granted { .. }));
     one.end().await;
     other.end().await;
+}
+
+#[tokio::test]
+async fn idle_names_are_forgotten() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    peer.holds("held by a dead client").await;
+    let waiting = Ticket::random();
+    peer.ask("held by a dead client", acquire(waiting, Mode::Queue))
+        .await
+        .unwrap();
+    peer.works().await;
+    let admin = server.admin(&database).await;
+    let at_minute = async |minute: i64| {
+        let forgets =
+            "SELECT auto_mutex.forget_idle(1000, auto_mutex.clock(NULL) + $1::int8 * 60000000)";
+        let forgotten = admin.query_one(forgets, &[&minute]).await.unwrap();
+        let left = "SELECT (SELECT count(*) FROM auto_mutex.names), (SELECT count(*) FROM auto_mutex.tickets)";
+        let left = admin.query_one(left, &[]).await.unwrap();
+        (
+            forgotten.get::<_, i32>(0),
+            left.get::<_, i64>(0),
+            left.get::<_, i64>(1),
+        )
+    };
+    assert_eq!(at_minute(9).await, (0, 2, 2));
+    assert_eq!(at_minute(11).await, (1, 1, 0));
+    assert_eq!(at_minute(22).await, (1, 0, 0));
+    peer.end().await;
+}
+
+#[tokio::test]
+async fn a_copy_of_a_client_does_not_take_its_place() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let mut one = Peer::new(&url).await;
+    let soon = StoreOptions {
+        connect_timeout: Duration::from_millis(1500),
+        ..options()
+    };
+    let error = Peer::with(&url, one.member, soon).await.err().unwrap();
+    assert!(
+        error.to_string().contains("a copy of this process"),
+        "{error}"
+    );
+    one.works().await;
+    one.end().await;
 }
 
 #[tokio::test]
