@@ -6,6 +6,7 @@ use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Token, prove, prove_wi
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection, Executor, PgConnection};
 
+use crate::plain_postgres::connect;
 use crate::postgres::SERVER;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -279,18 +280,12 @@ async fn lost_connection() -> Done {
     proves(proof)
 }
 
-async fn connect(url: &str) -> Result<tokio_postgres::Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
-}
-
 /// Another driver, which sends several statements at a time, and `COPY`; by a Unix socket, in a schema.
 #[tokio::test]
 async fn tokio_postgres() -> Done {
     let schema = async || {
         let url = setup("tokio_postgres").await?;
-        let db = connect(&url).await?;
+        let db = connect(&url).await;
         let mut tables = format!(
             "DROP SCHEMA IF EXISTS other CASCADE; CREATE SCHEMA other; SET search_path = other; {TABLES}"
         );
@@ -304,7 +299,7 @@ async fn tokio_postgres() -> Done {
         ))
     };
     let fenced = async |url: String, token: Token| -> Done {
-        let mut db = connect(&url).await?;
+        let mut db = connect(&url).await;
         let tx = db.transaction().await?;
         token.fence(&tx).await?;
         let number = i64::try_from(token.number())?;
@@ -326,7 +321,7 @@ async fn tokio_postgres() -> Done {
 
     let unfenced = async |url: String, token: Token| -> Done {
         let number = i64::try_from(token.number())?;
-        connect(&url).await?.execute(KEEP, &[&number]).await?;
+        connect(&url).await.execute(KEEP, &[&number]).await?;
         Ok(())
     };
     finds(prove(schema, unfenced).await)

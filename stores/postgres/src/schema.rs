@@ -11,12 +11,13 @@ use crate::error;
 const VERSION: u32 = 1;
 /// The comment of the schema, before its version.
 const MARK: &str = "auto-mutex schema ";
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     include_str!("sql/tables.sql"),
     include_str!("sql/steps.sql"),
     include_str!("sql/operations.sql"),
     include_str!("sql/upkeep.sql"),
     include_str!("sql/term.sql"),
+    include_str!("sql/fence.sql"),
 ];
 
 /// Returns the SQL that makes the schema `auto_mutex`, for an administrator, if the program's user may not create schemas.
