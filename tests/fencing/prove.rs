@@ -465,3 +465,35 @@ right: newer alone:
     assert_eq!(text, expected);
     Ok(())
 }
+
+/// The locks are in the same database: there is no table, and an ignored refusal has ended the transaction.
+#[tokio::test]
+async fn in_store() -> Done {
+    let setup = async || {
+        let url = setup("in_store").await?;
+        let mut db = PgConnection::connect(&url).await?;
+        let schema = "SELECT to_regnamespace('auto_mutex') IS NOT NULL";
+        if !sqlx::query_scalar(schema).fetch_one(&mut db).await? {
+            db.execute(&*auto_mutex_postgres::schema()).await?;
+        }
+        Ok::<_, Error>(url)
+    };
+    let fenced = async |url: String, token: Token| -> Done {
+        assert!(token.ticket().is_some());
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        let _ = token.fence(&mut tx).await;
+        execute(&mut tx, UPDATE, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    proves(prove(setup, fenced).await)?;
+    let apart = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+        execute(&mut db, UPDATE, &token).await?;
+        Ok(())
+    };
+    finds(prove(setup, apart).await)
+}

@@ -185,7 +185,7 @@ impl Server {
     /// Runs SQL in the database `postgres`; `false` if it fails.
     #[must_use]
     pub fn runs(&self, sql: &str) -> bool {
-        let psql = program("psql").expect("it is beside the server");
+        let psql = psql().expect("it is beside the server");
         let mut command = Command::new(psql);
         command.args(["-X", "-q", "-h", "127.0.0.1", "-U", "test", "-p"]);
         command.args([&self.port().to_string(), "-c", sql, "postgres"]);
@@ -200,6 +200,11 @@ impl Server {
         let status = Command::new("sh").args(["-c", &text]).status();
         assert!(status.is_ok_and(|it| it.success()), "{text}");
     }
+}
+
+/// The console of PostgreSQL. Debian's `psql` on the path is a script.
+pub(crate) fn psql() -> Option<PathBuf> {
+    Some(program("initdb")?.with_file_name("psql"))
 }
 
 /// A server with its guardian.

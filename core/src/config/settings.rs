@@ -126,7 +126,7 @@ impl Settings {
 
     /// The servers of a quorum don't know whether others wait, and replicas would have to confirm each touch.
     fn can_recall(&self) -> bool {
-        self.engine.recalls() && self.options.replicas.is_none()
+        self.engine.layout() != Layout::Quorum && self.options.replicas.is_none()
     }
 
     #[inline]

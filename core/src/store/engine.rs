@@ -72,11 +72,6 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
         Ok(())
     }
 
-    /// Whether a client learns at once that others wait for a lock. If not, no client may keep a lock after a call.
-    fn recalls(&self) -> bool {
-        self.layout() != Layout::Quorum
-    }
-
     /// Makes a store that is not connected, and the driver that must run for it.
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected;
 

@@ -95,7 +95,7 @@ impl Observer {
         let force =
             format!("auto_mutex.drop_holders('{NAME}', '{ticket}', '', NULL, NULL, 0, {at})");
         let acquire = format!(
-            "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, '', 1000, 1000, 0::int2, true, false, '', 0, {at})"
+            "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, '', 1000, 1000, 0::int2, true, '', 0, {at})"
         );
         self.ask(&format!("SELECT {force}; SELECT {acquire}"))
             .await?;

@@ -1,9 +1,14 @@
 //! [`Call`]: an operation as a call of its function.
 
+use std::error::Error;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, millis};
-use tokio_postgres::types::{ToSql, Type};
+use auto_mutex_core::store::{
+    Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, Ticket, millis,
+};
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::term::number;
 
@@ -23,16 +28,17 @@ macro_rules! functions {
 }
 
 functions! {
-    Acquire "acquire($1, $2::text::uuid, $3::text::uuid, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, NULL)",
-    Touch "touch($1, $2::text::uuid, $3::text::uuid, $4, $5, $6, $7, $8, $9, NULL)",
-    Release "release($1, $2::text::uuid, $3::text::uuid, $4, $5, $6, $7, NULL)",
-    Adopt "adopt($1, $2::text::uuid, $3::text::uuid, $4::text::uuid, $5, $6, $7, $8, $9, $10, NULL)",
-    DropHolders "drop_holders($1, $2::text::uuid, $3, $4, $5, $6, NULL)",
-    Refresh "refresh($1, $2::text::uuid, $3, $4, $5, NULL)",
-    Signal "signal($1, $2::text::uuid, $3::text::uuid, $4, $5, $6, NULL)",
-    Raise "raise($1, $2::text::uuid, $3::text::uuid, $4, $5, NULL)",
-    Remove "remove($1, $2::text::uuid, $3, NULL)",
-    Probe "probe($1, $2::text::uuid, $3::text::uuid, $4, $5)",
+    Acquire "acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, NULL)",
+    Touch "touch($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL)",
+    Release "release($1, $2, $3, $4, $5, $6, $7, NULL)",
+    Adopt "adopt($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL)",
+    DropHolders "drop_holders($1, $2, $3, $4, $5, $6, NULL)",
+    Refresh "refresh($1, $2, $3, $4, $5, NULL)",
+    Signal "signal($1, $2, $3, $4, $5, $6, NULL)",
+    Raise "raise($1, $2, $3, $4, $5, NULL)",
+    Remove "remove($1, $2, $3, NULL)",
+    Probe "probe($1, $2, $3, $4)",
+    ReadMail "read_mail($1)",
     Inspect "inspect($1, $2, NULL)",
 }
 
@@ -59,11 +65,13 @@ impl Function {
     pub(crate) fn query_in_term(self) -> String {
         let call = Self::CALLS[self as usize];
         let next = call.matches('$').count() + 1;
+        let is_same = format!("(SELECT id FROM auto_mutex.term) = ${next}::text::uuid");
         match self {
             Self::Inspect => INSPECT.to_owned(),
-            _ => format!(
-                "SELECT CASE WHEN (SELECT id FROM auto_mutex.term) = ${next}::text::uuid THEN {call} ELSE '{LOST}' END"
-            ),
+            Self::ReadMail => {
+                format!("SELECT unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)")
+            }
+            _ => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END"),
         }
     }
 
@@ -76,23 +84,52 @@ impl Function {
 /// A parameter of a query.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
-    Text(String),
+    Text(SharedStr),
+    Name(Name),
+    Id([u8; 16]),
     Int(i64),
     Small(i16),
     Bool(bool),
-    NoText(Option<String>),
-    NoInt(Option<i64>),
 }
 
 impl Value {
-    pub(crate) fn kind(&self) -> Type {
+    fn id(id: impl Display) -> Self {
+        let number = u128::from_str_radix(&id.to_string(), 16);
+        Self::Id(number.unwrap_or_default().to_be_bytes())
+    }
+
+    fn kind(&self) -> Type {
         match self {
-            Self::Text(_) | Self::NoText(_) => Type::TEXT,
-            Self::Int(_) | Self::NoInt(_) => Type::INT8,
+            Self::Text(_) | Self::Name(_) => Type::TEXT,
+            Self::Id(_) => Type::UUID,
+            Self::Int(_) => Type::INT8,
             Self::Small(_) => Type::INT2,
             Self::Bool(_) => Type::BOOL,
         }
     }
+}
+
+impl ToSql for Value {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        to: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Text(text) => (&**text).to_sql(kind, to),
+            Self::Name(name) => name.as_str().to_sql(kind, to),
+            Self::Id(bytes) => bytes.as_slice().to_sql(kind, to),
+            Self::Int(number) => number.to_sql(kind, to),
+            Self::Small(number) => number.to_sql(kind, to),
+            Self::Bool(is) => is.to_sql(kind, to),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
 }
 
 /// A request as the driver takes it.
@@ -108,31 +145,28 @@ pub(crate) struct Caller {
     pub(crate) member: MemberId,
     /// When the store grants again, or 0.
     pub(crate) opens: i64,
-    /// Whether the client asks instead of listening.
-    pub(crate) polls: bool,
 }
 
 impl Call {
     pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Self {
-        use Value::{Bool, Int, NoInt, NoText, Small, Text};
-        let shared = |text: &SharedStr| Text(text.to_string());
-        let id = |id: &dyn std::fmt::Display| Text(id.to_string());
+        use Value::{Bool, Int, Small, Text};
+        let shared = |text: &SharedStr| Text(text.clone());
+        let ticket = |id: Ticket| Value::id(id);
+        let id = |id: MemberId| Value::id(id);
         let count = |number: u32| Int(number.into());
         let time = |duration| Int(number(millis(duration)));
-        let opens = Int(caller.opens);
-        let mut values = vec![Text(name.as_str().to_owned())];
-        if !matches!(op, Op::Inspect { .. }) {
-            values.push(id(&caller.member));
-        }
         let retain = |lease: &Lease| {
-            // Nobody could ask a client that does not listen to give a lock back.
             Small(match lease.retain {
                 Retain::No => 0,
-                _ if caller.polls => 0,
                 Retain::InUse => 1,
                 Retain::Kept => 2,
             })
         };
+        let mut values = Vec::with_capacity(14);
+        values.push(Value::Name(name.clone()));
+        if !matches!(op, Op::Inspect { .. }) {
+            values.push(id(caller.member));
+        }
         let function = match op {
             Op::Acquire {
                 lease,
@@ -140,87 +174,98 @@ impl Call {
                 mode,
                 meta,
             } => {
-                values.extend([id(&lease.ticket), Int(number(lease.counter))]);
+                values.extend([ticket(lease.ticket), Int(number(lease.counter))]);
                 values.extend([count(share.units), count(share.capacity)]);
                 values.extend([Bool(share.takes()), shared(&share.owner)]);
                 values.extend([time(lease.hold), time(lease.place), retain(lease)]);
-                values.extend([Bool(*mode == Mode::Try), Bool(caller.polls)]);
-                values.extend([shared(meta), opens]);
+                values.extend([Bool(*mode == Mode::Try), shared(meta)]);
                 Function::Acquire
             }
             Op::Touch { lease, units } => {
-                values.extend([id(&lease.ticket), Int(number(lease.counter))]);
+                values.extend([ticket(lease.ticket), Int(number(lease.counter))]);
                 values.extend([count(*units), time(lease.hold), time(lease.place)]);
-                values.extend([retain(lease), opens]);
+                values.push(retain(lease));
                 Function::Touch
             }
             Op::Release {
-                ticket,
+                ticket: own,
                 park,
                 tomb,
                 used,
             } => {
-                values.extend([id(ticket), time(*park), Bool(*tomb)]);
-                values.extend([Int(number(*used)), opens]);
+                values.extend([ticket(*own), time(*park), Bool(*tomb), Int(number(*used))]);
                 Function::Release
             }
             Op::Adopt { old, lease, meta } => {
-                values.extend([id(old), id(&lease.ticket), Int(number(lease.counter))]);
-                values.extend([time(lease.hold), time(lease.place), Bool(caller.polls)]);
-                values.extend([shared(meta), opens]);
+                values.extend([
+                    ticket(*old),
+                    ticket(lease.ticket),
+                    Int(number(lease.counter)),
+                ]);
+                values.extend([time(lease.hold), time(lease.place), shared(meta)]);
                 Function::Adopt
             }
             Op::Force { owner } => {
-                values.extend([shared(owner), NoInt(None), NoText(None), opens]);
+                values.extend([shared(owner), Int(0), Text(SharedStr::EMPTY)]);
                 Function::DropHolders
             }
             Op::Kick { token, by } => {
-                values.extend([Text(String::new()), Int(number(*token))]);
-                values.extend([shared(by), opens]);
+                values.extend([Text(SharedStr::EMPTY), Int(number(*token)), shared(by)]);
                 Function::DropHolders
             }
             Op::Refresh { owner, expire } => {
-                values.extend([shared(owner), time(*expire), opens]);
+                values.extend([shared(owner), time(*expire)]);
                 Function::Refresh
             }
-            Op::Raise { ticket, token } => {
-                values.extend([id(ticket), Int(number(*token)), opens]);
+            Op::Raise { ticket: own, token } => {
+                values.extend([ticket(*own), Int(number(*token))]);
                 Function::Raise
             }
-            Op::Signal { ticket, signal } => {
+            Op::Signal {
+                ticket: own,
+                signal,
+            } => {
                 let (kind, text) = match signal {
-                    Signal::Token(text) => ("token", storable(text)),
-                    Signal::One => ("one", String::new()),
-                    Signal::All => ("all", String::new()),
+                    Signal::Token(text) => ("token", storable(text).into()),
+                    Signal::One => ("one", SharedStr::EMPTY),
+                    Signal::All => ("all", SharedStr::EMPTY),
                 };
-                values.extend([id(ticket), Text(kind.to_owned()), Text(text), opens]);
+                values.extend([ticket(*own), Text(kind.into()), Text(text)]);
                 Function::Signal
             }
             Op::Probe { to, text } => {
-                // Whether the other member listens, its presence tells.
-                values.extend([id(to), Bool(false), shared(text)]);
+                values.extend([id(*to), shared(text)]);
                 Function::Probe
             }
-            Op::Delete => {
-                values.push(opens);
-                Function::Remove
-            }
+            Op::Delete => Function::Remove,
             Op::Inspect { above } => {
                 values.push(count(*above));
                 Function::Inspect
             }
         };
+        if !matches!(function, Function::Probe | Function::Inspect) {
+            values.push(Int(caller.opens));
+        }
         Self { function, values }
+    }
+
+    /// A polling member's question for its messages.
+    pub(crate) fn read_mail(member: MemberId) -> Self {
+        let values = vec![Value::id(member)];
+        Self {
+            function: Function::ReadMail,
+            values,
+        }
     }
 
     /// The parameters with their types, for a query that is not prepared.
     pub(crate) fn typed(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
         let values = self.values.iter();
-        values.map(|value| (value.sql(), value.kind())).collect()
+        values.map(|value| (value as _, value.kind())).collect()
     }
 
     pub(crate) fn plain(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.values.iter().map(Value::sql).collect()
+        self.values.iter().map(|value| value as _).collect()
     }
 }
 
@@ -236,19 +281,6 @@ pub(crate) fn stored(text: &str) -> Arc<str> {
             .replace("\u{1}1", "\u{1}")
             .into(),
         false => text.into(),
-    }
-}
-
-impl Value {
-    fn sql(&self) -> &(dyn ToSql + Sync) {
-        match self {
-            Self::Text(text) => text,
-            Self::Int(number) => number,
-            Self::Small(number) => number,
-            Self::Bool(is) => is,
-            Self::NoText(text) => text,
-            Self::NoInt(number) => number,
-        }
     }
 }
 

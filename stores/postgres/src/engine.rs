@@ -184,10 +184,6 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn recalls(&self) -> bool {
-        !matches!(self.hears, Hears::Asking(_))
-    }
-
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
         unconnected(Connector::new(self.clone(), options, member))
     }

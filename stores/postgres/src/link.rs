@@ -40,12 +40,11 @@ const TERM: Duration = Duration::from_secs(10);
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
-/// Waiters ask at least this often if the client does not listen, so that they are not passed over.
-const FAR: Duration = Duration::from_millis(1100);
 
 /// What awaits an answer.
 enum Flight {
     Request(Request, Function, Boxed<'static, Result<Vec<Row>, Error>>),
+    Mail(Boxed<'static, Result<Vec<Row>, Error>>),
     Term(Boxed<'static, Result<Term, Error>>),
     Ping(Boxed<'static, Result<(), Error>>),
 }
@@ -65,6 +64,8 @@ struct Link<'a> {
     patience: u32,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
+    /// When to ask for messages, if the client does not listen. `None` while it asks.
+    mail: Option<Pin<Box<Sleep>>>,
 }
 
 /// The connection of the messages, if it is another one.
@@ -111,6 +112,11 @@ pub(crate) async fn serve(
         patience: patience(pipeline.connector.options.lease()),
         term: store::Instant::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
+        // The first question, before all requests, makes the mailbox.
+        mail: pipeline
+            .connector
+            .poll()
+            .map(|_| Box::pin(sleep(Duration::ZERO))),
     };
     let served = poll_fn(|cx| link.poll(cx)).await;
     let lost = served.err()?.as_kind(StoreErrorKind::Disconnected);
@@ -125,6 +131,7 @@ impl Link<'_> {
             self.beat(cx)?;
         }
         loop {
+            self.ask_for_mail(cx);
             let room = MOST.saturating_sub(self.flying.len());
             let closed = self.pipeline.take(cx, room, &mut self.coming);
             let sent = !self.coming.is_empty();
@@ -140,12 +147,22 @@ impl Link<'_> {
         }
     }
 
+    fn ask_for_mail(&mut self, cx: &mut Context<'_>) {
+        let is_due = |mail: &mut Pin<Box<Sleep>>| {
+            mail.deadline() <= Instant::now() || mail.as_mut().poll(cx).is_ready()
+        };
+        if self.mail.take_if(is_due).is_some() {
+            let call = Call::read_mail(self.pipeline.connector.member);
+            let run = Box::pin(self.queries.run(&self.client, call));
+            self.start(cx, Flight::Mail(run));
+        }
+    }
+
     fn send(&mut self, cx: &mut Context<'_>) {
         let connector = &self.pipeline.connector;
         let caller = Caller {
             member: connector.member,
             opens: self.pipeline.opens(),
-            polls: connector.poll().is_some(),
         };
         while let Some(request) = self.coming.pop_front() {
             let call = Call::of(&request.name, &request.op, caller);
@@ -158,7 +175,7 @@ impl Link<'_> {
     /// The first poll of a future sends its query. Its answer comes after those of the earlier ones.
     fn start(&mut self, cx: &mut Context<'_>, mut flight: Flight) {
         let _ = match &mut flight {
-            Flight::Request(.., run) => run.as_mut().poll(cx).map(drop),
+            Flight::Request(.., run) | Flight::Mail(run) => run.as_mut().poll(cx).map(drop),
             Flight::Term(run) => run.as_mut().poll(cx).map(drop),
             Flight::Ping(run) => run.as_mut().poll(cx).map(drop),
         };
@@ -210,6 +227,15 @@ impl Link<'_> {
                     }
                     Poll::Pending => return Ok(landed),
                 },
+                Flight::Mail(run) => match run.as_mut().poll(cx) {
+                    Poll::Ready(mail) => {
+                        self.flying.pop_front();
+                        let pause = self.pipeline.connector.poll().unwrap_or(BEAT);
+                        self.mail = Some(Box::pin(sleep(pause)));
+                        self.read(mail)
+                    }
+                    Poll::Pending => return Ok(landed),
+                },
                 Flight::Term(run) => match run.as_mut().poll(cx) {
                     Poll::Ready(term) => {
                         self.flying.pop_front();
@@ -236,7 +262,6 @@ impl Link<'_> {
         let Some(Flight::Request(request, ..)) = self.flying.pop_front() else {
             return Ok(());
         };
-        let result = result.map(|reply| self.sooner(reply));
         let outlives = match &result {
             Err(error) if error.is_disconnected() => Err(error.clone()),
             _ => Ok(()),
@@ -245,26 +270,15 @@ impl Link<'_> {
         outlives
     }
 
-    /// Makes a waiter ask more often if nobody tells it when it is granted.
-    fn sooner(&self, reply: Reply) -> Reply {
-        match (reply, self.pipeline.connector.poll()) {
-            (
-                Reply::Queued {
-                    position,
-                    again,
-                    holder,
-                },
-                Some(pause),
-            ) => {
-                let near = position <= store::NEAR as u64;
-                Reply::Queued {
-                    position,
-                    again: again.min(if near { pause } else { FAR }),
-                    holder,
-                }
-            }
-            (reply, _) => reply,
+    fn read(&self, mail: Result<Vec<Row>, Error>) -> Result<(), StoreError> {
+        match mail.map_err(|error| error::of(&error)) {
+            Ok(rows) => reply::messages(&rows)?
+                .into_iter()
+                .for_each(|message| hear(self.events, message)),
+            Err(error) if error.is_disconnected() => return Err(error),
+            Err(_) => {}
         }
+        Ok(())
     }
 
     fn term_is(&self, term: Result<Term, Error>) -> Result<(), StoreError> {

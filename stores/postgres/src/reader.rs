@@ -121,11 +121,7 @@ impl Reader for Inspector {
                         states.push(Ok(NameRecord::default()));
                         continue;
                     }
-                    let caller = Caller {
-                        member,
-                        opens: 0,
-                        polls: true,
-                    };
+                    let caller = Caller { member, opens: 0 };
                     let op = Op::Inspect { above: 0 };
                     let call = Call::of(name, &op, caller);
                     let rows = client.query_typed(&query, &call.typed()).await;

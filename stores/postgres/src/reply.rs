@@ -14,15 +14,25 @@ pub(crate) fn parse(function: Function, rows: &[Row]) -> Result<Reply, StoreErro
     let reply = match (function, rows) {
         (Function::Inspect, rows) => record(rows).map(|(_, record)| Reply::Info(record)),
         (_, [row]) => match row.try_get::<_, &str>(0) {
-            Ok(LOST) => {
-                let text = "the server was restarted, and has lost its locks";
-                return Err(StoreError::disconnected(text));
-            }
+            Ok(LOST) => return Err(lost()),
             text => text.ok().and_then(words),
         },
         _ => None,
     };
     reply.ok_or_else(nonsense)
+}
+
+/// The messages for a member.
+pub(crate) fn messages(rows: &[Row]) -> Result<Vec<&str>, StoreError> {
+    let message = |row| match Row::try_get(row, 0) {
+        Ok(LOST) => Err(lost()),
+        text => text.map_err(|_| nonsense()),
+    };
+    rows.iter().map(message).collect()
+}
+
+fn lost() -> StoreError {
+    StoreError::disconnected("the server was restarted, and has lost its locks")
 }
 
 pub(crate) fn nonsense() -> StoreError {

@@ -44,7 +44,7 @@ const ELSEWHERE: &str = "`listen_url` leads to another server or database than t
 const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended($1::text::uuid::text, 7272))";
 /// Ends the process of an earlier connection of this member, which the server takes for alive.
 const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks, hashtextextended($1::text::uuid::text, 7272) AS number \
-    WHERE locktype = 'advisory' AND objsubid = 1 AND granted AND pid <> pg_backend_pid() \
+    WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ExclusiveLock' AND granted AND pid <> pg_backend_pid() \
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
     AND (classid::bigint << 32 | objid::bigint) = number";
 const TURNS: u32 = 20;
@@ -122,7 +122,7 @@ impl Connector {
         self.postgres.hears != Hears::Directly
     }
 
-    /// The pause after which a waiter asks, if the client does not listen.
+    /// The pause after which the client asks for messages, if it does not listen.
     pub(crate) fn poll(&self) -> Option<Duration> {
         match self.postgres.hears {
             Hears::Asking(pause) => Some(pause),
@@ -485,7 +485,7 @@ impl Queries {
             .as_ref()
             .filter(|_| call.function != Function::Inspect)
         {
-            call.values.push(Value::Text(term.clone()));
+            call.values.push(Value::Text(term.clone().into()));
         }
         async move {
             match &statement {

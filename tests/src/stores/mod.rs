@@ -81,7 +81,7 @@ macro_rules! conformance {
         $crate::conformance!(@test $module $test run($crate::stores::$store));
     };
     ($($modules:tt)+) => {
-        $crate::conformance!(on memory, toy, postgres, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
+        $crate::conformance!(on memory, toy, postgres, postgres_by_asking, redis, sentinel, cluster, redis_over_tls, redis_under_the_rule, quorum, world;
             $($modules)+);
     };
 }

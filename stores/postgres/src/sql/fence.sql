@@ -29,7 +29,7 @@ BEGIN
   END IF;
   IF newest = ours AND current_setting('transaction_isolation') <> 'read committed' THEN
     -- A serialization failure if the lock has changed since the snapshot.
-    PERFORM auto_mutex.open(wanted);
+    PERFORM auto_mutex.open(wanted, NULL, false, NULL);
   END IF;
   IF newest > ours OR granted + 1023 >= ours THEN
     newest := greatest(newest, granted);

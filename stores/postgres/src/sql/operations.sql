@@ -1,54 +1,66 @@
 -- A function for each operation: see docs/protocol.md. `opens` is when the store grants again, or 0. `now` is NULL but in
 -- tests.
 
-CREATE FUNCTION auto_mutex.clock(now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
-  SELECT coalesce(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-$$;
-
 -- Renews a holder or a waiter. Returns `false` if the ticket is unknown or parked.
 CREATE FUNCTION auto_mutex.renew(
-  n auto_mutex.names, at bigint, opens bigint, own uuid, new_counter bigint, new_hold_ms bigint, new_place_ms bigint
+  n auto_mutex.names, t auto_mutex.tickets, opens bigint, new_counter bigint, new_hold_ms bigint, new_place_ms bigint
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  t auto_mutex.tickets;
+  holds CONSTANT boolean := t.line = 0;
 BEGIN
-  SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND ticket = own;
-  IF NOT FOUND OR t.flag = 2 THEN
+  IF t.ticket IS NULL OR t.flag = 2 THEN
     RETURN false;
   END IF;
   -- A late copy may ask for a shorter lease than the request on which the member relies.
-  IF t.line = 0 AND t.flag = 0 AND new_counter < t.counter THEN
+  IF holds AND t.flag = 0 AND new_counter < t.counter THEN
     RETURN true;
   END IF;
-  IF at < opens AND t.flag = 1 THEN
-    -- It is neither extended nor withdrawn, because the member may rely on it.
-    UPDATE auto_mutex.tickets SET counter = greatest(counter, new_counter), heard = at, place_ms = new_place_ms
-      WHERE name = n.name AND ticket = own;
-  ELSIF t.line = 0 THEN
-    UPDATE auto_mutex.tickets SET
-      counter = greatest(counter, new_counter), heard = at, place_ms = new_place_ms, hold_ms = new_hold_ms, flag = 0,
-      ends = at + 1000 * new_hold_ms
-      WHERE name = n.name AND ticket = own;
-  ELSE
-    UPDATE auto_mutex.tickets SET
-      counter = greatest(counter, new_counter), heard = at, place_ms = new_place_ms, hold_ms = new_hold_ms, told = 0,
-      line = 1, ends = at + 1000 * new_place_ms
-      WHERE name = n.name AND ticket = own;
+  t.counter := greatest(t.counter, new_counter);
+  t.heard := n.clk;
+  t.place_ms := new_place_ms;
+  -- Before the store grants again, a grant is neither extended nor withdrawn, because the member may rely on it.
+  IF n.clk >= opens OR t.flag <> 1 THEN
+    t.hold_ms := new_hold_ms;
+    t.ends := n.clk + 1000 * CASE WHEN holds THEN new_hold_ms ELSE new_place_ms END;
+    t.flag := 0;
+    IF NOT holds THEN
+      t.told := 0;
+      t.line := 1;
+    END IF;
   END IF;
+  UPDATE auto_mutex.tickets SET
+    counter = t.counter, heard = t.heard, place_ms = t.place_ms, hold_ms = t.hold_ms, ends = t.ends, flag = t.flag, told = t.told,
+    line = t.line
+    WHERE name = n.name AND ticket = t.ticket;
   RETURN true;
+END $$;
+
+-- The ticket of an operation, if it is there.
+CREATE FUNCTION auto_mutex.ticket(wanted text, own uuid) RETURNS auto_mutex.tickets LANGUAGE sql STABLE AS $$
+  SELECT * FROM auto_mutex.tickets WHERE name = wanted AND ticket = own
+$$;
+
+-- Whether the ticket has a tombstone.
+CREATE FUNCTION auto_mutex.is_gone(n auto_mutex.names, own uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone WHERE name = n.name AND ticket = own)
+$$;
+
+CREATE FUNCTION auto_mutex.bury(INOUT n auto_mutex.names, own uuid) LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO auto_mutex.gone VALUES (n.name, own, n.clk + 30000000)
+    ON CONFLICT (name, ticket) DO UPDATE SET until = excluded.until;
+  SELECT count(*) INTO n.gone FROM auto_mutex.gone AS x WHERE x.name = n.name;
 END $$;
 
 CREATE FUNCTION auto_mutex.acquire(
   wanted text, caller uuid, own uuid, counter bigint, units bigint, capacity bigint, takes boolean, owner text,
-  hold_ms bigint, place_ms bigint, retain smallint, tries boolean, polls boolean, meta text, opens bigint, now bigint
+  hold_ms bigint, place_ms bigint, retain smallint, tries boolean, meta text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names;
   t auto_mutex.tickets;
-  known boolean;
-  refusal text;
   granted bigint;
   reply text;
   kept text;
@@ -58,63 +70,55 @@ BEGIN
     UPDATE auto_mutex.names AS x SET
       tok = greatest(at, tok + 1), known = true, cap = capacity, seq = at, clk = at, last = 0, held = 1,
       sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter, at,
-        at, greatest(at, tok + 1), 0, retain, polls, meta)::auto_mutex.tickets
+        at, greatest(at, tok + 1), 0, retain, meta)::auto_mutex.tickets
       WHERE x.name = wanted AND held = 0 AND waiting = 0 AND x.signals = 0 AND x.gone = 0 AND clk <= at
       RETURNING tok INTO granted;
     IF FOUND THEN
       RETURN 'GRANTED ' || granted;
     END IF;
   END IF;
-  n := auto_mutex.open(wanted);
-  n := auto_mutex.unpack(n);
-  n := auto_mutex.prune(n, at, own, false);
-  n.clk := at;
-  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
-  known := FOUND;
+  n := auto_mutex.open(wanted, own, false, now);
+  t := auto_mutex.ticket(wanted, own);
   IF units > capacity AND NOT takes THEN
-    refusal := 'TOO_MANY';
-  ELSIF known AND t.flag = 2
-    OR n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone AS x WHERE x.name = n.name AND x.ticket = own)
-  THEN
-    refusal := 'REFUSED';
-  ELSIF NOT known AND n.cap <> capacity THEN
-    SELECT 'MISMATCH ' || n.cap || ' ' || x.takes::integer INTO refusal FROM auto_mutex.tickets AS x
-      WHERE x.name = n.name ORDER BY x.line, x.token, x.place LIMIT 1;
+    reply := 'TOO_MANY';
+  ELSIF t.flag = 2 OR auto_mutex.is_gone(n, own) THEN
+    reply := 'REFUSED';
+  ELSIF t.ticket IS NULL AND n.cap <> capacity THEN
+    SELECT 'MISMATCH ' || n.cap || ' ' || x.takes::integer INTO reply FROM auto_mutex.tickets AS x
+      WHERE x.name = wanted ORDER BY x.line, x.token, x.place LIMIT 1;
   END IF;
-  IF refusal IS NOT NULL THEN
-    n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-    IF refusal LIKE 'MISMATCH%' THEN
-      refusal := coalesce(auto_mutex.recall(n, caller), refusal);
+  IF reply IS NOT NULL THEN
+    n := auto_mutex.grant_all(n, opens, caller, NULL);
+    IF reply LIKE 'MISMATCH%' THEN
+      reply := coalesce(auto_mutex.recall(n, caller), reply);
     END IF;
     PERFORM auto_mutex.save(n);
-    RETURN refusal;
+    RETURN reply;
   END IF;
-  known := auto_mutex.renew(n, at, opens, own, counter, hold_ms, place_ms);
-  IF NOT known THEN
-    n.seq := greatest(at, n.seq + 1);
+  IF NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
+    n.seq := greatest(n.clk, n.seq + 1);
     n.known := true;
     n.cap := capacity;
     n.waiting := n.waiting + 1;
     INSERT INTO auto_mutex.tickets VALUES (
-      n.name, own, caller, 1, n.seq, at + 1000 * place_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter, at,
-      at, 0, 0, retain, polls, meta
+      wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter,
+      n.clk, 0, 0, 0, retain, meta
     );
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
-  reply := auto_mutex.status(n, at, opens, own);
+  n := auto_mutex.grant_all(n, opens, caller, own);
+  reply := auto_mutex.status(n, opens, own);
   IF reply LIKE 'QUEUED%' THEN
-    UPDATE auto_mutex.tickets AS x SET retain = 0 WHERE x.name = n.name AND x.ticket = own AND x.retain <> 0;
+    UPDATE auto_mutex.tickets AS x SET retain = 0 WHERE x.name = wanted AND x.ticket = own AND x.retain <> 0;
     kept := auto_mutex.recall(n, caller);
     IF tries THEN
-      reply := coalesce(kept, 'BUSY' || CASE
-        WHEN auto_mutex.is_unclaimed(n.name, at, opens, own) THEN ''
-        ELSE auto_mutex.holder(n.name)
-      END);
-      IF NOT auto_mutex.is_unclaimed(n.name, at, opens, own) THEN
-        DELETE FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
+      reply := 'BUSY';
+      IF NOT auto_mutex.is_unclaimed(n, opens, own) THEN
+        reply := reply || auto_mutex.holder(wanted);
+        DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
         n.waiting := n.waiting - 1;
         n := auto_mutex.forget(n);
       END IF;
+      reply := coalesce(kept, reply);
     END IF;
   END IF;
   PERFORM auto_mutex.save(n);
@@ -148,35 +152,27 @@ BEGIN
       RETURN 'GRANTED ' || kept;
     END IF;
   END IF;
-  n := auto_mutex.open(wanted);
-  n := auto_mutex.unpack(n);
-  n := auto_mutex.prune(n, at, own, false);
-  n.clk := at;
-  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
-  known := auto_mutex.renew(n, at, opens, own, counter, hold_ms, place_ms);
+  n := auto_mutex.open(wanted, own, false, now);
+  t := auto_mutex.ticket(wanted, own);
+  known := auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms);
   IF known AND t.line = 0 AND NOT (t.flag = 0 AND counter < t.counter) THEN
-    IF at >= opens AND n.held = 1 AND t.owner = '' AND t.number IS NULL THEN
+    IF n.clk >= opens AND n.held = 1 AND t.owner = '' AND t.number IS NULL THEN
       mark := retain;
     END IF;
     IF units > 0 AND units < t.units THEN
-      UPDATE auto_mutex.tickets AS x SET units = units WHERE x.name = n.name AND x.ticket = own;
+      UPDATE auto_mutex.tickets AS x SET units = units WHERE x.name = wanted AND x.ticket = own;
     END IF;
-    IF NOT (at < opens AND t.flag = 1) THEN
+    IF n.clk >= opens OR t.flag <> 1 THEN
       -- The calls since the last touch have used fencing tokens up to this one.
       IF mark = 2 OR mark = 1 AND t.retain = 2 THEN
-        n.tok := greatest(at, n.tok + 1);
-        UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = n.name AND x.ticket = own;
+        n.tok := greatest(n.clk, n.tok + 1);
+        UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = wanted AND x.ticket = own;
       END IF;
-      UPDATE auto_mutex.tickets AS x SET retain = mark WHERE x.name = n.name AND x.ticket = own AND x.retain <> mark;
+      UPDATE auto_mutex.tickets AS x SET retain = mark WHERE x.name = wanted AND x.ticket = own AND x.retain <> mark;
     END IF;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
-  reply := CASE WHEN known THEN auto_mutex.status(n, at, opens, own) ELSE 'GONE' END;
-  IF reply LIKE 'QUEUED%' THEN
-    PERFORM auto_mutex.recall(n, caller);
-  END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  reply := auto_mutex.finish(n, opens, caller, own);
+  RETURN CASE WHEN known THEN reply ELSE 'GONE' END;
 END $$;
 
 CREATE FUNCTION auto_mutex.release(
@@ -199,120 +195,92 @@ BEGIN
       RETURN 'RELEASED ' || capacity;
     END IF;
   END IF;
-  n := auto_mutex.open(wanted);
-  n := auto_mutex.unpack(n);
-  n := auto_mutex.prune(n, at, own, true);
-  n.clk := at;
+  n := auto_mutex.open(wanted, own, true, now);
   capacity := coalesce(n.cap, 0);
-  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
-  IF FOUND THEN
-    reply := CASE WHEN t.line = 0 THEN 'RELEASED' ELSE 'CANCELLED' END;
+  t := auto_mutex.ticket(wanted, own);
+  IF t.line = 0 AND t.flag <> 2 AND park_ms > 0 AND t.number IS NULL THEN
+    UPDATE auto_mutex.tickets AS x SET flag = 2, retain = 0, hold_ms = park_ms, ends = n.clk + 1000 * park_ms
+      WHERE x.name = wanted AND x.ticket = own;
+  ELSIF t.line > 0 OR t.flag <> 2 THEN
+    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
     IF t.line > 0 THEN
       n.waiting := n.waiting - 1;
-      DELETE FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
-    ELSIF t.flag <> 2 AND park_ms > 0 AND t.number IS NULL THEN
-      UPDATE auto_mutex.tickets AS x SET flag = 2, retain = 0, hold_ms = park_ms, ends = at + 1000 * park_ms
-        WHERE x.name = n.name AND x.ticket = own;
-    ELSIF t.flag <> 2 THEN
+      reply := 'CANCELLED';
+    ELSE
       n.held := n.held - 1;
-      DELETE FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own;
       IF t.token <> used THEN
         n := auto_mutex.put_back(n, t.number, t.text);
       END IF;
     END IF;
   END IF;
   IF tomb THEN
-    n := auto_mutex.bury(n, own, at);
+    n := auto_mutex.bury(n, own);
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-  IF reply = 'RELEASED' THEN
-    reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.used(n.name, 0)) + n.signals;
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
+  IF t.line = 0 THEN
+    reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.used(wanted, 0)) + n.signals;
   END IF;
   PERFORM auto_mutex.save(n);
   RETURN reply;
-END $$;
-
-CREATE FUNCTION auto_mutex.bury(INOUT n auto_mutex.names, own uuid, at bigint) LANGUAGE plpgsql AS $$
-BEGIN
-  INSERT INTO auto_mutex.gone VALUES (n.name, own, at + 30000000)
-    ON CONFLICT (name, ticket) DO UPDATE SET until = excluded.until;
-  SELECT count(*) INTO n.gone FROM auto_mutex.gone AS x WHERE x.name = n.name;
 END $$;
 
 CREATE FUNCTION auto_mutex.adopt(
-  wanted text, caller uuid, old uuid, own uuid, counter bigint, hold_ms bigint, place_ms bigint, polls boolean, meta text,
-  opens bigint, now bigint
+  wanted text, caller uuid, old uuid, own uuid, counter bigint, hold_ms bigint, place_ms bigint, meta text, opens bigint,
+  now bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
-  known boolean;
+  n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
+  t auto_mutex.tickets := auto_mutex.ticket(wanted, own);
+  had CONSTANT auto_mutex.tickets := auto_mutex.ticket(wanted, old);
+  refusal text;
   reply text;
 BEGIN
-  n := auto_mutex.prune(n, at, own, false);
-  n.clk := at;
-  IF EXISTS (SELECT FROM auto_mutex.gone AS x WHERE x.name = n.name AND x.ticket = own) THEN
-    reply := 'REFUSED';
-  ELSE
-    known := auto_mutex.renew(n, at, opens, own, counter, hold_ms, place_ms);
-    IF NOT known THEN
-      IF EXISTS (SELECT FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own)
-        OR NOT EXISTS (
-          SELECT FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = old AND x.line = 0 AND x.flag <> 2
-        )
-      THEN
-        reply := 'GONE';
-      ELSIF at < opens THEN
-        reply := 'BUSY';
-      ELSE
-        n.tok := greatest(at, n.tok + 1);
-        UPDATE auto_mutex.tickets AS x SET
-          ticket = own, member = caller, hold_ms = hold_ms, place_ms = place_ms, counter = counter, heard = at, told = 0,
-          token = n.tok, flag = 0, retain = 0, polls = polls, meta = meta, ends = at + 1000 * hold_ms
-          WHERE x.name = n.name AND x.ticket = old;
-      END IF;
+  IF auto_mutex.is_gone(n, own) THEN
+    refusal := 'REFUSED';
+  ELSIF NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
+    IF t.ticket IS NOT NULL OR had.line IS DISTINCT FROM 0 OR had.flag = 2 THEN
+      refusal := 'GONE';
+    ELSIF n.clk < opens THEN
+      refusal := 'BUSY';
+    ELSE
+      n.tok := greatest(n.clk, n.tok + 1);
+      UPDATE auto_mutex.tickets AS x SET
+        ticket = own, member = caller, hold_ms = hold_ms, place_ms = place_ms, counter = counter, heard = n.clk, told = 0,
+        token = n.tok, flag = 0, retain = 0, meta = meta, ends = n.clk + 1000 * hold_ms
+        WHERE x.name = wanted AND x.ticket = old;
     END IF;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, own);
-  reply := coalesce(reply, auto_mutex.status(n, at, opens, own));
-  IF reply LIKE 'QUEUED%' THEN
-    PERFORM auto_mutex.recall(n, caller);
-  END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  reply := auto_mutex.finish(n, opens, caller, own);
+  RETURN coalesce(refusal, reply);
 END $$;
 
--- Drops holders: those of `owner` if that is not NULL and not empty, those with this token if that is not NULL.
+-- Drops holders: those of `owner` if that is not empty, those with this token if that is not 0.
 CREATE FUNCTION auto_mutex.drop_holders(
   wanted text, caller uuid, owner text, token bigint, kicked_by text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   t auto_mutex.tickets;
   dropped integer := 0;
 BEGIN
-  n := auto_mutex.prune(n, at, NULL, false);
-  n.clk := at;
   FOR t IN
     DELETE FROM auto_mutex.tickets AS x
-      WHERE x.name = n.name AND x.line = 0 AND (owner = '' OR x.owner = owner) AND (token IS NULL OR x.token = token)
+      WHERE x.name = wanted AND x.line = 0 AND (owner = '' OR x.owner = owner) AND (token = 0 OR x.token = token)
       RETURNING *
   LOOP
     dropped := dropped + 1;
-    PERFORM auto_mutex.publish(t.member, t.polls, 'lost ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+    PERFORM auto_mutex.publish(t.member, 'lost ' || auto_mutex.id(t.ticket) || ' ' || wanted);
     n := auto_mutex.put_back(n, t.number, t.text);
   END LOOP;
   n.held := n.held - dropped;
-  IF token IS NOT NULL AND dropped > 0 THEN
-    n.kick_at := at;
+  IF token > 0 AND dropped > 0 THEN
+    n.kick_at := n.clk;
     n.kick_token := token;
     n.kick_by := kicked_by;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-  PERFORM auto_mutex.save(n);
+  PERFORM auto_mutex.finish(n, opens, caller, NULL);
   RETURN 'COUNT ' || dropped;
 END $$;
 
@@ -321,72 +289,55 @@ CREATE FUNCTION auto_mutex.refresh(
 ) RETURNS text LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  n CONSTANT auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   t auto_mutex.tickets;
   told integer := 0;
 BEGIN
-  n := auto_mutex.prune(n, at, NULL, false);
-  n.clk := at;
   FOR t IN
-    SELECT * FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.line = 0 AND x.owner = owner AND x.flag <> 2
+    SELECT * FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.line = 0 AND x.owner = owner AND x.flag <> 2
   LOOP
-    told := told + auto_mutex.publish(t.member, t.polls,
-      'refresh ' || auto_mutex.id(t.ticket) || ' ' || expire_ms || ' ' || n.name)::integer;
+    told := told + auto_mutex.publish(t.member,
+      'refresh ' || auto_mutex.id(t.ticket) || ' ' || expire_ms || ' ' || wanted)::integer;
   END LOOP;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-  PERFORM auto_mutex.save(n);
+  PERFORM auto_mutex.finish(n, opens, caller, NULL);
   RETURN 'COUNT ' || told;
 END $$;
 
 CREATE FUNCTION auto_mutex.signal(
   wanted text, caller uuid, own uuid, kind text, signal_text text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
-#variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
-  unserved bigint;
-  added bigint;
-  reply text;
+  n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
+  unserved CONSTANT bigint := greatest(0, n.waiting - n.signals);
+  added CONSTANT bigint := CASE kind WHEN 'token' THEN 1 WHEN 'one' THEN least(1, unserved) ELSE unserved END;
+  refused CONSTANT boolean := auto_mutex.is_gone(n, own);
 BEGIN
-  n := auto_mutex.prune(n, at, own, false);
-  n.clk := at;
-  IF n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone AS x WHERE x.name = n.name AND x.ticket = own) THEN
-    reply := 'REFUSED';
-  ELSE
-    unserved := greatest(0, n.waiting - n.signals);
-    added := CASE kind WHEN 'token' THEN 1 WHEN 'one' THEN least(1, unserved) ELSE unserved END;
+  IF NOT refused THEN
     IF kind = 'token' THEN
       n.known := true;
-      n := auto_mutex.bury(n, own, at);
+      n := auto_mutex.bury(n, own);
     END IF;
     INSERT INTO auto_mutex.signals
       SELECT n.name, n.last + number, CASE kind WHEN 'token' THEN signal_text ELSE auto_mutex.id(own) END
       FROM generate_series(1, added) AS number;
     n.last := n.last + added;
     n.signals := n.signals + added;
-    reply := 'COUNT ' || added;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  PERFORM auto_mutex.finish(n, opens, caller, NULL);
+  RETURN CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END;
 END $$;
 
 CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
+  n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   reply text;
 BEGIN
-  n := auto_mutex.prune(n, at, NULL, false);
-  n.clk := at;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
   IF n.held + n.waiting > 0 THEN
     reply := 'IN_USE ' || n.held || ' ' || n.waiting;
   ELSE
     reply := 'COUNT ' || (n.known OR n.signals > 0)::integer;
-    DELETE FROM auto_mutex.signals WHERE name = n.name;
+    DELETE FROM auto_mutex.signals WHERE name = wanted;
     n.signals := 0;
     n.known := false;
     n.last := 0;
@@ -395,10 +346,8 @@ BEGIN
   RETURN reply;
 END $$;
 
-CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, polls boolean, text text) RETURNS text
-LANGUAGE sql AS $$
-  SELECT 'COUNT ' || auto_mutex.publish(receiver, polls,
-    'probe ' || auto_mutex.id(caller) || ' ' || wanted || ' ' || text)::integer
+CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, text text) RETURNS text LANGUAGE sql AS $$
+  SELECT 'COUNT ' || auto_mutex.publish(receiver, 'probe ' || auto_mutex.id(caller) || ' ' || wanted || ' ' || text)::integer
 $$;
 
 -- The state of a name. Changes nothing. The first row is that of the name.
@@ -439,22 +388,18 @@ CREATE FUNCTION auto_mutex.raise(wanted text, caller uuid, own uuid, token bigin
 LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names := auto_mutex.unpack(auto_mutex.open(wanted));
-  t auto_mutex.tickets;
+  n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
+  t CONSTANT auto_mutex.tickets := auto_mutex.ticket(wanted, own);
   reply text;
 BEGIN
-  n := auto_mutex.prune(n, at, own, false);
-  n.clk := at;
-  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = n.name AND x.ticket = own AND x.line = 0 AND x.flag <> 2;
-  IF NOT FOUND THEN
+  IF t.line IS DISTINCT FROM 0 OR t.flag = 2 THEN
     reply := 'GONE';
   ELSIF t.token < token THEN
     n.tok := greatest(token, n.tok + 1);
-    UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = n.name AND x.ticket = own;
+    UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = wanted AND x.ticket = own;
   END IF;
-  n := auto_mutex.grant_all(n, at, opens, caller, NULL);
-  reply := coalesce(reply, auto_mutex.status(n, at, 0, own));
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
+  reply := coalesce(reply, auto_mutex.status(n, 0, own));
   PERFORM auto_mutex.save(n);
   RETURN reply;
 END $$;

@@ -1,71 +1,46 @@
--- What most operations share: the first step (`prune`), the last one (`grant_all`), and the reply about a ticket.
+-- What most operations share: the first step (`open`), the last one (`finish`), and the reply about a ticket.
 
--- Sends a message to a member. Returns whether the member listens: then it has locked its number. A member that polls
--- finds out by itself.
-CREATE FUNCTION auto_mutex.publish(member uuid, polls boolean, message text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN
-  IF polls THEN
-    RETURN true;
-  END IF;
-  IF pg_try_advisory_xact_lock_shared(hashtextextended(member::text, 7272)) THEN
-    RETURN false;
-  END IF;
-  -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
-  IF pg_notification_queue_usage() > 0.9 THEN
-    RETURN true;
-  END IF;
-  PERFORM pg_notify('auto_mutex:' || replace(member::text, '-', ''), message);
-  RETURN true;
-END $$;
+CREATE FUNCTION auto_mutex.clock(now bigint) RETURNS bigint LANGUAGE sql VOLATILE AS $$
+  SELECT coalesce(now, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+$$;
 
 CREATE FUNCTION auto_mutex.id(ticket uuid) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT replace(ticket::text, '-', '')
 $$;
 
--- The row of the name, locked until the operation's end.
-CREATE FUNCTION auto_mutex.open(wanted text) RETURNS auto_mutex.names LANGUAGE plpgsql AS $$
+-- Sends a message to a member. Returns `false` if the member is not there: it neither listens, for which it locks its number,
+-- nor has it asked for its mail lately.
+CREATE FUNCTION auto_mutex.publish(receiver uuid, message text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-  n auto_mutex.names;
+  at CONSTANT bigint := auto_mutex.clock(NULL);
 BEGIN
-  LOOP
-    SELECT * INTO n FROM auto_mutex.names WHERE name = wanted FOR UPDATE;
-    IF FOUND THEN
-      IF n.held = 0 AND n.waiting = 0 THEN
-        n.cap := NULL;
-        n.seq := 0;
-      END IF;
-      RETURN n;
-    END IF;
-    INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
-  END LOOP;
+  IF pg_try_advisory_xact_lock_shared(hashtextextended(receiver::text, 7272)) THEN
+    INSERT INTO auto_mutex.mail SELECT receiver, at, message FROM auto_mutex.mailboxes
+      WHERE member = receiver AND heard > at - 4000000;
+    RETURN FOUND;
+  END IF;
+  -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
+  IF pg_notification_queue_usage() < 0.9 THEN
+    PERFORM pg_notify('auto_mutex:' || auto_mutex.id(receiver), message);
+  END IF;
+  RETURN true;
 END $$;
 
--- Moves the only ticket to the table, where all other rules find it.
-CREATE FUNCTION auto_mutex.unpack(INOUT n auto_mutex.names) LANGUAGE plpgsql AS $$
-BEGIN
-  IF (n.sole).ticket IS NOT NULL THEN
-    INSERT INTO auto_mutex.tickets SELECT (n.sole).*;
-    n.sole := NULL;
-  END IF;
-END $$;
-
--- Writes the row, with the ticket in it if that is the only one and a plain holder.
-CREATE FUNCTION auto_mutex.save(n auto_mutex.names) RETURNS void LANGUAGE plpgsql AS $$
+-- Returns the messages for a member that does not listen, and deletes them.
+CREATE FUNCTION auto_mutex.read_mail(reader uuid) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-  t auto_mutex.tickets;
+  at CONSTANT bigint := auto_mutex.clock(NULL);
+  messages text[];
 BEGIN
-  IF n.held = 1 AND n.waiting = 0 AND (n.sole).ticket IS NULL THEN
-    DELETE FROM auto_mutex.tickets
-      WHERE name = n.name AND flag = 0 AND owner = '' AND number IS NULL
-      RETURNING * INTO t;
-    IF FOUND THEN
-      n.sole := t;
-    END IF;
+  PERFORM FROM auto_mutex.mailboxes WHERE member = reader AND heard BETWEEN at - 500000 AND at;
+  IF NOT FOUND THEN
+    INSERT INTO auto_mutex.mailboxes VALUES (reader, at) ON CONFLICT (member) DO UPDATE SET heard = excluded.heard;
   END IF;
-  UPDATE auto_mutex.names SET
-    tok = n.tok, cap = n.cap, seq = n.seq, clk = n.clk, last = n.last, known = n.known, held = n.held, waiting = n.waiting,
-    signals = n.signals, gone = n.gone, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
-    WHERE name = n.name;
+  WITH gone AS (
+    DELETE FROM auto_mutex.mail WHERE member = reader RETURNING sent, message
+  )
+  SELECT coalesce(array_agg(message ORDER BY sent), '{}') INTO messages FROM gone;
+  RETURN messages;
 END $$;
 
 CREATE FUNCTION auto_mutex.forget(INOUT n auto_mutex.names) LANGUAGE plpgsql AS $$
@@ -90,12 +65,27 @@ BEGIN
   END IF;
 END $$;
 
--- Drops what has ended. `own` is the operation's ticket. A release still finds a plain holder whose lease has ended.
-CREATE FUNCTION auto_mutex.prune(INOUT n auto_mutex.names, at bigint, own uuid, releases boolean) LANGUAGE plpgsql AS $$
+-- The row of the name, locked until the operation's end, with the operation's time in `clk`. All tickets are in their table then,
+-- and what has ended is gone. `own` is the operation's ticket. A release still finds a plain holder whose lease has ended.
+CREATE FUNCTION auto_mutex.open(wanted text, own uuid, releases boolean, now bigint) RETURNS auto_mutex.names
+LANGUAGE plpgsql AS $$
 DECLARE
+  n auto_mutex.names;
   t auto_mutex.tickets;
+  at bigint;
   removed integer;
 BEGIN
+  LOOP
+    SELECT * INTO n FROM auto_mutex.names WHERE name = wanted FOR UPDATE;
+    EXIT WHEN FOUND;
+    INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
+  END LOOP;
+  -- The lock may have taken a while.
+  at := auto_mutex.clock(now);
+  IF (n.sole).ticket IS NOT NULL THEN
+    INSERT INTO auto_mutex.tickets SELECT (n.sole).*;
+    n.sole := NULL;
+  END IF;
   IF at < n.clk THEN
     -- The clock was stepped back.
     UPDATE auto_mutex.tickets SET
@@ -104,17 +94,18 @@ BEGIN
         ELSE least(heard, at) + 1000 * place_ms
       END,
       heard = least(heard, at), told = least(told, at)
-      WHERE name = n.name;
-    UPDATE auto_mutex.gone SET until = least(until, at + 30000000) WHERE name = n.name;
+      WHERE name = wanted;
+    UPDATE auto_mutex.gone SET until = least(until, at + 30000000) WHERE name = wanted;
   END IF;
+  n.clk := at;
   IF n.gone > 0 THEN
-    DELETE FROM auto_mutex.gone WHERE name = n.name AND until <= at;
+    DELETE FROM auto_mutex.gone WHERE name = wanted AND until <= at;
     GET DIAGNOSTICS removed = ROW_COUNT;
     n.gone := n.gone - removed;
   END IF;
   FOR t IN
     SELECT * FROM auto_mutex.tickets
-      WHERE name = n.name AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
+      WHERE name = wanted AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
       ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
   LOOP
     n.held := n.held - 1;
@@ -123,22 +114,41 @@ BEGIN
       UPDATE auto_mutex.tickets SET
         flag = 0, told = 0, token = 0, number = NULL, text = NULL, ends = t.heard + 1000 * t.place_ms,
         line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, 2000) THEN 1 ELSE 2 END
-        WHERE name = n.name AND ticket = t.ticket;
+        WHERE name = wanted AND ticket = t.ticket;
       n.waiting := n.waiting + 1;
     ELSE
-      DELETE FROM auto_mutex.tickets WHERE name = n.name AND ticket = t.ticket;
+      DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket = t.ticket;
     END IF;
     n := auto_mutex.put_back(n, t.number, t.text);
   END LOOP;
   IF n.waiting > 0 THEN
-    DELETE FROM auto_mutex.tickets WHERE name = n.name AND ticket IN (
-      SELECT ticket FROM auto_mutex.tickets WHERE name = n.name AND line > 0 AND ends <= at
+    DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket IN (
+      SELECT ticket FROM auto_mutex.tickets WHERE name = wanted AND line > 0 AND ends <= at
         ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
     );
     GET DIAGNOSTICS removed = ROW_COUNT;
     n.waiting := n.waiting - removed;
   END IF;
-  n := auto_mutex.forget(n);
+  RETURN auto_mutex.forget(n);
+END $$;
+
+-- Writes the row, with the ticket in it if that is the only one and a plain holder.
+CREATE FUNCTION auto_mutex.save(n auto_mutex.names) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  t auto_mutex.tickets;
+BEGIN
+  IF n.held = 1 AND n.waiting = 0 THEN
+    DELETE FROM auto_mutex.tickets
+      WHERE name = n.name AND flag = 0 AND owner = '' AND number IS NULL
+      RETURNING * INTO t;
+    IF FOUND THEN
+      n.sole := t;
+    END IF;
+  END IF;
+  UPDATE auto_mutex.names SET
+    tok = n.tok, cap = n.cap, seq = n.seq, clk = n.clk, last = n.last, known = n.known, held = n.held, waiting = n.waiting,
+    signals = n.signals, gone = n.gone, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
+    WHERE name = n.name;
 END $$;
 
 -- The units that the holders use. Those of one owner count once.
@@ -152,29 +162,31 @@ $$;
 
 -- Grants to a waiter. Returns `false` if it is unlikely to claim the grant.
 CREATE FUNCTION auto_mutex.give(
-  n auto_mutex.names, at bigint, caller uuid, own uuid, t auto_mutex.tickets, new_token bigint, signal bigint,
-  signal_text text
+  n auto_mutex.names, caller uuid, own uuid, t auto_mutex.tickets, new_token bigint, signal bigint, signal_text text
 ) RETURNS auto_mutex.step LANGUAGE plpgsql AS $$
 DECLARE
-  given boolean := true;
   is_own CONSTANT boolean := t.ticket IS NOT DISTINCT FROM own;
   lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, 2000) END;
+  message text;
 BEGIN
   IF NOT is_own THEN
-    given := NOT (
-      new_token > n.tok AND signal IS NULL AND t.units = n.cap AND at - greatest(t.heard, t.told) > 2000000
-      AND t.member <> caller
-    ) AND auto_mutex.publish(t.member, t.polls,
-      'grant ' || auto_mutex.id(t.ticket) || ' ' || new_token || ' ' || t.counter || ' ' || lease || ' ' || n.name
-      || coalesce(' ' || signal_text, ''));
-    IF NOT given THEN
+    message := 'grant ' || auto_mutex.id(t.ticket) || ' ' || new_token || ' ' || t.counter || ' ' || lease || ' ' || n.name
+      || coalesce(' ' || signal_text, '');
+    IF octet_length(message) > 7999 THEN
+      -- That is the limit of notifications.
+      message := 'ask ' || auto_mutex.id(t.ticket) || ' ' || n.name;
+    END IF;
+    IF new_token > n.tok AND signal IS NULL AND t.units = n.cap AND n.clk - greatest(t.heard, t.told) > 2000000
+        AND t.member <> caller
+      OR NOT auto_mutex.publish(t.member, message)
+    THEN
       UPDATE auto_mutex.tickets SET told = 0 WHERE name = n.name AND ticket = t.ticket;
       RETURN ROW(n, false)::auto_mutex.step;
     END IF;
   END IF;
   UPDATE auto_mutex.tickets SET
     line = 0, flag = CASE WHEN is_own THEN 0 ELSE 1 END, token = new_token, number = signal, text = signal_text,
-    ends = at + 1000 * lease
+    ends = n.clk + 1000 * lease
     WHERE name = n.name AND ticket = t.ticket;
   IF signal IS NOT NULL THEN
     DELETE FROM auto_mutex.signals WHERE name = n.name AND number = signal;
@@ -187,9 +199,7 @@ BEGIN
 END $$;
 
 -- Grants to the waiters in order, while there is room.
-CREATE FUNCTION auto_mutex.grant_all(
-  INOUT n auto_mutex.names, at bigint, opens bigint, caller uuid, own uuid
-) LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.grant_all(INOUT n auto_mutex.names, opens bigint, caller uuid, own uuid) LANGUAGE plpgsql AS $$
 DECLARE
   owners text[] := '{}';
   t auto_mutex.tickets;
@@ -200,7 +210,7 @@ DECLARE
   gave auto_mutex.step;
   asked text;
 BEGIN
-  IF n.waiting > 0 AND at >= opens THEN
+  IF n.waiting > 0 AND n.clk >= opens THEN
     SELECT array_agg(owner) INTO owners FROM auto_mutex.tickets
       WHERE name = n.name AND ticket = own AND owner <> '';
     owners := coalesce(owners, '{}');
@@ -216,14 +226,14 @@ BEGIN
       IF t.units <= shared_units THEN
         new_token := shared_token;
       ELSE
-        new_token := greatest(at, n.tok + 1);
+        new_token := greatest(n.clk, n.tok + 1);
         IF t.takes AND n.signals > 0 THEN
           SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
         ELSIF auto_mutex.used(n.name, 0) + t.units > n.cap THEN
           EXIT;
         END IF;
       END IF;
-      gave := auto_mutex.give(n, at, caller, own, t, new_token, signal.number, signal.text);
+      gave := auto_mutex.give(n, caller, own, t, new_token, signal.number, signal.text);
       n := gave.n;
       IF NOT gave.done THEN
         UPDATE auto_mutex.tickets SET line = 2 WHERE name = n.name AND ticket = t.ticket;
@@ -239,7 +249,7 @@ BEGIN
           SELECT * FROM auto_mutex.tickets
             WHERE name = n.name AND line > 0 AND owner = asked AND units <= shared_units ORDER BY place
         LOOP
-          gave := auto_mutex.give(n, at, caller, own, t, shared_token, NULL, NULL);
+          gave := auto_mutex.give(n, caller, own, t, shared_token, NULL, NULL);
           n := gave.n;
         END LOOP;
       END IF;
@@ -251,9 +261,9 @@ BEGIN
         SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 3
       ) AS near WHERE told = 0
     LOOP
-      UPDATE auto_mutex.tickets SET told = at WHERE name = n.name AND ticket = t.ticket;
+      UPDATE auto_mutex.tickets SET told = n.clk WHERE name = n.name AND ticket = t.ticket;
       IF t.ticket IS DISTINCT FROM own THEN
-        PERFORM auto_mutex.publish(t.member, t.polls, 'near ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+        PERFORM auto_mutex.publish(t.member, 'near ' || auto_mutex.id(t.ticket) || ' ' || n.name);
       END IF;
     END LOOP;
   END IF;
@@ -261,9 +271,9 @@ BEGIN
 END $$;
 
 -- Whether the ticket has a grant that cannot be claimed now.
-CREATE FUNCTION auto_mutex.is_unclaimed(wanted text, at bigint, opens bigint, own uuid) RETURNS boolean
+CREATE FUNCTION auto_mutex.is_unclaimed(n auto_mutex.names, opens bigint, own uuid) RETURNS boolean
 LANGUAGE sql STABLE AS $$
-  SELECT at < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = wanted AND ticket = own AND flag = 1)
+  SELECT n.clk < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = n.name AND ticket = own AND flag = 1)
 $$;
 
 -- ` token meta` of the holder that has held for the longest; empty if none holds.
@@ -286,14 +296,14 @@ BEGIN
   IF t.retain = 0 OR t.member = caller THEN
     RETURN NULL;
   END IF;
-  PERFORM auto_mutex.publish(t.member, t.polls, 'recall ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+  PERFORM auto_mutex.publish(t.member, 'recall ' || auto_mutex.id(t.ticket) || ' ' || n.name);
   RETURN CASE WHEN t.retain = 2 THEN 'KEPT' || auto_mutex.holder(n.name) END;
 END $$;
 
 -- The reply about a ticket after granting.
-CREATE FUNCTION auto_mutex.status(n auto_mutex.names, at bigint, opens bigint, own uuid) RETURNS text
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.status(n auto_mutex.names, opens bigint, own uuid) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
+  at CONSTANT bigint := n.clk;
   t auto_mutex.tickets;
   position bigint;
   soon bigint;
@@ -325,4 +335,21 @@ BEGIN
     soon := t.place_ms / 3;
   END IF;
   RETURN 'QUEUED ' || position || ' ' || greatest(1, soon) || auto_mutex.holder(n.name);
+END $$;
+
+-- The last step: grants to waiters and writes the row. Returns the reply about a ticket, if that is not NULL.
+CREATE FUNCTION auto_mutex.finish(n auto_mutex.names, opens bigint, caller uuid, own uuid) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  reply text;
+BEGIN
+  n := auto_mutex.grant_all(n, opens, caller, own);
+  IF own IS NOT NULL THEN
+    reply := auto_mutex.status(n, opens, own);
+    IF reply LIKE 'QUEUED%' THEN
+      PERFORM auto_mutex.recall(n, caller);
+    END IF;
+  END IF;
+  PERFORM auto_mutex.save(n);
+  RETURN reply;
 END $$;

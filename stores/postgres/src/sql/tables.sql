@@ -27,8 +27,6 @@ CREATE UNLOGGED TABLE auto_mutex.tickets (
   flag smallint NOT NULL,
   -- 0: no; 1: kept after the call; 2: kept now.
   retain smallint NOT NULL,
-  -- Whether the member asks by itself instead of listening.
-  polls boolean NOT NULL,
   meta text NOT NULL,
   PRIMARY KEY (name, ticket)
 ) WITH (fillfactor = 70);
@@ -68,6 +66,21 @@ CREATE UNLOGGED TABLE auto_mutex.gone (
   until bigint NOT NULL,
   PRIMARY KEY (name, ticket)
 );
+
+-- Messages for members that ask for them instead of listening.
+CREATE UNLOGGED TABLE auto_mutex.mail (
+  member uuid NOT NULL,
+  sent bigint NOT NULL,
+  message text NOT NULL
+);
+
+CREATE INDEX mail_by_member ON auto_mutex.mail (member);
+
+-- Those members, and when each has asked.
+CREATE UNLOGGED TABLE auto_mutex.mailboxes (
+  member uuid PRIMARY KEY,
+  heard bigint NOT NULL
+) WITH (fillfactor = 50);
 
 -- What a step of an operation returns: the changed row, and whether it did something.
 CREATE TYPE auto_mutex.step AS (n auto_mutex.names, done boolean);

@@ -6,18 +6,20 @@ CREATE FUNCTION auto_mutex.size() RETURNS bigint LANGUAGE sql STABLE AS $$
     WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'u' AND relname <> 'fences'
 $$;
 
--- Forgets names that nobody has used for ten minutes, at most `most` at a time. Returns how many.
+-- Forgets names that nobody has used for ten minutes, at most `most` at a time. Returns how many. A name with a ticket is
+-- forgotten ten minutes later, if the ticket ended with the lease of a client that died.
 CREATE FUNCTION auto_mutex.forget_idle(most integer, now bigint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
   idle CONSTANT bigint := at - 600000000;
   forgotten integer;
 BEGIN
-  WITH ended AS (
-    DELETE FROM auto_mutex.gone AS g WHERE until <= idle
-  ), unused AS (
+  PERFORM auto_mutex.save(auto_mutex.open(name, NULL, false, now)) FROM (
+    SELECT name FROM auto_mutex.names WHERE clk <= idle AND held + waiting + gone > 0 LIMIT most FOR UPDATE SKIP LOCKED
+  ) AS used;
+  WITH unused AS (
     SELECT name FROM auto_mutex.names
-      WHERE held = 0 AND waiting = 0 AND signals = 0 AND greatest(clk, tok) <= idle
+      WHERE held + waiting + signals + gone = 0 AND greatest(clk, tok) <= idle
         AND (kick_at IS NULL OR kick_at <= at - 86400000000)
       LIMIT most FOR UPDATE SKIP LOCKED
   ), unfenced AS (
@@ -27,25 +29,33 @@ BEGIN
   )
   DELETE FROM auto_mutex.names AS n USING unused WHERE n.name = unused.name;
   GET DIAGNOSTICS forgotten = ROW_COUNT;
+  DELETE FROM auto_mutex.mailboxes WHERE heard <= idle;
+  DELETE FROM auto_mutex.mail WHERE ctid IN (
+    SELECT ctid FROM auto_mutex.mail WHERE sent <= idle FOR UPDATE SKIP LOCKED
+  );
   RETURN forgotten;
 END $$;
 
 -- Rewrites the tables if old row versions fill most of them. A transaction that holds an old snapshot keeps the server
 -- from removing those versions; a table that is emptied and filled again has none. Operations wait for the milliseconds
--- that this takes, and it gives up if an operation makes it wait. Returns whether it did so.
+-- that this takes, so it leaves tables with many rows alone, and gives up if an operation makes it wait. Returns whether it did
+-- so.
 CREATE FUNCTION auto_mutex.compact(smallest bigint) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 DECLARE
+  parts CONSTANT text[] := ARRAY['names', 'tickets', 'signals', 'gone', 'mail', 'mailboxes'];
+  live CONSTANT bigint := (SELECT sum(pg_stat_get_live_tuples(format('auto_mutex.%I', name)::regclass)) FROM unnest(parts) AS name);
   part text;
 BEGIN
-  IF auto_mutex.size() < smallest OR NOT pg_try_advisory_xact_lock(7272, 1) THEN
+  IF live > 50000 OR auto_mutex.size() < greatest(smallest, 2000 * live) OR NOT pg_try_advisory_xact_lock(7272, 1) THEN
     RETURN false;
   END IF;
   BEGIN
-    LOCK TABLE auto_mutex.names, auto_mutex.tickets, auto_mutex.signals, auto_mutex.gone IN ACCESS EXCLUSIVE MODE;
+    LOCK TABLE auto_mutex.names, auto_mutex.tickets, auto_mutex.signals, auto_mutex.gone, auto_mutex.mail, auto_mutex.mailboxes
+      IN ACCESS EXCLUSIVE MODE;
   EXCEPTION WHEN lock_not_available THEN
     RETURN false;
   END;
-  FOREACH part IN ARRAY ARRAY['names', 'tickets', 'signals', 'gone'] LOOP
+  FOREACH part IN ARRAY parts LOOP
     EXECUTE format('CREATE TEMPORARY TABLE kept ON COMMIT DROP AS SELECT * FROM auto_mutex.%I', part);
     EXECUTE format('TRUNCATE auto_mutex.%I', part);
     EXECUTE format('INSERT INTO auto_mutex.%I SELECT * FROM kept', part);
