@@ -92,14 +92,17 @@ impl Observer {
     /// Grants the lock to the ticket, whoever holds it. (In that far future, the lease ends after the test.)
     pub(super) async fn grant(&self, ticket: &str, token: u64) -> Result<()> {
         let at = token / 1024;
-        let force =
-            format!("auto_mutex.drop_holders('{NAME}', '{ticket}', '', NULL, NULL, 0, {at})");
+        let force = format!("auto_mutex.drop_holders('{NAME}', '{ticket}', '', 0, '', 0, {at})");
         let acquire = format!(
             "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, '', 1000, 1000, 0::int2, true, '', 0, {at})"
         );
-        self.ask(&format!("SELECT {force}; SELECT {acquire}"))
+        let replies = self
+            .ask(&format!("SELECT {force}; SELECT {acquire}"))
             .await?;
-        Ok(())
+        match replies.last() {
+            Some(reply) if reply.starts_with("GRANTED") => Ok(()),
+            _ => Err(format!("the lock is not granted: {replies:?}").into()),
+        }
     }
 
     /// Which of the processes wait for a lock of another of them.
