@@ -12,17 +12,37 @@ type Source = Box<dyn Error + Send + Sync>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FenceError {
-    /// A later holder of the lock has written: this process has lost the lock. Don't try again.
-    #[error(
-        "a later holder of `{name}` has written: our fencing token is {ours}, and the newest is {newest}"
-    )]
+    /// This process has lost the lock: a later holder has written; or, if PostgreSQL itself has the lock, it has granted it
+    /// again, or the lease has ended. Don't try again.
+    #[error("{}", lost(name, *ours, *newest))]
     Stale {
         /// The complete name of the lock.
         name: String,
         /// The token of this process.
         ours: u64,
-        /// The greatest token that the resource has seen.
+        /// The greatest token that the resource has seen. That of this process, if only its lease has ended.
         newest: u64,
+    },
+    /// The locks are in PostgreSQL, but in another database than the transaction: fence a [`Table`](crate::Table) then. Or the
+    /// server has lost its locks in a crash.
+    #[error(
+        "the lock `{name}` is not in this database, or its server has lost it. If the locks are in another database, create \
+         the table `auto_mutex_fence` in this one, and fence `Table(&mut transaction)`"
+    )]
+    Elsewhere {
+        /// The complete name of the lock.
+        name: String,
+        /// The error of the database.
+        source: Source,
+    },
+    /// The transaction's role may not use the schema `auto_mutex` of its database, which has the lock.
+    #[error(
+        "this role may not check the locks: an administrator has to run what `auto-mutex schema --postgres --only-rights \
+         --grant ROLE` prints (`GRANT USAGE ON SCHEMA auto_mutex` and more)"
+    )]
+    Forbidden {
+        /// The error of the database.
+        source: Source,
     },
     /// The database has no table `auto_mutex_fence`.
     #[error(
@@ -62,4 +82,15 @@ pub enum FenceError {
         /// The error of the resource.
         source: Source,
     },
+}
+
+fn lost(name: &str, ours: u64, newest: u64) -> String {
+    match newest > ours {
+        true => format!(
+            "a later holder of `{name}` has written: our fencing token is {ours}, and the newest is {newest}"
+        ),
+        false => format!(
+            "the lease of `{name}` has ended: nobody holds it with our fencing token {ours}"
+        ),
+    }
 }

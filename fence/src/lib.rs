@@ -28,4 +28,12 @@ pub use object_store::FencedPut;
 pub use prove::{Proof, ProveError, prove, prove_within};
 #[cfg(feature = "redis")]
 pub use redis::FencedScript;
+#[cfg(any(
+    feature = "rusqlite",
+    feature = "sqlx-mysql",
+    feature = "sqlx-postgres",
+    feature = "sqlx-sqlite",
+    feature = "tokio-postgres"
+))]
+pub use sql::Table;
 pub use token::{Token, Tokens};

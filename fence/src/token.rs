@@ -1,5 +1,6 @@
 //! [`Token`]: a lock's name and a fencing token of it; [`Tokens`]: whatever has some.
 
+use auto_mutex_core::store::Ticket;
 use auto_mutex_core::{Current, MultiGuard, MutexGuard, Permit, RwLockWriteGuard, Term};
 
 use crate::error::FenceError;
@@ -14,9 +15,9 @@ use crate::error::FenceError;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let guard = auto_mutex::Client::connect("memory://")?.mutex("report").blocking_lock()?;
 /// let token = &guard.tokens()[0];
-/// let message = (token.name().to_owned(), token.number());
+/// let message = (token.name(), token.number(), token.ticket());
 ///
-/// let there = Token::new(message.0, message.1);
+/// let there = Token::new(message.0, message.1).with_ticket(message.2);
 /// assert_eq!(there.tokens(), guard.tokens());
 /// # Ok(()) }
 /// ```
@@ -24,13 +25,26 @@ use crate::error::FenceError;
 pub struct Token {
     name: String,
     number: u64,
+    pub(crate) ticket: Option<String>,
 }
 
 impl Token {
     /// `name` is the complete name of the lock, with the namespace, as [`Tokens::tokens`] has it.
     pub fn new(name: impl Into<String>, number: u64) -> Self {
         let name = name.into();
-        Self { name, number }
+        let ticket = None;
+        Self {
+            name,
+            number,
+            ticket,
+        }
+    }
+
+    /// With the ticket that [`ticket`](Self::ticket) returned, or without one.
+    #[must_use]
+    pub fn with_ticket(mut self, ticket: Option<&str>) -> Self {
+        self.ticket = ticket.map(str::to_owned);
+        self
     }
 
     /// The complete name of the lock, with the namespace.
@@ -45,6 +59,13 @@ impl Token {
         self.number
     }
 
+    /// If the locks are in PostgreSQL, the ticket by which that knows the holder: a transaction in the same database then needs
+    /// no table to be fenced.
+    #[must_use]
+    pub fn ticket(&self) -> Option<&str> {
+        self.ticket.as_deref()
+    }
+
     /// Compares with the greatest token that a resource knows, this one included.
     ///
     /// # Errors
@@ -54,11 +75,15 @@ impl Token {
         if newest <= self.number {
             return Ok(());
         }
-        Err(FenceError::Stale {
+        Err(self.stale(newest))
+    }
+
+    pub(crate) fn stale(&self, newest: u64) -> FenceError {
+        FenceError::Stale {
             name: self.name.clone(),
             ours: self.number,
             newest,
-        })
+        }
     }
 }
 
@@ -94,7 +119,11 @@ macro_rules! tokens_of {
         $(impl Tokens for $guard {
             fn tokens(&self) -> Vec<Token> {
                 let tokens = self.fencing_tokens().into_iter();
-                tokens.map(|(name, number)| Token::new(name, number)).collect()
+                let token = |(name, number, scheme, ticket): (String, u64, &str, Ticket)| {
+                    let ticket = (scheme == "postgres").then(|| ticket.to_string());
+                    Token { name, number, ticket }
+                };
+                tokens.map(token).collect()
             }
         })*
     };

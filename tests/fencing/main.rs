@@ -2,6 +2,7 @@
 
 mod cases;
 mod guide;
+mod in_store;
 mod mariadb;
 mod objects;
 mod plain_postgres;

@@ -6,7 +6,7 @@ use tokio_postgres::{Client, IsolationLevel, NoTls};
 
 use crate::{postgres, stale, token};
 
-async fn connect(url: &str) -> Client {
+pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client

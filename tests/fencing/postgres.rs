@@ -10,8 +10,8 @@ use sqlx::{PgConnection, PgPool, Postgres};
 use crate::fresh_name;
 
 const DIALECT: Dialect = Dialect::Postgres;
-const READ_COMMITTED: &str = "READ COMMITTED";
-const ISOLATIONS: [&str; 3] = [READ_COMMITTED, "REPEATABLE READ", "SERIALIZABLE"];
+pub(crate) const READ_COMMITTED: &str = "READ COMMITTED";
+pub(crate) const ISOLATIONS: [&str; 3] = [READ_COMMITTED, "REPEATABLE READ", "SERIALIZABLE"];
 /// A transaction is refused if its snapshot is older than the row.
 const SNAPSHOTS_CONFLICT: bool = true;
 
@@ -56,10 +56,7 @@ impl Db {
     }
 
     async fn waits(&self, id: i32) -> bool {
-        let sql =
-            "SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1";
-        let query = sqlx::query_scalar(sql).bind(id);
-        query.fetch_one(&self.pool).await.unwrap()
+        waits(&self.pool, id).await
     }
 
     async fn kill(&self, id: i32) {
@@ -68,7 +65,14 @@ impl Db {
     }
 }
 
-async fn id(connection: &mut PgConnection) -> i32 {
+pub(crate) async fn waits(pool: &PgPool, id: i32) -> bool {
+    let sql =
+        "SELECT coalesce(wait_event_type = 'Lock', false) FROM pg_stat_activity WHERE pid = $1";
+    let query = sqlx::query_scalar(sql).bind(id);
+    query.fetch_one(pool).await.unwrap()
+}
+
+pub(crate) async fn id(connection: &mut PgConnection) -> i32 {
     let query = sqlx::query_scalar("SELECT pg_backend_pid()");
     query.fetch_one(connection).await.unwrap()
 }

@@ -6,6 +6,7 @@ use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Token, prove, prove_wi
 use sqlx::postgres::PgPoolOptions;
 use sqlx::{Connection, Executor, PgConnection};
 
+use crate::plain_postgres::connect;
 use crate::postgres::SERVER;
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -279,18 +280,12 @@ async fn lost_connection() -> Done {
     proves(proof)
 }
 
-async fn connect(url: &str) -> Result<tokio_postgres::Client, Error> {
-    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await?;
-    tokio::spawn(connection);
-    Ok(client)
-}
-
 /// Another driver, which sends several statements at a time, and `COPY`; by a Unix socket, in a schema.
 #[tokio::test]
 async fn tokio_postgres() -> Done {
     let schema = async || {
         let url = setup("tokio_postgres").await?;
-        let db = connect(&url).await?;
+        let db = connect(&url).await;
         let mut tables = format!(
             "DROP SCHEMA IF EXISTS other CASCADE; CREATE SCHEMA other; SET search_path = other; {TABLES}"
         );
@@ -304,7 +299,7 @@ async fn tokio_postgres() -> Done {
         ))
     };
     let fenced = async |url: String, token: Token| -> Done {
-        let mut db = connect(&url).await?;
+        let mut db = connect(&url).await;
         let tx = db.transaction().await?;
         token.fence(&tx).await?;
         let number = i64::try_from(token.number())?;
@@ -326,7 +321,7 @@ async fn tokio_postgres() -> Done {
 
     let unfenced = async |url: String, token: Token| -> Done {
         let number = i64::try_from(token.number())?;
-        connect(&url).await?.execute(KEEP, &[&number]).await?;
+        connect(&url).await.execute(KEEP, &[&number]).await?;
         Ok(())
     };
     finds(prove(schema, unfenced).await)
@@ -469,4 +464,36 @@ right: newer alone:
     );
     assert_eq!(text, expected);
     Ok(())
+}
+
+/// The locks are in the same database: there is no table, and an ignored refusal has ended the transaction.
+#[tokio::test]
+async fn in_store() -> Done {
+    let setup = async || {
+        let url = setup("in_store").await?;
+        let mut db = PgConnection::connect(&url).await?;
+        let schema = "SELECT to_regnamespace('auto_mutex') IS NOT NULL";
+        if !sqlx::query_scalar(schema).fetch_one(&mut db).await? {
+            db.execute(&*auto_mutex_postgres::schema()).await?;
+        }
+        Ok::<_, Error>(url)
+    };
+    let fenced = async |url: String, token: Token| -> Done {
+        assert!(token.ticket().is_some());
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        let _ = token.fence(&mut tx).await;
+        execute(&mut tx, UPDATE, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    proves(prove(setup, fenced).await)?;
+    let apart = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        tx.commit().await?;
+        execute(&mut db, UPDATE, &token).await?;
+        Ok(())
+    };
+    finds(prove(setup, apart).await)
 }

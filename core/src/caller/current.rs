@@ -74,10 +74,10 @@ impl Current {
         self.holds.check()
     }
 
-    /// For the crate `auto-mutex-fence`: the complete names of the locks that nobody shares, with their tokens.
+    /// For the crate `auto-mutex-fence`.
     #[doc(hidden)]
     #[must_use]
-    pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+    pub fn fencing_tokens(&self) -> Vec<crate::queue::FencingToken> {
         self.holds.fencing_tokens()
     }
 }

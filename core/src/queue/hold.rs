@@ -18,6 +18,7 @@ use crate::clients::order::Taken;
 use crate::lease::Listeners;
 use crate::observe::{CallerLocation, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
+use crate::store::Ticket as TicketId;
 
 const HELD: u8 = 0;
 const RELEASED: u8 = 1;
@@ -27,6 +28,9 @@ const LOST: u8 = 2;
 const UNSEEN: u8 = 0;
 const ACTIVE: u8 = 1;
 const OVER: u8 = 2;
+
+/// The complete name of a lock, its fencing token, the scheme of its store, and the ticket that holds it there.
+pub(crate) type FencingToken = (String, u64, &'static str, TicketId);
 
 /// One grant of a name to this process, shared by the guards and the queue of the name, which renews its lease.
 pub(crate) struct Hold {
@@ -204,6 +208,12 @@ impl Hold {
 
     pub(crate) fn given_back(&self) -> Option<u32> {
         Some(self.units()).filter(|units| *units < self.want().share.units)
+    }
+
+    pub(crate) fn fencing_token(&self) -> FencingToken {
+        let scheme = self.queue.core.settings().engine.scheme();
+        let Grant { token, ticket, .. } = self.grant;
+        (self.name().to_string(), token, scheme, ticket)
     }
 
     /// The units that the hold takes from the capacity: none if a signal was granted.

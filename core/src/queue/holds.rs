@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use super::hold::Hold;
+use super::hold::{FencingToken, Hold};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
 use crate::base::process::PerProcess;
@@ -52,12 +52,10 @@ impl Holds {
         tokens.max().unwrap_or(0)
     }
 
-    /// The complete names of the locks that nobody shares, with their tokens.
-    pub(crate) fn fencing_tokens(&self) -> Vec<(String, u64)> {
+    /// Of the locks that nobody shares.
+    pub(crate) fn fencing_tokens(&self) -> Vec<FencingToken> {
         let holds = self.all().iter().filter(|hold| hold.is_exclusive());
-        holds
-            .map(|hold| (hold.name().to_string(), hold.grant.token))
-            .collect()
+        holds.map(|hold| hold.fencing_token()).collect()
     }
 
     pub(crate) fn bounds(&self) -> &Bounds {

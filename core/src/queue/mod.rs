@@ -37,7 +37,7 @@ pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
 pub use client::Unfinished;
 pub(crate) use client::{ClientCore, NAP};
-pub(crate) use hold::Hold;
+pub(crate) use hold::{FencingToken, Hold};
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lead::{Lead, LeadRules};
 pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};

@@ -135,6 +135,9 @@ impl fmt::Debug for ProveError {
 /// random: so a number that a refused write has taken is no difference. If `write` stores such values itself, the proof ends with
 /// [`ProveError::NotDeterministic`]: leave them to defaults, or pass them in.
 ///
+/// If the database has the locks, in its schema `auto_mutex`, the tokens have tickets, so that they need no table. The newer holder gets the
+/// lock before its first statement, and the older one loses it then. So no `setup` has to do anything about the fence.
+///
 /// # What it finds
 ///
 /// Besides a missing check: a check outside of the transaction that writes, or in another one; a snapshot read (`SELECT` the token,

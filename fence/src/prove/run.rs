@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::relay::{Event, Report, serve};
-use super::server::{Observer, Result, Url};
+use super::server::{NAME, Observer, Result, Url};
 use super::{NEWER, OLDER, Token};
 
 /// When to ask the server whether a statement waits for a lock. Its answer decides, not the time.
@@ -51,6 +51,13 @@ pub(super) async fn run<T, E: Display>(
     choose: &mut dyn FnMut() -> usize,
 ) -> Result<Outcome> {
     let server = Observer::connect(url).await?;
+    let is_in_store = server.begin().await?;
+    let token = |who: usize| {
+        // As long as those of a store: a program that makes 32 bits or a `double` of them fails.
+        let number = 4_000_000_000_000_000_001 + who as u64;
+        let ticket = format!("{number:032}");
+        Token::new(NAME, number).with_ticket(is_in_store.then_some(&*ticket))
+    };
     let (to, events) = unbounded_channel();
     let writing = async |who: usize| {
         if !writers.contains(&who) {
@@ -65,17 +72,22 @@ pub(super) async fn run<T, E: Display>(
                 connections.spawn(serve(who, client, url.clone(), to.clone()));
             }
         };
-        // As long as those of a store: a program that makes 32 bits or a `double` of them fails.
-        let token = Token::new("prove", 4_000_000_000_000_000_001 + who as u64);
         let result = tokio::select! {
-            result = write(through, token) => result,
+            result = write(through, token(who)) => result,
             error = serving => return error,
         };
         let result = result.map(drop).map_err(|error| format!("{error:#}"));
         Ok(to.send((who, 0, Event::Returned(result)))?)
     };
     let over = [OLDER, NEWER].map(|who| !writers.contains(&who));
-    let schedule = schedule(&server, events, over, choose);
+    let grant = async |who: usize| {
+        let token = token(who);
+        match token.ticket() {
+            Some(ticket) => server.grant(ticket, token.number()).await,
+            None => Ok(()),
+        }
+    };
+    let schedule = schedule(&server, &grant, events, over, choose);
     Ok(tokio::try_join!(schedule, writing(OLDER), writing(NEWER))?.0)
 }
 
@@ -87,8 +99,10 @@ enum Doing {
     Runs(Option<String>, bool),
 }
 
+/// `grant` makes one of them the holder.
 async fn schedule(
     server: &Observer,
+    grant: &impl AsyncFn(usize) -> Result<()>,
     mut events: UnboundedReceiver<Report>,
     mut over: [bool; 2],
     choose: &mut dyn FnMut() -> usize,
@@ -96,6 +110,10 @@ async fn schedule(
     let mut outcome = Outcome::default();
     // By the server's process.
     let mut connections = BTreeMap::<i32, (usize, Doing)>::new();
+    if !over[OLDER] {
+        grant(OLDER).await?;
+    }
+    let mut is_granted = false;
     while over != [true; 2] {
         let mut blocked = Vec::new();
         if let Ok(Some((who, process, event))) = timeout(ASK, events.recv()).await {
@@ -157,6 +175,10 @@ async fn schedule(
             (true, true) => choose(),
             (older, _) => usize::from(!older),
         };
+        // From its first statement on, the older one has lost the lock.
+        if who == NEWER && !replace(&mut is_granted, true) {
+            grant(NEWER).await?;
+        }
         let mut mine = connections.values_mut().filter(|(of, _)| *of == who);
         let next = mine.find(|(_, doing)| matches!(doing, Doing::Waits(..)));
         if let Some((_, doing)) = next

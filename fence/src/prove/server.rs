@@ -8,6 +8,9 @@ use tokio::net::TcpStream;
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 
+/// The name of the lock of both holders.
+pub(super) const NAME: &str = "prove";
+
 pub(super) type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -72,6 +75,34 @@ impl Observer {
             _ => None,
         });
         Ok(rows.collect())
+    }
+
+    /// Prepares the lock of the holders, if the locks are in this database.
+    pub(super) async fn begin(&self) -> Result<bool> {
+        let question = "SELECT to_regprocedure('auto_mutex.fence(text,bigint,uuid)') IS NOT NULL";
+        let is_here = self.ask(question).await? == ["t"];
+        if is_here {
+            let forget = ["names", "tickets", "fences"]
+                .map(|table| format!("DELETE FROM auto_mutex.{table} WHERE name = '{NAME}'"));
+            self.ask(&forget.join("; ")).await?;
+        }
+        Ok(is_here)
+    }
+
+    /// Grants the lock to the ticket, whoever holds it. (In that far future, the lease ends after the test.)
+    pub(super) async fn grant(&self, ticket: &str, token: u64) -> Result<()> {
+        let at = token / 1024;
+        let force = format!("auto_mutex.drop_holders('{NAME}', '{ticket}', '', 0, '', 0, {at})");
+        let acquire = format!(
+            "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, '', 1000, 1000, 0::int2, true, '', 0, {at})"
+        );
+        let replies = self
+            .ask(&format!("SELECT {force}; SELECT {acquire}"))
+            .await?;
+        match replies.last() {
+            Some(reply) if reply.starts_with("GRANTED") => Ok(()),
+            _ => Err(format!("the lock is not granted: {replies:?}").into()),
+        }
     }
 
     /// Which of the processes wait for a lock of another of them.

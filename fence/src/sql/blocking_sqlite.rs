@@ -21,7 +21,7 @@ impl Resource for &Connection {
                 // With some features of rusqlite, an invalid statement is another error.
                 let code = error.sqlite_error().map_or(1, |error| error.extended_code);
                 let kind = Kind::of_sqlite(code, &error.to_string());
-                kind.error(Dialect::Sqlite, error)
+                kind.error(&token, Dialect::Sqlite, error)
             })?;
             token.compare(greatest.unsigned_abs())?;
         }

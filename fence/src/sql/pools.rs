@@ -9,10 +9,10 @@ use crate::fence::{FenceFuture, Resource};
 use crate::token::{Token, in_order};
 
 /// For the transactions of a database, and for its connections while they are in one. `$ask` returns the greatest token
-/// of a name, and `$kind` is of a database's error.
+/// of a lock, and `$kind` is of a database's error.
 macro_rules! fenced {
     ($database:ident, $connection:ident, $dialect:ident, $kind:expr,
-        |$its:ident, $name:ident, $ours:ident| $ask:expr) => {
+        |$its:ident, $token:ident, $ours:ident| $ask:expr) => {
         impl<'a> Resource for &'a mut sqlx::$connection {
             type Output = FenceFuture<'a>;
 
@@ -22,11 +22,11 @@ macro_rules! fenced {
                         return Err(FenceError::NoTransaction);
                     }
                     for (token, $ours) in in_order(tokens)? {
-                        let ($its, $name) = (&mut *self, token.name());
+                        let ($its, $token) = (&mut *self, &token);
                         let greatest: sqlx::Result<i64> = $ask;
                         let greatest = greatest.map_err(|error| {
                             let kind = error.as_database_error().map_or(Kind::Other, $kind);
-                            kind.error(Dialect::$dialect, error)
+                            kind.error(&token, Dialect::$dialect, error)
                         })?;
                         token.compare(greatest.unsigned_abs())?;
                     }
@@ -50,9 +50,17 @@ fenced!(
     Postgres,
     PgConnection,
     Postgres,
-    |error| Kind::of_postgres(&error.code().unwrap_or_default()),
-    |connection, name, ours| {
-        let query = sqlx::query_scalar(super::POSTGRES).bind(name).bind(ours);
+    |error| {
+        let detail = error.try_downcast_ref::<sqlx::postgres::PgDatabaseError>();
+        let detail = detail.and_then(|error| error.detail());
+        Kind::of_postgres(&error.code().unwrap_or_default(), detail)
+    },
+    |connection, token, ours| {
+        let ask = |sql| sqlx::query_scalar(sql).bind(token.name()).bind(ours);
+        let query = match token.ticket() {
+            Some(ticket) => ask(super::IN_STORE).bind(ticket),
+            None => ask(super::POSTGRES),
+        };
         query.fetch_one(connection).await
     }
 );
@@ -66,8 +74,8 @@ fenced!(
         let error = error.try_downcast_ref::<sqlx::mysql::MySqlDatabaseError>();
         error.map_or(Kind::Other, |error| Kind::of_mysql(error.number()))
     },
-    |connection, name, ours| {
-        let query = sqlx::query(super::MYSQL).bind(name).bind(ours);
+    |connection, token, ours| {
+        let query = sqlx::query(super::MYSQL).bind(token.name()).bind(ours);
         let result = query.execute(connection).await;
         result.map(|done| match done.last_insert_id() {
             0 => ours,
@@ -85,8 +93,10 @@ fenced!(
         let code = error.code().and_then(|code| code.parse().ok());
         Kind::of_sqlite(code.unwrap_or(0), error.message())
     },
-    |connection, name, ours| {
-        let query = sqlx::query_scalar(super::SQLITE).bind(name).bind(ours);
+    |connection, token, ours| {
+        let query = sqlx::query_scalar(super::SQLITE)
+            .bind(token.name())
+            .bind(ours);
         query.fetch_one(connection).await
     }
 );

@@ -65,10 +65,10 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
-            /// For the crate `auto-mutex-fence`: the complete names of the locks that nobody shares, with their tokens.
+            /// For the crate `auto-mutex-fence`.
             #[doc(hidden)]
             #[must_use]
-            pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+            pub fn fencing_tokens(&self) -> Vec<$crate::queue::FencingToken> {
                 self.holding.holds().fencing_tokens()
             }
 

@@ -83,10 +83,10 @@ impl Term {
         self.office.1.progress();
     }
 
-    /// For the crate `auto-mutex-fence`: the complete name of the seat, with the number of the term.
+    /// For the crate `auto-mutex-fence`.
     #[doc(hidden)]
     #[must_use]
-    pub fn fencing_tokens(&self) -> Vec<(String, u64)> {
+    pub fn fencing_tokens(&self) -> Vec<crate::queue::FencingToken> {
         self.holding.holds().fencing_tokens()
     }
 

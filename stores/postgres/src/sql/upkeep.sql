@@ -3,7 +3,7 @@
 -- How large the tables and indexes are, in bytes.
 CREATE FUNCTION auto_mutex.size() RETURNS bigint LANGUAGE sql STABLE AS $$
   SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
-    WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'u'
+    WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'u' AND relname <> 'fences'
 $$;
 
 -- Forgets names that nobody has used for ten minutes, at most `most` at a time. Returns how many. A name with a ticket is
@@ -22,6 +22,10 @@ BEGIN
       WHERE held + waiting + signals + gone = 0 AND greatest(clk, tok) <= idle
         AND (kick_at IS NULL OR kick_at <= at - 86400000000)
       LIMIT most FOR UPDATE SKIP LOCKED
+  ), unfenced AS (
+    SELECT f.name FROM auto_mutex.fences AS f JOIN unused USING (name) FOR UPDATE OF f SKIP LOCKED
+  ), deleted AS (
+    DELETE FROM auto_mutex.fences AS f USING unfenced WHERE f.name = unfenced.name
   )
   DELETE FROM auto_mutex.names AS n USING unused WHERE n.name = unused.name;
   GET DIAGNOSTICS forgotten = ROW_COUNT;

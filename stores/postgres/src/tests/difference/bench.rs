@@ -14,6 +14,8 @@ use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
 use crate::call::{Call, Caller, Function};
 use crate::message::{self, channel};
+use crate::schema::VERSION;
+use crate::schema::script::script;
 use crate::session::PRESENCE;
 use crate::tests::server::shared;
 use crate::{reply, schema};
@@ -57,7 +59,7 @@ fn runtime() -> Runtime {
 impl Bench {
     /// Uses a new database.
     pub(super) fn start() -> Self {
-        Self::with(&Self::database(), &schema::statements())
+        Self::with(&Self::database(), &script(VERSION))
     }
 
     pub(super) fn database() -> String {
@@ -66,7 +68,7 @@ impl Bench {
 
     /// Makes a bench whose schema has `other` instead of `part`.
     pub(super) fn edited(database: &str, part: &str, other: &str) -> Self {
-        let schema = schema::statements();
+        let schema = script(VERSION);
         assert_eq!(schema.matches(part).count(), 1, "{part}");
         let schema = schema.replace(part, other);
         let schema = format!("DROP SCHEMA IF EXISTS auto_mutex CASCADE; {schema}");
