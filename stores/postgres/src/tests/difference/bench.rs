@@ -14,11 +14,11 @@ use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
 use crate::call::{Call, Caller, Function};
 use crate::message::{self, channel};
+use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
 use crate::session::PRESENCE;
 use crate::tests::server::shared;
-use crate::{reply, schema};
 
 /// What is kept of a name: its rows in these tables.
 const TABLES: [&str; 4] = ["names", "tickets", "signals", "gone"];
