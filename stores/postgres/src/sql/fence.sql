@@ -1,9 +1,5 @@
 -- Fenced writes: the check of a lock in the transaction that writes, for the crate auto-mutex-fence and for any other program.
 
--- The greatest fencing token that was checked, of each name. A row is locked until the transaction that writes has ended; the rows
--- of the locks are not, so that leases can be renewed meanwhile.
-CREATE UNLOGGED TABLE auto_mutex.fences (name text PRIMARY KEY, token bigint NOT NULL) WITH (fillfactor = 50);
-
 -- Waits for the transactions of other holders, and fails unless the ticket holds the lock, and no call after this one has used it.
 -- `ours` is the fencing token of the call, which is that of the grant × 1024 and more.
 CREATE FUNCTION auto_mutex.fence(wanted text, ours bigint, own uuid) RETURNS bigint LANGUAGE plpgsql AS $$
