@@ -54,7 +54,9 @@ impl Connector {
     async fn config(&self, postgres: &Postgres, server: &Address) -> Result<Config, ConnectError> {
         let mut config = postgres.config.clone();
         if let Some(source) = &postgres.source {
-            let asked = source.ask(server, self.options.connect_timeout).await;
+            // Before the whole set-up is over, so that the error names the provider.
+            let limit = self.options.connect_timeout.mul_f64(0.9);
+            let asked = source.ask(server, limit).await;
             let granted = asked.map_err(ConnectError::Credentials)?;
             if let Some(user) = granted.user {
                 config.user(user.expose());

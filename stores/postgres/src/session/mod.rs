@@ -1,6 +1,7 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 
 mod connection;
+mod ensure;
 mod listen;
 mod login;
 mod pass_file;
@@ -196,7 +197,7 @@ impl Connector {
         // If nobody has ever used locks there, a reader has nothing to see.
         let is_blank = self.reads && facts.schema == Found::Missing;
         if place.is_none() && !is_blank {
-            schema::ensure(&mut requests, facts.schema, self.reads).await?;
+            ensure::ensure(&mut requests, facts.schema, self.reads).await?;
         }
         if !is_pooled && !self.reads {
             requests.listen(self.member).await?;
