@@ -1,6 +1,6 @@
 //! The PostgreSQL store: the rules of `docs/protocol.md` as PL/pgSQL functions, through one connection per member.
 //!
-//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it. `driver/` replaces
+//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it by its `wire/`. `driver/` replaces
 //! a lost one. `sql/` has the rules, and `call/` and `reply/` speak to them. Requests from any thread come through
 //! `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
@@ -21,5 +21,6 @@ mod term;
 #[cfg(test)]
 mod tests;
 mod url;
+mod wire;
 
 pub use self::schema::{grants, reading_grants, schema};

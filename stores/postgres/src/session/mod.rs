@@ -14,6 +14,7 @@ use auto_mutex_core::store::{Address, ConnectError, MemberId, StoreOptions, Trou
 use auto_mutex_core::{Guarantees, SetupError, StoreError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use self::connection::nonsense;
 pub(crate) use self::connection::{Session, rows};
 #[cfg(test)]
 pub(crate) use self::listen::{PRESENCE, channel};
@@ -209,7 +210,8 @@ impl Connector {
         let term = match place.is_none() && !is_blank {
             true => {
                 let client = requests.client.clone();
-                requests.ask(Term::ask(&client, longest)).await?
+                let asked = requests.ask(Term::ask(&client, longest)).await?;
+                Term::read(&asked).ok_or_else(nonsense)?
             }
             false => Term::default(),
         };
