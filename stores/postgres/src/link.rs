@@ -47,7 +47,6 @@ pub(crate) async fn serve(
     pipeline: &Pipeline,
     events: &dyn Events,
     mut ready: Ready,
-    queries: Queries,
 ) -> Option<StoreError> {
     let listens = ready.listener.as_mut().unwrap_or(&mut ready.requests);
     for payload in std::mem::take(&mut listens.told) {
@@ -59,7 +58,7 @@ pub(crate) async fn serve(
     let mut link = Link {
         pipeline,
         events,
-        queries,
+        queries: ready.queries,
         requests: Wire::of(ready.requests, lease),
         listener: ready.listener.map(|session| Wire::of(session, lease)),
         coming: VecDeque::new(),

@@ -47,6 +47,7 @@ pub(crate) struct Ready {
     pub(crate) requests: Session,
     /// If the messages come on another connection.
     pub(crate) listener: Option<Session>,
+    pub(crate) queries: Queries,
     pub(crate) term: Term,
     pub(crate) facts: Facts,
 }
@@ -215,7 +216,13 @@ impl Connector {
             }
             false => Term::default(),
         };
+        let queries = Queries::of(
+            &mut requests,
+            is_pooled.then_some(&term),
+            place.is_none() && !self.reads,
+        );
         Ok(Ready {
+            queries: queries.await?,
             requests,
             listener: None,
             term,
