@@ -1,8 +1,8 @@
 //! [`Call`]: an operation as a call of its function.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt::Display;
-use std::sync::Arc;
 
 use auto_mutex_core::store::{
     Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, Ticket, millis,
@@ -150,7 +150,7 @@ pub(crate) struct Caller {
 impl Call {
     pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Self {
         use Value::{Bool, Int, Small, Text};
-        let shared = |text: &SharedStr| Text(text.clone());
+        let shared = |text: &SharedStr| Text(storable(text).map_or(text.clone(), Into::into));
         let ticket = |id: Ticket| Value::id(id);
         let id = |id: MemberId| Value::id(id);
         let count = |number: u32| Int(number.into());
@@ -226,11 +226,11 @@ impl Call {
                 signal,
             } => {
                 let (kind, text) = match signal {
-                    Signal::Token(text) => ("token", storable(text).into()),
+                    Signal::Token(text) => ("token", SharedStr::from(text.to_owned())),
                     Signal::One => ("one", SharedStr::EMPTY),
                     Signal::All => ("all", SharedStr::EMPTY),
                 };
-                values.extend([ticket(*own), Text(kind.into()), Text(text)]);
+                values.extend([ticket(*own), Text(kind.into()), shared(&text)]);
                 Function::Signal
             }
             Op::Probe { to, text } => {
@@ -269,12 +269,13 @@ impl Call {
     }
 }
 
-/// A text without NUL characters, which PostgreSQL cannot store. [`stored`] is the inverse.
-fn storable(text: &str) -> String {
-    text.replace('\u{1}', "\u{1}1").replace('\0', "\u{1}0")
+/// The text without NUL characters, which PostgreSQL cannot store; `None` if it has none. [`stored`] is the inverse.
+fn storable(text: &str) -> Option<String> {
+    let is_odd = text.contains(['\0', '\u{1}']);
+    is_odd.then(|| text.replace('\u{1}', "\u{1}1").replace('\0', "\u{1}0"))
 }
 
-pub(crate) fn stored(text: &str) -> Arc<str> {
+pub(crate) fn stored(text: &str) -> Cow<'_, str> {
     match text.contains('\u{1}') {
         true => text
             .replace("\u{1}0", "\0")
@@ -289,11 +290,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_signal_can_be_stored() {
+    fn any_text_can_be_stored() {
         for text in ["", "plain", "a\0b", "\u{1}0", "\u{1}\0\u{1}1", "\0"] {
-            let inside = storable(text);
+            let inside = storable(text).unwrap_or_else(|| text.to_owned());
             assert!(!inside.contains('\0'));
-            assert_eq!(&*stored(&inside), text);
+            assert_eq!(stored(&inside), text);
         }
     }
 

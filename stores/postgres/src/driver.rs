@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    self, Backoff, Boxed, ConnectError, Events, Node, NodeChange, Unconnected, first, not_yet,
-    tell, with_sources,
+    self, Backoff, Boxed, ConnectError, Events, Node, NodeChange, Throttle, Unconnected, first,
+    not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
@@ -18,8 +18,6 @@ use crate::pipeline::Pipeline;
 use crate::session::{Connector, Queries, Ready, USUAL_SILENCE};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// The most causes of one outage that are logged, because a server's texts may differ each time.
-const MOST_CAUSES: usize = 8;
 
 pub(crate) fn unconnected(connector: Connector) -> Unconnected {
     let pipeline = Arc::new(Pipeline::new(connector));
@@ -120,7 +118,7 @@ async fn reconnect(
 ) -> (Ready, Queries) {
     let connector = &pipeline.connector;
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
-    let mut causes = Vec::new();
+    let mut causes = Throttle::default();
     loop {
         let attempt = async {
             let ready = connector.attempt(backoff.silence()).await?;
@@ -132,7 +130,7 @@ async fn reconnect(
                 backoff.failed(error.trouble());
                 let passes = was_connected && !error.needs_a_person();
                 let error = error.at(&connector.postgres.listed());
-                let text = log(&mut causes, &error, passes);
+                let text = causes.failed(&error, passes);
                 let error = StoreError::disconnected(text);
                 pipeline.still_disconnected(error.clone());
                 events.node_changed(Node::ONLY, NodeChange::StillDisconnected(error));
@@ -140,29 +138,6 @@ async fn reconnect(
         }
         sleep(backoff.pause()).await;
     }
-}
-
-/// Logs each cause of an outage once. With `passes`, the next attempt may succeed, for example after a restart.
-fn log(causes: &mut Vec<String>, error: &SetupError, passes: bool) -> String {
-    let text = with_sources(error);
-    let is_new = causes.len() < MOST_CAUSES && !causes.contains(&text);
-    if is_new {
-        causes.push(text.clone());
-    }
-    let (error, is_transient) = (text.clone(), error.is_transient());
-    tell(move || match (is_new, passes, is_transient) {
-        (false, ..) => tracing::debug!(error, "no connection to the lock store yet"),
-        (true, true, _) => tracing::info!(error, "no connection to the lock store yet"),
-        (true, false, true) => tracing::warn!(
-            error,
-            "no connection to the lock store, trying again; calls that need it fail with `Unavailable`"
-        ),
-        (true, false, false) => tracing::error!(
-            error,
-            "the lock store cannot be used, trying again; calls that need it fail with `Unavailable`"
-        ),
-    });
-    text
 }
 
 /// Returns `None` if `Store::close` was called.

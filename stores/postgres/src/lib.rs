@@ -10,7 +10,6 @@ mod engine;
 mod error;
 mod facts;
 mod link;
-mod message;
 mod pipeline;
 mod reader;
 mod reply;

@@ -10,30 +10,20 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    self, Answer, Boxed, Events, Node, NodeChange, Reply, Request, StoreErrorKind,
+    self, Answer, BEAT, Boxed, Events, Message, Node, NodeChange, Reply, Request, StoreErrorKind,
+    Watchdog,
 };
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, Row};
 
-use crate::call::{Call, Caller, Function};
+use crate::call::{Call, Caller, Function, stored};
 use crate::error;
-use crate::message;
 use crate::pipeline::Pipeline;
 use crate::reply;
 use crate::session::{Queries, Ready};
 use crate::socket::Channel;
 use crate::term::Term;
 
-/// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
-/// for silence.
-const BEAT: Duration = Duration::from_millis(500);
-/// After how many silent beats the connection is given up, depending on the lease. The longest outlasts a server that stalls for
-/// some seconds, whose load reconnects would increase.
-const PATIENCE: (u32, u32) = (4, 13);
-/// The part of a lease that the watchdog leaves for the reconnect.
-const REST: Duration = Duration::from_millis(3500);
-/// After this many idle beats, an empty query shows whether the server is there.
-const IDLE: u32 = 3;
 /// How often the server is asked for its term. Suspended time counts.
 const TERM: Duration = Duration::from_secs(10);
 /// Forgets idle names, and rewrites tables full of old rows, if nobody has done so lately.
@@ -58,10 +48,9 @@ struct Link<'a> {
     listener: Option<Listener>,
     coming: VecDeque<Request>,
     flying: VecDeque<Flight>,
-    /// Counted in beats, as is the next.
-    idle: u32,
-    silent: u32,
-    patience: u32,
+    watchdog: Watchdog,
+    /// Whether a request was sent since the last beat.
+    wrote: bool,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
     /// When to ask for messages, if the client does not listen. `None` while it asks.
@@ -73,7 +62,7 @@ struct Listener {
     client: Arc<Client>,
     connection: Connection<Channel, Channel>,
     ping: Option<Boxed<'static, Result<(), Error>>>,
-    silent: u32,
+    watchdog: Watchdog,
 }
 
 /// Returns `None` once the store is closed and all requests are answered. An error is the answer to all requests in
@@ -93,6 +82,7 @@ pub(crate) async fn serve(
     for payload in told {
         hear(events, payload);
     }
+    let lease = pipeline.connector.options.lease();
     let mut link = Link {
         pipeline,
         events,
@@ -103,13 +93,12 @@ pub(crate) async fn serve(
             client: session.client,
             connection: session.connection,
             ping: None,
-            silent: 0,
+            watchdog: Watchdog::new(lease, Duration::ZERO),
         }),
         coming: VecDeque::new(),
         flying: VecDeque::new(),
-        idle: 0,
-        silent: 0,
-        patience: patience(pipeline.connector.options.lease()),
+        watchdog: Watchdog::new(lease, Duration::ZERO),
+        wrote: false,
         term: store::Instant::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
         // The first question, before all requests, makes the mailbox.
@@ -179,7 +168,7 @@ impl Link<'_> {
             Flight::Term(run) => run.as_mut().poll(cx).map(drop),
             Flight::Ping(run) => run.as_mut().poll(cx).map(drop),
         };
-        self.idle = 0;
+        self.wrote = true;
         self.flying.push_back(flight);
     }
 
@@ -194,7 +183,7 @@ impl Link<'_> {
                 hear(self.events, message.payload());
                 heard = true;
             }
-            self.silent = 0;
+            self.watchdog.heard();
         }
         if let Some(listener) = &mut self.listener {
             while let Some(message) = next(&mut listener.connection, cx)? {
@@ -202,13 +191,14 @@ impl Link<'_> {
                     hear(self.events, message.payload());
                     heard = true;
                 }
-                listener.silent = 0;
+                listener.watchdog.heard();
             }
             if let Some(ping) = &mut listener.ping
                 && let Poll::Ready(answer) = ping.as_mut().poll(cx)
             {
                 answer.map_err(|error| error::of(&error))?;
-                (listener.ping, listener.silent) = (None, 0);
+                listener.ping = None;
+                listener.watchdog.answered();
             }
         }
         Ok(heard)
@@ -252,7 +242,7 @@ impl Link<'_> {
                 },
             };
             landed = true;
-            self.silent = 0;
+            self.watchdog.answered();
             result?;
         }
         Ok(landed)
@@ -301,10 +291,10 @@ impl Link<'_> {
     }
 
     fn beat(&mut self, cx: &mut Context<'_>) -> Result<(), StoreError> {
-        let quiet = || StoreError::disconnected("the server does not answer");
         let now = store::Instant::now();
         if self.term <= now {
             self.term = now.after(TERM);
+            self.watchdog.forget();
             let client = self.client.clone();
             let longest = self.pipeline.connector.options.longest_lease;
             let asked = Box::pin(async move { Term::ask(&client, longest).await });
@@ -317,30 +307,17 @@ impl Link<'_> {
             };
             self.start(cx, Flight::Ping(Box::pin(tidied)));
         }
-        self.idle += 1;
-        let idle = self.idle >= IDLE;
-        match self.flying.is_empty() {
-            false => self.silent += 1,
-            true => self.silent = 0,
-        }
-        if self.silent > self.patience {
-            return Err(quiet());
-        }
-        if idle && self.flying.is_empty() {
+        let wrote = std::mem::take(&mut self.wrote);
+        if self.watchdog.beat(wrote, self.flying.is_empty())? {
             let ping = ping(self.client.clone());
             self.start(cx, Flight::Ping(ping));
         }
-        if let Some(listener) = &mut self.listener {
-            listener.silent += 1;
-            if listener.ping.is_some() && listener.silent > self.patience {
-                return Err(quiet());
-            }
-            if listener.ping.is_none() && listener.silent >= IDLE {
-                let mut asked = ping(listener.client.clone());
-                let _ = asked.as_mut().poll(cx);
-                listener.ping = Some(asked);
-                listener.silent = 0;
-            }
+        if let Some(listener) = &mut self.listener
+            && listener.watchdog.beat(false, listener.ping.is_none())?
+        {
+            let mut asked = ping(listener.client.clone());
+            let _ = asked.as_mut().poll(cx);
+            listener.ping = Some(asked);
         }
         Ok(())
     }
@@ -376,12 +353,7 @@ fn next(
 }
 
 fn hear(events: &dyn Events, payload: &str) {
-    if let Some((name, message)) = message::read(payload) {
+    if let Some((name, message)) = Message::parse(&stored(payload)) {
         events.told(&name, message);
     }
-}
-
-fn patience(lease: Duration) -> u32 {
-    let beats = lease.saturating_sub(REST).as_millis() / BEAT.as_millis();
-    (beats as u32).clamp(PATIENCE.0, PATIENCE.1)
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 pub(crate) use self::connection::{Session, rows};
 #[cfg(test)]
-pub(crate) use self::listen::PRESENCE;
+pub(crate) use self::listen::{PRESENCE, channel};
 pub(crate) use self::queries::Queries;
 use crate::engine::{Hears, Postgres};
 use crate::facts::Facts;
