@@ -7,15 +7,14 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    self, Backoff, Boxed, ConnectError, Events, Node, NodeChange, Throttle, Unconnected, first,
-    not_yet, tell,
+    self, Backoff, Boxed, Events, Node, NodeChange, Throttle, Unconnected, first, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
 use crate::link;
 use crate::pipeline::Pipeline;
-use crate::session::{Connector, Queries, Ready, USUAL_SILENCE};
+use crate::session::{Connector, Ready, USUAL_SILENCE};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
@@ -31,7 +30,7 @@ pub(crate) fn unconnected(connector: Connector) -> Unconnected {
 /// Dropping it ends the pipeline, even at runtime shutdown.
 struct Driver {
     pipeline: Arc<Pipeline>,
-    opened: Option<(Ready, Queries)>,
+    opened: Option<Ready>,
 }
 
 impl store::Driver for Driver {
@@ -39,10 +38,8 @@ impl store::Driver for Driver {
         Box::pin(async move {
             let connector = &self.pipeline.connector;
             let ready = connector.first(limit).await?;
-            let prepared = prepared(connector, ready).await;
-            let opened = prepared.map_err(|error| error.at(&connector.address_text()))?;
-            self.pipeline.connect(opened.0.term.clone());
-            self.opened = Some(opened);
+            self.pipeline.connect(ready.term.clone());
+            self.opened = Some(ready);
             Ok(())
         })
     }
@@ -69,14 +66,14 @@ impl Driver {
         let mut was_connected = opened.is_some();
         loop {
             let again = opened.is_none();
-            let (ready, queries) = match opened.take() {
+            let ready = match opened.take() {
                 Some(opened) => opened,
                 None => {
                     let connecting = reconnect(pipeline, &*events, was_connected);
                     let Some(opened) = unless_closed(pipeline, connecting).await else {
                         return;
                     };
-                    pipeline.connect(opened.0.term.clone());
+                    pipeline.connect(opened.term.clone());
                     let address = connector.address_text();
                     tell(move || match was_connected {
                         true => tracing::info!(address, "the lock store is back"),
@@ -88,7 +85,7 @@ impl Driver {
             was_connected = true;
             events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
-            let served = link::serve(pipeline, &*events, ready, queries).await;
+            let served = link::serve(pipeline, &*events, ready).await;
             let Some(error) = served else {
                 return;
             };
@@ -101,31 +98,13 @@ impl Driver {
     }
 }
 
-async fn prepared(
-    connector: &Connector,
-    mut ready: Ready,
-) -> Result<(Ready, Queries), ConnectError> {
-    let term = ready.term.clone();
-    let term = connector.is_pooled().then_some(&term);
-    let queries = Queries::of(&mut ready.requests, term).await?;
-    Ok((ready, queries))
-}
-
-async fn reconnect(
-    pipeline: &Pipeline,
-    events: &dyn Events,
-    was_connected: bool,
-) -> (Ready, Queries) {
+async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
     let connector = &pipeline.connector;
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     let mut causes = Throttle::default();
     loop {
-        let attempt = async {
-            let ready = connector.attempt(backoff.silence()).await?;
-            prepared(connector, ready).await
-        };
-        match attempt.await {
-            Ok(opened) => return opened,
+        match connector.attempt(backoff.silence()).await {
+            Ok(ready) => return ready,
             Err(error) => {
                 backoff.failed(error.trouble());
                 let passes = was_connected && !error.needs_a_person();

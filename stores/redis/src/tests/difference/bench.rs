@@ -11,7 +11,6 @@ use redis::{Cmd, Connection, Msg, PubSub};
 use super::loss::Kept;
 use crate::script::command::{self, Part, channel};
 use crate::script::reply;
-use crate::script::reply::message;
 use crate::script::{Scripts, code};
 use crate::tests::ops::touch;
 use crate::tests::server::{Server, attempt, borrowed, parse, run};
@@ -213,7 +212,7 @@ impl Bench {
                 return messages;
             }
             let payload = Value::Text(message.get_payload_bytes());
-            let told = message(&[Value::Text(b"message"), Value::Nil, payload]);
+            let told = reply::message(&[Value::Text(b"message"), Value::Nil, payload]);
             let (name, told) = told.expect("a message of ours");
             messages.push((message.get_channel_name().to_owned(), name, told));
         }
