@@ -478,7 +478,8 @@ impl Config {
     ///
     /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica
     /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
-    /// process (`memory://`) does not outlive its clients, so it needs no guard.
+    /// process (`memory://`) does not outlive its clients, so it needs no guard. PostgreSQL notices by itself that a crash has
+    /// lost its locks, and grants nothing then, so this option changes nothing there.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.settings.options.restart_guard = on;
         self
@@ -495,7 +496,7 @@ impl Config {
     /// All clients of a store need the same setting: a client without it grants nothing during the time that the others
     /// no longer wait for. A server whose scripts may not call INFO can't have a
     /// [`restart_guard`](Self::restart_guard), which is on by default for Sentinel, Cluster and quorum URLs: set-up refuses
-    /// both together.
+    /// both together. For PostgreSQL, set-up refuses this option, because its failovers lose every lock.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -508,8 +509,9 @@ impl Config {
         self
     }
 
-    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, and after
-    /// a restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. If a
+    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, after
+    /// a restart with [`restart_guard`](Self::restart_guard), and after a crash of PostgreSQL, the server grants nothing for at least
+    /// this time. If a
     /// client's `lease` is longer than its `longest_lease`, set-up fails.
     ///
     /// Clients may set different values. The greatest of them counts. A value stops counting one to two weeks after the
@@ -535,7 +537,7 @@ impl Config {
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
     /// replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is cut
     /// off from its replicas grants nothing. These two settings are the most that a primary with replicas can offer.
-    /// They are not a consensus protocol.
+    /// They are not a consensus protocol. For PostgreSQL, set-up refuses this option, because its standbys never have the locks.
     ///
     /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
     /// renewals slower.
@@ -567,7 +569,7 @@ impl Config {
     /// ```
     ///
     /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
-    /// [`SetupError::InvalidOption`]. For `memory://` the provider is not called. If the provider fails, or takes
+    /// [`SetupError::InvalidOption`]; in a `postgres://` URL, only a password is. For `memory://` the provider is not called. If the provider fails, or takes
     /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
     /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
