@@ -10,6 +10,12 @@ use super::peer::{Peer, acquire, engine, options, release};
 use super::server::shared;
 use crate::reader::PROBLEMS;
 
+/// More names than fit on a page.
+const MANY: &str = "SELECT \
+    auto_mutex.acquire('many:' || n, m, m, 1, 1, 1, false, '', 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
+    auto_mutex.release('many:' || n, m, m, 0, false, 0, 0, NULL) \
+    FROM generate_series(1, 1100) AS n, gen_random_uuid() AS m";
+
 #[tokio::test]
 async fn an_operator_sees_the_names_and_the_server() {
     let server = shared();
@@ -22,6 +28,8 @@ async fn an_operator_sees_the_names_and_the_server() {
     assert!(reader.inspect(&names).await.unwrap().names[0].is_ok());
     assert!(reader.describe().await[0].is_ok());
     let mut peer = Peer::new(&url).await;
+    let admin = server.admin(&database).await;
+    admin.batch_execute(MANY).await.unwrap();
     let (held, token) = peer.holds("app:held").await;
     let waiting = Ticket::random();
     peer.ask("app:held", acquire(waiting, Mode::Queue))
@@ -29,11 +37,6 @@ async fn an_operator_sees_the_names_and_the_server() {
         .unwrap();
     let (idle, _) = peer.holds("app:idle").await;
     peer.ask("app:idle", release(idle)).await.unwrap();
-    for number in 0..1100 {
-        let (ticket, _) = peer.holds(&format!("many:{number}")).await;
-        peer.submit(&format!("many:{number}"), release(ticket));
-        peer.event().await;
-    }
     reader.connect().await.unwrap();
     let (mut cursor, mut all) = (Some("0".to_owned()), Vec::new());
     while let Some(from) = cursor {
