@@ -4,7 +4,6 @@
 mod outside;
 mod pass;
 
-use crate::base::sync::Mutex;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
