@@ -19,6 +19,42 @@ pub trait Fence: Tokens {
     /// # Errors
     ///
     /// [`FenceError::Stale`] if a later holder of the lock has written. See [`FenceError`] for the others.
+    ///
+    /// # Beside the lock
+    ///
+    /// With the locks in the PostgreSQL that the transaction writes to (feature `postgres` of auto-mutex), this is the whole
+    /// program, without a table or a migration for the fence. A holder is refused as soon as its lease has ended, even if nobody
+    /// else has written:
+    ///
+    /// ```no_run
+    /// # #[cfg(feature = "sqlx-postgres")]
+    /// # mod program {
+    /// use auto_mutex::auto_mutex;
+    /// use auto_mutex_fence::Fence;
+    /// use sqlx::PgPool;
+    ///
+    /// #[auto_mutex(key = account, guard = lock)]
+    /// async fn pay(db: &PgPool, account: i64, amount: i64) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let mut tx = db.begin().await?;
+    ///     lock.fence(&mut tx).await?; // before the first read
+    ///     let read = "SELECT balance FROM accounts WHERE id = $1";
+    ///     let balance: i64 = sqlx::query_scalar(read).bind(account).fetch_one(&mut *tx).await?;
+    ///     if balance >= amount {
+    ///         let write = "UPDATE accounts SET balance = balance - $2 WHERE id = $1";
+    ///         sqlx::query(write).bind(account).bind(amount).execute(&mut *tx).await?;
+    ///     }
+    ///     tx.commit().await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// pub async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    ///     let url = "postgres://app@db.internal/bank";
+    ///     auto_mutex::setup_async(url).await?;
+    ///     let db = PgPool::connect(url).await?;
+    ///     pay(&db, 7, 100).await
+    /// }
+    /// # }
+    /// ```
     fn fence<R: Resource>(&self, resource: R) -> R::Output {
         resource.check(self.tokens())
     }

@@ -1,4 +1,4 @@
-//! A distributed lock on Redis: annotate a function, and it runs on one machine of the cluster at a time.
+//! A distributed lock on Redis or PostgreSQL: annotate a function, and it runs on one machine of the cluster at a time.
 //!
 //! [`setup`] connects the program once; [`#[auto_mutex]`](macro@auto_mutex) protects functions:
 //!
@@ -23,7 +23,7 @@
 //! # Where to go on
 //!
 //! - **[The guide](mod@_guide)**: [choosing options](mod@_guide::options), [cron](mod@_guide::cron), [axum](mod@_guide::axum),
-//!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis),
+//!   [Kubernetes](mod@_guide::kubernetes), [managed Redis](mod@_guide::managed_redis), [PostgreSQL](mod@_guide::postgres),
 //!   [leader election](mod@_guide::leader_election), [fenced writes](mod@_guide::fencing), [testing](mod@_guide::testing),
 //!   [metrics and spans](mod@_guide::observe), [deadlocks](mod@_guide::deadlocks), [lock order](mod@_guide::lock_order),
 //!   [a checklist](mod@_guide::production), [troubleshooting](mod@_guide::troubleshooting).
@@ -36,8 +36,8 @@
 //!   built on it.
 //! - [`LockError`] and [`SetupError`]: what can go wrong.
 //!
-//! The library needs Redis 6.2 or newer, and Linux, macOS or Windows (there without socket files and
-//! [`release_on_termination`]). For tests there are a store inside the process (`memory://`) that needs no Redis, and [virtual time with faults](mod@_guide::testing). Each client
+//! The library needs Redis 6.2 or newer, or PostgreSQL 14 or newer, and Linux, macOS or Windows (there without socket files and
+//! [`release_on_termination`]). For tests there are a store inside the process (`memory://`) that needs no server, and [virtual time with faults](mod@_guide::testing). Each client
 //! has a background thread for its connection and timers, so no async runtime is needed.
 //!
 //! # Features
@@ -49,11 +49,11 @@
 //! | feature | what it adds | more crates |
 //! |---|---|---|
 //! | `cluster` | Redis Cluster: `redis-cluster://` | none |
-//! | `postgres` | PostgreSQL 14 or newer: `postgres://`; see [the chapter](mod@_guide::postgres) | 1 of ours, and tokio-postgres with what it needs |
+//! | `postgres` | PostgreSQL 14 or newer: `postgres://`; see [the chapter](mod@_guide::postgres) | 1 of ours; tokio-postgres and 41 that it needs |
 //! | `quorum` | a majority of independent servers: `redlock://` and [`Config::quorum`] | 1 of ours |
 //! | `replicas` | grants that count only once replicas have them: [`Config::replicas`] | none |
 //! | `operator` | the module [`operator`] | 1 of ours |
-//! | `tls` | `rediss://`, and `tls=true` in other URLs: see [`Config`] | 13, and a C compiler |
+//! | `tls` | `rediss://`, `tls=true` in other URLs, and `sslmode` of PostgreSQL: see [`Config`] | 13, and a C compiler |
 //! | `tls-no-provider` | `tls` without `ring`: the program installs a cryptography provider for `rustls` | 8 |
 //! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |

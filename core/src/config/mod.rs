@@ -56,8 +56,11 @@ use crate::store::{Engine, engine, of_several};
 /// | `redis-sentinel://[user[:password]@]host[:port],…/service[/database]` | the primary of a service, found by asking these sentinels; their default port is 26379 |
 /// | `redis-cluster://[user[:password]@]host[:port],…` | a Redis Cluster, of which these are some nodes (feature `cluster`) |
 /// | `redlock://[user[:password]@]host[:port],…[/database]` | a majority of independent servers; name all of them: 3, 5, 7… (feature `quorum`) |
+/// | `postgres://[user[:password]@]host[:port],…[/database]` | PostgreSQL 14 or newer (feature `postgres`). The default port is 5432, and the default database has the name of the user. Several hosts are a primary with its standbys |
+/// | `postgres:///database?host=/run/postgresql` | PostgreSQL by a socket file in this folder |
+/// | `postgresql://…` | another name of `postgres://` |
 ///
-/// Query parameters:
+/// Query parameters of all but `postgres://`:
 ///
 /// | parameter | with | meaning |
 /// |---|---|---|
@@ -70,7 +73,29 @@ use crate::store::{Engine, engine, of_several};
 /// | `user=…`, `pass=…` | `unix://` | the login; with other schemes it is before the `@` |
 /// | `protocol=resp3` | all but `memory://` | no effect, because the library always uses RESP3; accepted so that other libraries can use the same URL |
 ///
-/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of URLs also work
+/// Query parameters of `postgres://`, with the meaning that libpq gives them:
+///
+/// | parameter | meaning |
+/// |---|---|
+/// | `sslmode=…` | `disable`: no TLS. `prefer`, the default, and `allow`: TLS if the server and this build have it. `require`: TLS, with any certificate. `verify-ca`: with a certificate of a trusted authority. `verify-full`: which also has the name of the host. The last three need the feature `tls` |
+/// | `sslrootcert=/path`, or `ca=` | trust the certificate authorities in this file instead of the system's, so that `require` means `verify-ca`; `sslrootcert=system` means the system's, and `verify-full` |
+/// | `sslcert=/path` and `sslkey=/path`, or `cert=` and `key=` | the client certificate and its private key |
+/// | `server_name=…` | the name that the certificate must have, instead of the host in the URL (not in libpq) |
+/// | `channel_binding=…` | `require`: log in only if nobody can be between client and server, with SCRAM and TLS; `prefer`, the default; `disable` |
+/// | `passfile=/path` | a password file, instead of `PGPASSFILE` or `~/.pgpass` |
+/// | `host=…`, `port=…`, `user=…`, `password=…`, `dbname=…` | what the URL doesn't have in its usual place; hosts and ports may be lists: `host=a,b&port=5432,5433` |
+/// | `options=…` | settings of the session, `-c statement_timeout=5s` for example |
+/// | `application_name=…` | what `pg_stat_activity` shows, instead of `auto_mutex:` and the id of the client |
+/// | `target_session_attrs=…` | `any`, `read-write` or `primary`, all without effect: locks need the server that takes writes, and the client looks for it |
+/// | `listen_url=…` | the URL of the server itself, if the rest of the URL leads to a pooler: a second connection for messages (not in libpq) |
+/// | `poll=200ms` | the client asks for its messages this often, from `10ms` to `1100ms`, and needs no session of its own: for poolers (not in libpq) |
+///
+/// `client_encoding`, `connect_timeout` ([`connect_timeout`](Self::connect_timeout) is ours), `gssencmode`, `keepalives` and
+/// its like, `load_balance_hosts`, `sslsni` and `tcp_user_timeout` are accepted without effect. Any other parameter is an
+/// error. Of the environment, `PGUSER` (else `USER`) and `PGPASSFILE` are read if the URL has no user or password, and no other
+/// `PG…` variable.
+///
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of Redis URLs also work
 /// with Valkey.
 ///
 /// Percent-encode special characters of a user, password, path or parameter. No `Debug` output and no error shows a
@@ -81,7 +106,7 @@ use crate::store::{Engine, engine, of_several};
 /// TLS 1.2 and 1.3. This needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). The files are
 /// in PEM. They are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The
 /// system's authorities are looked for where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). The server's
-/// certificate is always checked. If TLS fails, [`TlsError`](crate::TlsError) says why.
+/// certificate is always checked, except with `postgres://`, where `sslmode` decides: use `verify-full`. If TLS fails, [`TlsError`](crate::TlsError) says why.
 ///
 /// The library uses the `rustls::crypto::CryptoProvider` that the program has installed, or else `ring`. The feature
 /// `tls-no-provider` is `tls` without `ring`: then the program must install a provider, for example a validated one
@@ -453,7 +478,8 @@ impl Config {
     ///
     /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica
     /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
-    /// process (`memory://`) does not outlive its clients, so it needs no guard.
+    /// process (`memory://`) does not outlive its clients, so it needs no guard. PostgreSQL notices by itself that a crash has
+    /// lost its locks, and grants nothing then, so this option changes nothing there.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.settings.options.restart_guard = on;
         self
@@ -470,7 +496,7 @@ impl Config {
     /// All clients of a store need the same setting: a client without it grants nothing during the time that the others
     /// no longer wait for. A server whose scripts may not call INFO can't have a
     /// [`restart_guard`](Self::restart_guard), which is on by default for Sentinel, Cluster and quorum URLs: set-up refuses
-    /// both together.
+    /// both together. For PostgreSQL, set-up refuses this option, because its failovers lose every lock.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -483,8 +509,9 @@ impl Config {
         self
     }
 
-    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, and after
-    /// a restart with [`restart_guard`](Self::restart_guard), the server grants nothing for at least this time. If a
+    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, after
+    /// a restart with [`restart_guard`](Self::restart_guard), and after a crash of PostgreSQL, the server grants nothing for at least
+    /// this time. If a
     /// client's `lease` is longer than its `longest_lease`, set-up fails.
     ///
     /// Clients may set different values. The greatest of them counts. A value stops counting one to two weeks after the
@@ -510,7 +537,7 @@ impl Config {
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
     /// replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is cut
     /// off from its replicas grants nothing. These two settings are the most that a primary with replicas can offer.
-    /// They are not a consensus protocol.
+    /// They are not a consensus protocol. For PostgreSQL, set-up refuses this option, because its standbys never have the locks.
     ///
     /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
     /// renewals slower.
@@ -542,7 +569,7 @@ impl Config {
     /// ```
     ///
     /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
-    /// [`SetupError::InvalidOption`]. For `memory://` the provider is not called. If the provider fails, or takes
+    /// [`SetupError::InvalidOption`]; in a `postgres://` URL, only a password is. For `memory://` the provider is not called. If the provider fails, or takes
     /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
     /// again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {

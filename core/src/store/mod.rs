@@ -26,7 +26,10 @@ mod shared_str;
 #[cfg(feature = "sockets")]
 pub mod socket;
 mod store_options;
+mod text;
+mod throttle;
 mod url;
+mod watchdog;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
 pub use self::closed::{Cause, Closed};
@@ -46,7 +49,9 @@ pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;
 pub use self::store_options::{Replicas, StoreOptions};
+pub use self::throttle::Throttle;
 pub use self::url::{Url, host_and_port, number};
+pub use self::watchdog::{BEAT, Watchdog};
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
 pub use crate::base::clock::Instant;
@@ -56,7 +61,7 @@ pub use crate::base::name::{CONDVAR, Name, NameMap, WATCHERS, escape, escape_sho
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 
-use crate::base::error::StoreError;
+use crate::base::error::{SetupError, StoreError};
 use crate::store::guarantees::Guarantees;
 
 /// An operation on a name, with an id for the answer.

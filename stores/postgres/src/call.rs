@@ -1,14 +1,12 @@
 //! [`Call`]: an operation as a call of its function.
 
-use std::error::Error;
+use std::borrow::Cow;
 use std::fmt::Display;
-use std::sync::Arc;
+use std::time::Duration;
 
-use auto_mutex_core::store::{
-    Lease, MemberId, Mode, Name, Op, Retain, SharedStr, Signal, Ticket, millis,
-};
-use tokio_postgres::types::private::BytesMut;
-use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use auto_mutex_core::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
+use tokio_postgres::types::{ToSql, Type};
+use uuid::Uuid;
 
 use crate::term::number;
 
@@ -81,59 +79,44 @@ impl Function {
     }
 }
 
-/// A parameter of a query.
-#[derive(Clone, Debug)]
-pub(crate) enum Value {
-    Text(SharedStr),
-    Name(Name),
-    Id([u8; 16]),
-    Int(i64),
-    Small(i16),
-    Bool(bool),
+/// A parameter of a query, with its type for queries that are not prepared.
+pub(crate) type Value = (Box<dyn ToSql + Send + Sync>, Type);
+
+pub(crate) fn text(text: &str) -> Value {
+    (Box::new(storable(text).into_owned()), Type::TEXT)
 }
 
-impl Value {
-    fn id(id: impl Display) -> Self {
-        let number = u128::from_str_radix(&id.to_string(), 16);
-        Self::Id(number.unwrap_or_default().to_be_bytes())
-    }
-
-    fn kind(&self) -> Type {
-        match self {
-            Self::Text(_) | Self::Name(_) => Type::TEXT,
-            Self::Id(_) => Type::UUID,
-            Self::Int(_) => Type::INT8,
-            Self::Small(_) => Type::INT2,
-            Self::Bool(_) => Type::BOOL,
-        }
-    }
+fn id(id: impl Display) -> Value {
+    let id = Uuid::try_parse(&id.to_string()).unwrap_or_default();
+    (Box::new(id), Type::UUID)
 }
 
-impl ToSql for Value {
-    fn to_sql(
-        &self,
-        kind: &Type,
-        to: &mut BytesMut,
-    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-        match self {
-            Self::Text(text) => (&**text).to_sql(kind, to),
-            Self::Name(name) => name.as_str().to_sql(kind, to),
-            Self::Id(bytes) => bytes.as_slice().to_sql(kind, to),
-            Self::Int(number) => number.to_sql(kind, to),
-            Self::Small(number) => number.to_sql(kind, to),
-            Self::Bool(is) => is.to_sql(kind, to),
-        }
-    }
+fn int(number: impl Into<i64>) -> Value {
+    (Box::new(number.into()), Type::INT8)
+}
 
-    fn accepts(_: &Type) -> bool {
-        true
-    }
+fn count(count: u64) -> Value {
+    int(number(count))
+}
 
-    to_sql_checked!();
+fn time(time: Duration) -> Value {
+    count(millis(time))
+}
+
+fn flag(is: bool) -> Value {
+    (Box::new(is), Type::BOOL)
+}
+
+fn retain(retain: Retain) -> Value {
+    let code: i16 = match retain {
+        Retain::No => 0,
+        Retain::InUse => 1,
+        Retain::Kept => 2,
+    };
+    (Box::new(code), Type::INT2)
 }
 
 /// A request as the driver takes it.
-#[derive(Clone, Debug)]
 pub(crate) struct Call {
     pub(crate) function: Function,
     pub(crate) values: Vec<Value>,
@@ -149,21 +132,8 @@ pub(crate) struct Caller {
 
 impl Call {
     pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Self {
-        use Value::{Bool, Int, Small, Text};
-        let shared = |text: &SharedStr| Text(text.clone());
-        let ticket = |id: Ticket| Value::id(id);
-        let id = |id: MemberId| Value::id(id);
-        let count = |number: u32| Int(number.into());
-        let time = |duration| Int(number(millis(duration)));
-        let retain = |lease: &Lease| {
-            Small(match lease.retain {
-                Retain::No => 0,
-                Retain::InUse => 1,
-                Retain::Kept => 2,
-            })
-        };
-        let mut values = Vec::with_capacity(14);
-        values.push(Value::Name(name.clone()));
+        let mut values = Vec::with_capacity(15);
+        values.push(text(name.as_str()));
         if !matches!(op, Op::Inspect { .. }) {
             values.push(id(caller.member));
         }
@@ -174,17 +144,17 @@ impl Call {
                 mode,
                 meta,
             } => {
-                values.extend([ticket(lease.ticket), Int(number(lease.counter))]);
-                values.extend([count(share.units), count(share.capacity)]);
-                values.extend([Bool(share.takes()), shared(&share.owner)]);
-                values.extend([time(lease.hold), time(lease.place), retain(lease)]);
-                values.extend([Bool(*mode == Mode::Try), shared(meta)]);
+                values.extend([id(lease.ticket), count(lease.counter)]);
+                values.extend([int(share.units), int(share.capacity)]);
+                values.extend([flag(share.takes()), text(&share.owner)]);
+                values.extend([time(lease.hold), time(lease.place), retain(lease.retain)]);
+                values.extend([flag(*mode == Mode::Try), text(meta)]);
                 Function::Acquire
             }
             Op::Touch { lease, units } => {
-                values.extend([ticket(lease.ticket), Int(number(lease.counter))]);
-                values.extend([count(*units), time(lease.hold), time(lease.place)]);
-                values.push(retain(lease));
+                values.extend([id(lease.ticket), count(lease.counter)]);
+                values.extend([int(*units), time(lease.hold), time(lease.place)]);
+                values.push(retain(lease.retain));
                 Function::Touch
             }
             Op::Release {
@@ -193,88 +163,92 @@ impl Call {
                 tomb,
                 used,
             } => {
-                values.extend([ticket(*own), time(*park), Bool(*tomb), Int(number(*used))]);
+                values.extend([id(*own), time(*park), flag(*tomb), count(*used)]);
                 Function::Release
             }
             Op::Adopt { old, lease, meta } => {
-                values.extend([
-                    ticket(*old),
-                    ticket(lease.ticket),
-                    Int(number(lease.counter)),
-                ]);
-                values.extend([time(lease.hold), time(lease.place), shared(meta)]);
+                values.extend([id(*old), id(lease.ticket), count(lease.counter)]);
+                values.extend([time(lease.hold), time(lease.place), text(meta)]);
                 Function::Adopt
             }
             Op::Force { owner } => {
-                values.extend([shared(owner), Int(0), Text(SharedStr::EMPTY)]);
+                values.extend([text(owner), count(0), text("")]);
                 Function::DropHolders
             }
             Op::Kick { token, by } => {
-                values.extend([Text(SharedStr::EMPTY), Int(number(*token)), shared(by)]);
+                values.extend([text(""), count(*token), text(by)]);
                 Function::DropHolders
             }
             Op::Refresh { owner, expire } => {
-                values.extend([shared(owner), time(*expire)]);
+                values.extend([text(owner), time(*expire)]);
                 Function::Refresh
             }
             Op::Raise { ticket: own, token } => {
-                values.extend([ticket(*own), Int(number(*token))]);
+                values.extend([id(*own), count(*token)]);
                 Function::Raise
             }
             Op::Signal {
                 ticket: own,
                 signal,
             } => {
-                let (kind, text) = match signal {
-                    Signal::Token(text) => ("token", storable(text).into()),
-                    Signal::One => ("one", SharedStr::EMPTY),
-                    Signal::All => ("all", SharedStr::EMPTY),
+                let (kind, said) = match signal {
+                    Signal::Token(said) => ("token", &**said),
+                    Signal::One => ("one", ""),
+                    Signal::All => ("all", ""),
                 };
-                values.extend([ticket(*own), Text(kind.into()), Text(text)]);
+                values.extend([id(*own), text(kind), text(said)]);
                 Function::Signal
             }
-            Op::Probe { to, text } => {
-                values.extend([id(*to), shared(text)]);
+            Op::Probe { to, text: said } => {
+                values.extend([id(*to), text(said)]);
                 Function::Probe
             }
             Op::Delete => Function::Remove,
             Op::Inspect { above } => {
-                values.push(count(*above));
+                values.push(int(*above));
                 Function::Inspect
             }
         };
         if !matches!(function, Function::Probe | Function::Inspect) {
-            values.push(Int(caller.opens));
+            values.push(int(caller.opens));
         }
         Self { function, values }
     }
 
     /// A polling member's question for its messages.
     pub(crate) fn read_mail(member: MemberId) -> Self {
-        let values = vec![Value::id(member)];
+        let values = vec![id(member)];
         Self {
             function: Function::ReadMail,
             values,
         }
     }
 
-    /// The parameters with their types, for a query that is not prepared.
+    /// The parameters for a query that is not prepared.
     pub(crate) fn typed(&self) -> Vec<(&(dyn ToSql + Sync), Type)> {
         let values = self.values.iter();
-        values.map(|value| (value as _, value.kind())).collect()
+        values
+            .map(|(value, kind)| (&**value as _, kind.clone()))
+            .collect()
     }
 
     pub(crate) fn plain(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.values.iter().map(|value| value as _).collect()
+        self.values.iter().map(|(value, _)| &**value as _).collect()
     }
 }
 
-/// A text without NUL characters, which PostgreSQL cannot store. [`stored`] is the inverse.
-fn storable(text: &str) -> String {
-    text.replace('\u{1}', "\u{1}1").replace('\0', "\u{1}0")
+/// The text without NUL characters, which PostgreSQL cannot store. [`stored`] is the inverse.
+fn storable(text: &str) -> Cow<'_, str> {
+    match text.contains(['\0', '\u{1}']) {
+        true => text
+            .replace('\u{1}', "\u{1}1")
+            .replace('\0', "\u{1}0")
+            .into(),
+        false => text.into(),
+    }
 }
 
-pub(crate) fn stored(text: &str) -> Arc<str> {
+pub(crate) fn stored(text: &str) -> Cow<'_, str> {
     match text.contains('\u{1}') {
         true => text
             .replace("\u{1}0", "\0")
@@ -289,11 +263,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_signal_can_be_stored() {
+    fn any_text_can_be_stored() {
         for text in ["", "plain", "a\0b", "\u{1}0", "\u{1}\0\u{1}1", "\0"] {
             let inside = storable(text);
             assert!(!inside.contains('\0'));
-            assert_eq!(&*stored(&inside), text);
+            assert_eq!(stored(&inside), text);
         }
     }
 

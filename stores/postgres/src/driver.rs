@@ -7,19 +7,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    self, Backoff, Boxed, ConnectError, Events, Node, NodeChange, Unconnected, first, not_yet,
-    tell, with_sources,
+    self, Backoff, Boxed, Events, Node, NodeChange, Throttle, Unconnected, first, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
 
 use crate::link;
 use crate::pipeline::Pipeline;
-use crate::session::{Connector, Queries, Ready, USUAL_SILENCE};
+use crate::session::{Connector, Ready, USUAL_SILENCE};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
-/// The most causes of one outage that are logged, because a server's texts may differ each time.
-const MOST_CAUSES: usize = 8;
 
 pub(crate) fn unconnected(connector: Connector) -> Unconnected {
     let pipeline = Arc::new(Pipeline::new(connector));
@@ -33,7 +30,7 @@ pub(crate) fn unconnected(connector: Connector) -> Unconnected {
 /// Dropping it ends the pipeline, even at runtime shutdown.
 struct Driver {
     pipeline: Arc<Pipeline>,
-    opened: Option<(Ready, Queries)>,
+    opened: Option<Ready>,
 }
 
 impl store::Driver for Driver {
@@ -41,10 +38,8 @@ impl store::Driver for Driver {
         Box::pin(async move {
             let connector = &self.pipeline.connector;
             let ready = connector.first(limit).await?;
-            let prepared = prepared(connector, ready).await;
-            let opened = prepared.map_err(|error| error.at(&connector.address_text()))?;
-            self.pipeline.connect(opened.0.term.clone());
-            self.opened = Some(opened);
+            self.pipeline.connect(ready.term.clone());
+            self.opened = Some(ready);
             Ok(())
         })
     }
@@ -71,14 +66,14 @@ impl Driver {
         let mut was_connected = opened.is_some();
         loop {
             let again = opened.is_none();
-            let (ready, queries) = match opened.take() {
+            let ready = match opened.take() {
                 Some(opened) => opened,
                 None => {
                     let connecting = reconnect(pipeline, &*events, was_connected);
                     let Some(opened) = unless_closed(pipeline, connecting).await else {
                         return;
                     };
-                    pipeline.connect(opened.0.term.clone());
+                    pipeline.connect(opened.term.clone());
                     let address = connector.address_text();
                     tell(move || match was_connected {
                         true => tracing::info!(address, "the lock store is back"),
@@ -90,7 +85,7 @@ impl Driver {
             was_connected = true;
             events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
-            let served = link::serve(pipeline, &*events, ready, queries).await;
+            let served = link::serve(pipeline, &*events, ready).await;
             let Some(error) = served else {
                 return;
             };
@@ -103,36 +98,18 @@ impl Driver {
     }
 }
 
-async fn prepared(
-    connector: &Connector,
-    mut ready: Ready,
-) -> Result<(Ready, Queries), ConnectError> {
-    let term = ready.term.clone();
-    let term = connector.is_pooled().then_some(&term);
-    let queries = Queries::of(&mut ready.requests, term).await?;
-    Ok((ready, queries))
-}
-
-async fn reconnect(
-    pipeline: &Pipeline,
-    events: &dyn Events,
-    was_connected: bool,
-) -> (Ready, Queries) {
+async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool) -> Ready {
     let connector = &pipeline.connector;
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
-    let mut causes = Vec::new();
+    let mut causes = Throttle::default();
     loop {
-        let attempt = async {
-            let ready = connector.attempt(backoff.silence()).await?;
-            prepared(connector, ready).await
-        };
-        match attempt.await {
-            Ok(opened) => return opened,
+        match connector.attempt(backoff.silence()).await {
+            Ok(ready) => return ready,
             Err(error) => {
                 backoff.failed(error.trouble());
                 let passes = was_connected && !error.needs_a_person();
                 let error = error.at(&connector.postgres.listed());
-                let text = log(&mut causes, &error, passes);
+                let text = causes.failed(&error, passes);
                 let error = StoreError::disconnected(text);
                 pipeline.still_disconnected(error.clone());
                 events.node_changed(Node::ONLY, NodeChange::StillDisconnected(error));
@@ -140,29 +117,6 @@ async fn reconnect(
         }
         sleep(backoff.pause()).await;
     }
-}
-
-/// Logs each cause of an outage once. With `passes`, the next attempt may succeed, for example after a restart.
-fn log(causes: &mut Vec<String>, error: &SetupError, passes: bool) -> String {
-    let text = with_sources(error);
-    let is_new = causes.len() < MOST_CAUSES && !causes.contains(&text);
-    if is_new {
-        causes.push(text.clone());
-    }
-    let (error, is_transient) = (text.clone(), error.is_transient());
-    tell(move || match (is_new, passes, is_transient) {
-        (false, ..) => tracing::debug!(error, "no connection to the lock store yet"),
-        (true, true, _) => tracing::info!(error, "no connection to the lock store yet"),
-        (true, false, true) => tracing::warn!(
-            error,
-            "no connection to the lock store, trying again; calls that need it fail with `Unavailable`"
-        ),
-        (true, false, false) => tracing::error!(
-            error,
-            "the lock store cannot be used, trying again; calls that need it fail with `Unavailable`"
-        ),
-    });
-    text
 }
 
 /// Returns `None` if `Store::close` was called.

@@ -34,7 +34,12 @@ pub(crate) fn of(error: &Error) -> StoreError {
 
 pub(crate) fn of_server(error: &DbError) -> StoreError {
     let code = error.code().code();
-    StoreError::of_server(kind(code), code, &anonymous(code, error.message()))
+    let mut text = anonymous(code, error.message());
+    // Of the database, `ensure` knows what is missing.
+    if text.starts_with("permission denied") && !text.contains("database") {
+        text.push_str(": run what `auto-mutex schema --postgres --grant ROLE` prints");
+    }
+    StoreError::of_server(kind(code), code, &text)
 }
 
 fn described(error: &Error) -> String {
@@ -72,7 +77,10 @@ pub(crate) fn refused(error: &Error) -> ConnectError {
         return of_io(cause);
     }
     let Some(db) = error.as_db_error() else {
-        let text = described(error);
+        let mut text = described(error);
+        if text == "password missing" {
+            text.push_str(": give it in the URL, in `~/.pgpass`, or by `Config::credentials`");
+        }
         // The driver tells these only as text.
         let of_login = ["password", "authentication", "channel binding"];
         return match of_login.iter().any(|words| text.contains(words)) {
@@ -87,7 +95,8 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
     let code = error.code().unwrap_or_default().to_owned();
     match code.as_str() {
         "3D000" => ConnectError::Unsuitable(
-            "it has no such database: create it (`createdb`), or correct the path of the URL"
+            "it has no such database (a URL without a path means that of the user's name): create it (`createdb`), or correct the \
+             path of the URL"
                 .into(),
             error,
         ),

@@ -11,17 +11,17 @@ use crate::term;
 /// The version with which everything that the functions need is there.
 const OLDEST: u32 = 140_000;
 
-const COCKROACH: &str = "it is CockroachDB, which has neither LISTEN and NOTIFY nor unlogged tables nor advisory locks: use PostgreSQL";
-const YUGABYTE: &str = "it is YugabyteDB, which has no unlogged tables, and runs a function again on a conflict in place of waiting: use \
-     PostgreSQL";
+const COCKROACH: &str = "it is CockroachDB, which has no LISTEN, no unlogged tables, and no advisory locks of sessions: use PostgreSQL";
+const YUGABYTE: &str = "it is YugabyteDB, which has no unlogged tables, and repeats a statement on a conflict instead of \
+     waiting: use PostgreSQL";
 const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
 const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
      `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
 const READ_ONLY: &str = "its transactions are read-only: `ALTER ROLE … SET default_transaction_read_only = off`, unless the whole \
     server is to be left alone for now, for a switchover or because its disk is full";
 
-pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or name that \
-    by `listen_url=` besides, or let the client ask by itself with `poll=200ms`";
+pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or \
+    add its own URL (`listen_url=postgres%3A%2F%2F…`), or let the client ask for its messages (`poll=200ms`)";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {

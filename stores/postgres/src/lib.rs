@@ -1,7 +1,18 @@
-//! The PostgreSQL store: the rules of `docs/protocol.md` as PL/pgSQL functions, through one connection per member.
+//! The PostgreSQL engine of `auto-mutex`. A program turns on that crate's feature `postgres`, and uses a URL
+//! `postgres://…`. Of this crate itself it needs at most the SQL of the schema, if an administrator is to run that:
+//! [`schema`], [`grants`] and [`reading_grants`].
 //!
-//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it. `driver/` replaces
-//! a lost one. `sql/` has the rules, and `call/` and `reply/` speak to them. Requests from any thread come through
+//! ```
+//! let sql = auto_mutex_postgres::schema() + &auto_mutex_postgres::grants("app");
+//! assert!(sql.contains("CREATE UNLOGGED TABLE auto_mutex.names"));
+//! ```
+//!
+//! # Inside
+//!
+//! The rules of `docs/protocol.md` are PL/pgSQL functions, which a client calls through one connection.
+//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it by its `wire/`.
+//! `driver/` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
+//! Requests from any thread come through
 //! `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
 mod call;
@@ -10,7 +21,6 @@ mod engine;
 mod error;
 mod facts;
 mod link;
-mod message;
 mod pipeline;
 mod reader;
 mod reply;
@@ -22,5 +32,6 @@ mod term;
 #[cfg(test)]
 mod tests;
 mod url;
+mod wire;
 
 pub use self::schema::{grants, reading_grants, schema};

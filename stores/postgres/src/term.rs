@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, millis};
 use tokio_postgres::types::Type;
-use tokio_postgres::{Client, Error};
+use tokio_postgres::{Client, Error, Row};
 
 /// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that promotes
 /// standbys has to end the old primary first, as Patroni does.
@@ -23,19 +23,25 @@ pub(crate) struct Term {
 
 impl Term {
     /// A reader reports no lease, and changes nothing.
-    pub(crate) async fn ask(client: &Client, longest: Duration) -> Result<Self, Error> {
+    pub(crate) async fn ask(client: &Client, longest: Duration) -> Result<Vec<Row>, Error> {
         let (longest, lag) = (number(millis(longest)), number(millis(LAG)));
         let parameters = [(&longest as _, Type::INT8), (&lag as _, Type::INT8)];
-        let row = client.query_typed_one(QUERY, &parameters).await?;
-        let (opens_at, now): (i64, i64) = (row.try_get(1)?, row.try_get(2)?);
-        let cause = match row.try_get(3)? {
+        client.query_typed(QUERY, &parameters).await
+    }
+
+    /// Reads the answer.
+    pub(crate) fn read(rows: &[Row]) -> Option<Self> {
+        let row = rows.first()?;
+        let (opens_at, now): (i64, i64) = (row.try_get(1).ok()?, row.try_get(2).ok()?);
+        let cause = match row.try_get(3).ok()? {
             Some("failover") => Cause::Failover,
             _ => Cause::Restart,
         };
         let left = Duration::from_micros(opens_at.saturating_sub(now).try_into().unwrap_or(0));
         let until = Instant::now().surely_after(left);
-        Ok(Self {
-            id: row.try_get::<_, Option<String>>(0)?.unwrap_or_default(),
+        let id: Option<String> = row.try_get(0).ok()?;
+        Some(Self {
+            id: id.unwrap_or_default(),
             opens_at,
             closed: (opens_at > 0).then_some(Closed { until, cause }),
         })

@@ -17,6 +17,9 @@ static GLOBAL: PerProcess<OnceBox<Client>> = PerProcess::new(OnceBox::new);
 
 /// Connects the global client to a store, given as a URL or a [`Config`]. Call it once, at the top of `main`.
 ///
+/// [`Config`] lists the URLs: `redis://host` and, with features, Redis Cluster, several servers, and PostgreSQL
+/// (`postgres://user@host/database`), in which the first client makes the schema `auto_mutex`.
+///
 /// Works with and without a runtime. Blocks until the store is connected and checked, for up to `connect_timeout`. With
 /// [`Config::connect_lazily`], it does not block.
 ///

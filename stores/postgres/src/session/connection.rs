@@ -63,9 +63,12 @@ impl Session {
     pub(crate) async fn row(&mut self, query: &str) -> Result<SimpleQueryRow, ConnectError> {
         let client = self.client.clone();
         let asked = self.ask(client.simple_query(query));
-        let nothing = || ConnectError::Unreachable(Trouble::Unreachable, reply::nonsense());
-        rows(asked.await?).next().ok_or_else(nothing)
+        rows(asked.await?).next().ok_or_else(nonsense)
     }
+}
+
+pub(super) fn nonsense() -> ConnectError {
+    ConnectError::Unreachable(Trouble::Unreachable, reply::nonsense())
 }
 
 pub(crate) fn rows(answer: Vec<SimpleQueryMessage>) -> impl Iterator<Item = SimpleQueryRow> {

@@ -6,7 +6,6 @@ use tokio::time::sleep;
 use tokio_postgres::types::Type;
 
 use super::{PAUSE, Session};
-use crate::message::channel;
 
 /// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection.
 const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
@@ -23,6 +22,11 @@ const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
     AND state_change < clock_timestamp() - interval '3 s' AND (classid::bigint << 32 | objid::bigint) = number";
 const TURNS: u32 = 20;
+
+/// The channel of a member.
+pub(crate) fn channel(member: MemberId) -> String {
+    format!("auto_mutex:{member}")
+}
 
 impl Session {
     pub(super) async fn listen(&mut self, member: MemberId) -> Result<(), ConnectError> {

@@ -12,10 +12,10 @@ use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 
+use super::listen::channel;
 use super::{Connector, Session, pass_file};
 use crate::engine::Postgres;
 use crate::error;
-use crate::message::channel;
 use crate::socket::{self, Agreed};
 
 impl Connector {

@@ -14,9 +14,10 @@ use auto_mutex_core::store::{Address, ConnectError, MemberId, StoreOptions, Trou
 use auto_mutex_core::{Guarantees, SetupError, StoreError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use self::connection::nonsense;
 pub(crate) use self::connection::{Session, rows};
 #[cfg(test)]
-pub(crate) use self::listen::PRESENCE;
+pub(crate) use self::listen::{PRESENCE, channel};
 pub(crate) use self::queries::Queries;
 use crate::engine::{Hears, Postgres};
 use crate::facts::Facts;
@@ -46,6 +47,7 @@ pub(crate) struct Ready {
     pub(crate) requests: Session,
     /// If the messages come on another connection.
     pub(crate) listener: Option<Session>,
+    pub(crate) queries: Queries,
     pub(crate) term: Term,
     pub(crate) facts: Facts,
 }
@@ -209,11 +211,18 @@ impl Connector {
         let term = match place.is_none() && !is_blank {
             true => {
                 let client = requests.client.clone();
-                requests.ask(Term::ask(&client, longest)).await?
+                let asked = requests.ask(Term::ask(&client, longest)).await?;
+                Term::read(&asked).ok_or_else(nonsense)?
             }
             false => Term::default(),
         };
+        let queries = Queries::of(
+            &mut requests,
+            is_pooled.then_some(&term),
+            place.is_none() && !self.reads,
+        );
         Ok(Ready {
+            queries: queries.await?,
             requests,
             listener: None,
             term,

@@ -6,7 +6,7 @@ use auto_mutex_core::store::ConnectError;
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::Session;
-use crate::call::{Call, Function, Value};
+use crate::call::{self, Call, Function};
 use crate::term::Term;
 
 pub(crate) struct Queries {
@@ -18,29 +18,27 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    /// Prepares the frequent ones, unless a pooler may pass each request to another process.
+    /// With `prepares`, the frequent ones are prepared, unless a pooler may pass each request to another process.
     pub(crate) async fn of(
         session: &mut Session,
         term: Option<&Term>,
+        prepares: bool,
     ) -> Result<Self, ConnectError> {
-        let texts = Function::ALL.map(|function| match term {
-            Some(_) => function.query_in_term(),
-            None => function.query(),
-        });
-        let mut prepared = Vec::new();
+        let (mut texts, mut prepared) = (Vec::new(), Vec::new());
         for function in Function::ALL {
-            let statement = match term.is_none() && function.is_frequent() {
-                true => {
-                    let client = session.client.clone();
-                    let preparing = client.prepare(&texts[function as usize]);
-                    Some(session.ask(preparing).await?)
-                }
-                false => None,
+            let text = match term {
+                Some(_) => function.query_in_term(),
+                None => function.query(),
             };
-            prepared.push(statement);
+            let client = session.client.clone();
+            prepared.push(match prepares && term.is_none() && function.is_frequent() {
+                true => Some(session.ask(client.prepare(&text)).await?),
+                false => None,
+            });
+            texts.push(text);
         }
         Ok(Self {
-            texts: texts.into(),
+            texts,
             prepared,
             term: term.map(|term| term.id.clone()),
         })
@@ -64,7 +62,7 @@ impl Queries {
             .as_ref()
             .filter(|_| call.function != Function::Inspect)
         {
-            call.values.push(Value::Text(term.clone().into()));
+            call.values.push(call::text(term));
         }
         async move {
             match &statement {

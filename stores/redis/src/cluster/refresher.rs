@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Backoff, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Trouble,
-    jittered, lock, not_yet, tell,
+    Address, Backoff, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Throttle,
+    Trouble, jittered, lock, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
@@ -19,7 +19,6 @@ use super::primary::Primary;
 use super::redirector::Redirector;
 use super::store::{ClusterStore, NOWHERE};
 use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
-use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
 const CALM: Duration = Duration::from_secs(60);

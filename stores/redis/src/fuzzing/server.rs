@@ -12,7 +12,6 @@ use crate::connect::facts::{self, Facts};
 use crate::connect::term::TermKeys;
 use crate::connect::term::{self, Guard, Term};
 use crate::login::hello;
-use crate::script::push;
 use crate::script::reply;
 use crate::wire::Value;
 pub(crate) use crate::wire::fuzzing::each;
@@ -24,7 +23,7 @@ pub fn messages(bytes: &[u8]) {
         let (Value::Push(words) | Value::List(words)) = value else {
             return;
         };
-        if let Some((name, told)) = push::read(words) {
+        if let Some((name, told)) = reply::message(words) {
             let name = name.as_str();
             assert!(!name.is_empty() && !name.contains(' '), "{name} {told:?}");
         }

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    self, Backoff, Boxed, Events, Node, NodeChange, first, not_yet, tell,
+    self, Backoff, Boxed, Events, Node, NodeChange, Throttle, first, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::time::sleep;
@@ -16,7 +16,6 @@ use crate::link;
 #[cfg(feature = "replicas")]
 use crate::link::replicas;
 use crate::login::FIRST_PAUSE;
-use crate::login::throttle::Throttle;
 use crate::pipeline::Pipeline;
 use crate::wire::USUAL_SILENCE;
 

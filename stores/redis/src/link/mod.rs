@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Events, Message, StoreErrorKind, first, lock};
+use auto_mutex_core::store::{BEAT, Events, Message, StoreErrorKind, Watchdog, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -21,23 +21,9 @@ use crate::error;
 use crate::login::renewal::Renewal;
 use crate::pipeline::Pipeline;
 use crate::pipeline::pending::{Awaited, Sending};
-use crate::script::push;
+use crate::script::reply;
 use crate::wire::{Connection, Inbox, Value};
 
-/// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
-/// for silence.
-const BEAT: Duration = Duration::from_millis(500);
-/// After how many silent beats the connection is given up, depending on the lease. The maximum, six and a half seconds,
-/// outlasts a server that stalls for six in an fsync or a fork, whose load reconnects would increase.
-const PATIENCE: (u32, u32) = (4, 13);
-/// The part of a lease that the watchdog leaves for the reconnect. It starts counting up to [`IDLE`] beats after the
-/// last renewal, and ends up to a beat late.
-const REST: Duration = Duration::from_millis(3500);
-/// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
-const SLOWER: u32 = 4;
-const MOST_PATIENCE: u32 = 60;
-/// After this many idle beats, a ping is sent.
-const IDLE: u32 = 3;
 /// How often the server is asked for its term. Suspended time counts, because the server may fail over meanwhile.
 const TERM: Duration = Duration::from_secs(10);
 /// The settings are read with the first term, when the replicas of a new primary are back, and every ten minutes.
@@ -54,11 +40,7 @@ struct Link<'a> {
     awaited: VecDeque<Awaited>,
     /// Requests that must be sent again.
     again: Vec<Sending>,
-    /// Counted in beats, as are the next two.
-    idle: u32,
-    silent: u32,
-    slowest: u32,
-    patience: u32,
+    watchdog: Watchdog,
     term: store::Instant,
     terms: u32,
     facts: Vec<facts::Answer>,
@@ -74,17 +56,14 @@ pub(crate) async fn serve(
     replaced: impl Future<Output = StoreError>,
 ) -> Option<StoreError> {
     let mut connection = ready.connection;
-    let slowest = connection.slowest.as_millis() / BEAT.as_millis();
+    let lease = pipeline.connector.guard.options.lease();
     let mut link = Link {
         pipeline,
         events,
         renewal: ready.renewal,
         awaited: VecDeque::new(),
         again: Vec::new(),
-        idle: 0,
-        silent: 0,
-        slowest: slowest.min(MOST_PATIENCE.into()) as u32,
-        patience: patience(pipeline.connector.guard.options.lease()),
+        watchdog: Watchdog::new(lease, connection.slowest),
         term: store::Instant::now().after(TERM),
         terms: 0,
         facts: Vec::new(),
@@ -118,7 +97,7 @@ impl Link<'_> {
                 Ok(_) => {
                     self.take(&mut connection.inbox)?;
                     // Part of a long reply also shows that the server is alive.
-                    self.silent = 0;
+                    self.watchdog.heard();
                     self.write_again();
                     // A write must not wait for the next read.
                     if self.pipeline.poll_write(cx)?.is_ready() {
@@ -158,8 +137,7 @@ impl Link<'_> {
             result = result.and(self.land(value));
         }
         if replied {
-            self.slowest = self.slowest.max(self.silent);
-            self.silent = 0;
+            self.watchdog.answered();
         }
         if (1..=A_FEW).contains(&answered) {
             // Let the woken task run first, so that its release and its next acquire share one write.
@@ -173,39 +151,23 @@ impl Link<'_> {
         let pipeline = self.pipeline;
         if self.term <= now || lock(&pipeline.connector.guard.keys).are_new() {
             self.term = now.after(TERM);
-            self.slowest /= 2;
+            self.watchdog.forget();
             pipeline.ask_term();
             if self.terms.is_multiple_of(TERMS_PER_FACTS) {
                 pipeline.ask_facts();
             }
             self.terms += 1;
         }
-        self.idle = match pipeline.has_written() {
-            true => 0,
-            false => self.idle + 1,
-        };
-        if !pipeline.is_quiet() {
-            self.silent += 1;
-            if self.silent > (self.slowest * SLOWER).clamp(self.patience, MOST_PATIENCE) {
-                return Err(StoreError::disconnected("the server does not answer"));
-            }
-        } else {
-            self.silent = 0;
-            if self.idle >= IDLE {
-                pipeline.ping();
-            }
+        let has_written = pipeline.has_written();
+        if self.watchdog.beat(has_written, pipeline.is_quiet())? {
+            pipeline.ping();
         }
         Ok(())
     }
 }
 
-fn patience(lease: Duration) -> u32 {
-    let beats = lease.saturating_sub(REST).as_millis() / BEAT.as_millis();
-    (beats as u32).clamp(PATIENCE.0, PATIENCE.1)
-}
-
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
-    let Some((name, message)) = push::read(words) else {
+    let Some((name, message)) = reply::message(words) else {
         return false;
     };
     let granted = matches!(message, Message::Grant { .. });

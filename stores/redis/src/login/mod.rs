@@ -3,7 +3,6 @@
 pub(crate) mod error;
 pub(crate) mod hello;
 pub(crate) mod renewal;
-pub(crate) mod throttle;
 pub(crate) mod unsuitable;
 
 use std::time::Duration;

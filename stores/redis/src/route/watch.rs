@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Backoff, first, lock, random_number, tell, with_sources};
+use auto_mutex_core::store::{
+    Address, Backoff, Throttle, first, lock, random_number, tell, with_sources,
+};
 use tokio::time::{sleep, timeout};
 
 use super::sentinel;
@@ -12,7 +14,6 @@ use crate::login::FIRST_PAUSE;
 use crate::login::error::{ConnectError, accepted};
 use crate::login::hello;
 use crate::login::renewal::Renewal;
-use crate::login::throttle::Throttle;
 use crate::wire::Limits;
 
 /// After this much silence, the sentinel is asked, because it may be dead, or may have been cut off during a failover.

@@ -1,7 +1,6 @@
 //! The two scripts, assembled from their files. Words in capitals are constants, which this file inserts.
 
 pub(crate) mod command;
-pub(crate) mod push;
 pub(crate) mod reply;
 
 use std::collections::HashMap;

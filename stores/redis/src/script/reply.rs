@@ -1,4 +1,4 @@
-//! Decodes the replies of the scripts.
+//! Decodes the replies of the scripts, and their messages.
 
 use std::iter::repeat_n;
 use std::str::FromStr;
@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    HolderRecord, KickRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
+    KickRecord, MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket,
+    TicketRecord,
 };
 
 use crate::error;
@@ -98,7 +99,7 @@ fn read(value: &Value<'_>) -> Option<Reply> {
             })),
             _ => None,
         },
-        value => words(value.as_text()?),
+        value => Reply::parse(value.as_text()?),
     }
 }
 
@@ -112,56 +113,12 @@ fn kicked(text: &str) -> Option<Box<KickRecord>> {
     }))
 }
 
-fn words(text: &str) -> Option<Reply> {
-    let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
-    let number = || rest.parse::<u64>().ok();
-    let numbers = || {
-        let (first, second) = rest.split_once(' ')?;
-        Some((first.parse::<u64>().ok()?, second.parse::<u64>().ok()?))
+/// The message in a push on the member's channels.
+pub(crate) fn message(words: &[Value<'_>]) -> Option<(Name, Message)> {
+    let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
+        return None;
     };
-    Some(match (word, rest) {
-        ("QUEUED", _) => {
-            let mut words = rest.splitn(3, ' ');
-            Reply::Queued {
-                position: words.next()?.parse().ok()?,
-                again: Duration::from_millis(words.next()?.parse().ok()?),
-                holder: described(words.next().unwrap_or_default())?,
-            }
-        }
-        ("BUSY", _) => Reply::Busy {
-            holder: described(rest)?,
-        },
-        ("KEPT", _) => Reply::Kept {
-            holder: described(rest)??,
-        },
-        ("MISMATCH", _) => {
-            let (capacity, takes) = numbers()?;
-            let (capacity, takes) = (capacity.try_into().ok()?, takes == 1);
-            Reply::Mismatch { capacity, takes }
-        }
-        ("IN_USE", _) => {
-            let (holders, waiters) = numbers()?;
-            Reply::InUse { holders, waiters }
-        }
-        ("FREED" | "TOLD" | "SIGNALLED" | "DELETED", _) => Reply::Count(number()?),
-        ("REFUSED", "") => Reply::Refused,
-        ("TOO_MANY", "") => Reply::TooMany,
-        ("GONE", "") => Reply::Gone,
-        ("CANCELLED", "") => Reply::Cancelled,
-        _ => return None,
-    })
-}
-
-/// Parses a token and the meta after it, if there is a holder.
-fn described(text: &str) -> Option<Option<HolderRecord>> {
-    if text.is_empty() {
-        return Some(None);
-    }
-    let (token, meta) = text.split_once(' ')?;
-    Some(Some(HolderRecord {
-        token: token.parse().ok()?,
-        meta: meta.to_owned().into(),
-    }))
+    Message::parse(payload.as_text().unwrap_or_default())
 }
 
 fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
@@ -208,6 +165,8 @@ fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use auto_mutex_core::store::HolderRecord;
+
     use super::*;
 
     fn bulk(text: &str) -> Value<'_> {

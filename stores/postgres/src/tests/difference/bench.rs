@@ -13,11 +13,11 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
 use crate::call::{Call, Caller, Function};
-use crate::message::{self, channel};
 use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
 use crate::session::PRESENCE;
+use crate::session::channel;
 use crate::tests::server::shared;
 
 /// What is kept of a name: its rows in these tables.
@@ -185,7 +185,7 @@ impl Bench {
         let told = |note: Notification| {
             let is_to = |member: &&MemberId| channel(**member) == note.channel();
             let member = self.listening.iter().find(is_to).unwrap();
-            let (about, message) = message::read(note.payload()).expect("a message of ours");
+            let (about, message) = Message::parse(note.payload()).expect("a message of ours");
             assert_eq!(about, *name);
             (*member, message)
         };

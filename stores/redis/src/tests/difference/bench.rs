@@ -10,7 +10,6 @@ use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::loss::Kept;
 use crate::script::command::{self, Part, channel};
-use crate::script::push;
 use crate::script::reply;
 use crate::script::{Scripts, code};
 use crate::tests::ops::touch;
@@ -213,7 +212,7 @@ impl Bench {
                 return messages;
             }
             let payload = Value::Text(message.get_payload_bytes());
-            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
+            let told = reply::message(&[Value::Text(b"message"), Value::Nil, payload]);
             let (name, told) = told.expect("a message of ours");
             messages.push((message.get_channel_name().to_owned(), name, told));
         }

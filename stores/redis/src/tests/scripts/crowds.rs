@@ -7,7 +7,6 @@ use redis::PubSub;
 
 use super::*;
 use crate::script::command::channel;
-use crate::script::push;
 use crate::wire::Value;
 
 const MANY: usize = 5 * BATCH;
@@ -62,7 +61,8 @@ impl Crowd {
                 return messages;
             }
             let payload = Value::Text(message.get_payload_bytes());
-            let told = push::read(&[Value::Text(b"message"), Value::Nil, payload]);
+            let told =
+                crate::script::reply::message(&[Value::Text(b"message"), Value::Nil, payload]);
             messages.push(told.expect("a message of ours").1);
         }
     }

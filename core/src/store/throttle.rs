@@ -1,20 +1,20 @@
 //! [`Throttle`]: logs each cause of an outage only once.
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{tell, with_sources};
+use super::{SetupError, tell, with_sources};
 
 /// The most causes of one outage that are logged, because a server's texts may differ each time.
 const MOST: usize = 8;
 
+/// The causes of one outage.
 #[derive(Debug, Default)]
-pub(crate) struct Throttle {
+pub struct Throttle {
     logged: Vec<String>,
 }
 
 impl Throttle {
-    /// With `passes`, the loss of the connection was logged, and the next attempt may succeed, for example after a
+    /// Logs why an attempt to connect failed, and returns that text. With `passes`, the loss of the connection was logged, and the next attempt may succeed, for example after a
     /// restart.
-    pub(crate) fn failed(&mut self, error: &SetupError, passes: bool) -> String {
+    pub fn failed(&mut self, error: &SetupError, passes: bool) -> String {
         let text = with_sources(error);
         let is_new = self.is_new(&text);
         let (error, is_transient) = (text.clone(), error.is_transient());
@@ -33,7 +33,8 @@ impl Throttle {
         text
     }
 
-    pub(crate) fn is_new(&mut self, text: &str) -> bool {
+    /// Whether this cause was not logged yet.
+    pub fn is_new(&mut self, text: &str) -> bool {
         let is_new = self.logged.len() < MOST && !self.logged.iter().any(|it| it == text);
         if is_new {
             self.logged.push(text.to_owned());

@@ -1,0 +1,264 @@
+//! Replies and messages as the servers of engines write them: words that `docs/protocol.md` lists.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{HolderRecord, MemberId, Message, Reply, Ticket, tell};
+use crate::base::name::Name;
+
+impl Reply {
+    /// Parses a reply. `None` if it is malformed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Some(match (word, rest) {
+            ("GRANTED", _) => {
+                let (token, signal) = rest.split_once(' ').unzip();
+                Self::Granted {
+                    token: token.unwrap_or(rest).parse().ok()?,
+                    signal: signal.map(Into::into),
+                }
+            }
+            ("QUEUED", _) => {
+                let mut words = rest.splitn(3, ' ');
+                Self::Queued {
+                    position: words.next()?.parse().ok()?,
+                    again: millis(words.next()?)?,
+                    holder: holder(words.next().unwrap_or_default())?,
+                }
+            }
+            ("BUSY", _) => Self::Busy {
+                holder: holder(rest)?,
+            },
+            ("KEPT", _) => Self::Kept {
+                holder: holder(rest)??,
+            },
+            ("MISMATCH", _) => {
+                let (capacity, takes) = numbers::<_, u8>(rest)?;
+                let takes = takes == 1;
+                Self::Mismatch { capacity, takes }
+            }
+            ("IN_USE", _) => {
+                let (holders, waiters) = numbers(rest)?;
+                Self::InUse { holders, waiters }
+            }
+            ("RELEASED", _) => Self::Released {
+                free: rest.parse().ok()?,
+            },
+            ("COUNT" | "FREED" | "TOLD" | "SIGNALLED" | "DELETED", _) => {
+                Self::Count(rest.parse().ok()?)
+            }
+            ("REFUSED", "") => Self::Refused,
+            ("TOO_MANY", "") => Self::TooMany,
+            ("GONE", "") => Self::Gone,
+            ("CANCELLED", "") => Self::Cancelled,
+            _ => return None,
+        })
+    }
+}
+
+/// Parses a token and the meta after it, if there is a holder.
+fn holder(text: &str) -> Option<Option<HolderRecord>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let (token, meta) = text.split_once(' ')?;
+    Some(Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.to_owned().into(),
+    }))
+}
+
+fn numbers<A: FromStr, B: FromStr>(text: &str) -> Option<(A, B)> {
+    let (first, second) = text.split_once(' ')?;
+    Some((first.parse().ok()?, second.parse().ok()?))
+}
+
+fn millis(text: &str) -> Option<Duration> {
+    text.parse().ok().map(Duration::from_millis)
+}
+
+impl Message {
+    /// Parses a message on a member's channel, with the name that it is about. Messages are only hints, so a malformed one is
+    /// ignored.
+    pub fn parse(text: &str) -> Option<(Name, Self)> {
+        let told = Self::read(text);
+        if told.is_none() {
+            tell(|| {
+                tracing::debug!("a message on the member's channel is not valid and was ignored");
+            });
+        }
+        told
+    }
+
+    /// Reads `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
+    /// `refresh <ticket> <ms> <name>`, `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
+    fn read(text: &str) -> Option<(Name, Self)> {
+        let (kind, rest) = text.split_once(' ')?;
+        let (id, rest) = rest.split_once(' ')?;
+        let ticket = Ticket::parse(id);
+        let (name, message) = match kind {
+            "probe" => {
+                let (name, text) = rest.split_once(' ')?;
+                let (from, text) = (MemberId::parse(id)?, text.into());
+                (name, Self::Probe { from, text })
+            }
+            "grant" => {
+                let mut words = rest.splitn(5, ' ');
+                let grant = Self::Grant {
+                    ticket: ticket?,
+                    token: words.next()?.parse().ok()?,
+                    counter: words.next()?.parse().ok()?,
+                    hold: millis(words.next()?)?,
+                    signal: words.clone().nth(1).map(Into::into),
+                };
+                (words.next()?, grant)
+            }
+            "refresh" => {
+                let (expire, name) = rest.split_once(' ')?;
+                let (ticket, expire) = (ticket?, millis(expire)?);
+                (name, Self::Refresh { ticket, expire })
+            }
+            "near" => (rest, Self::Near { ticket: ticket? }),
+            "lost" => (rest, Self::Lost { ticket: ticket? }),
+            "ask" => (rest, Self::Ask { ticket: ticket? }),
+            "recall" => (rest, Self::Recall { ticket: ticket? }),
+            _ => return None,
+        };
+        (!name.is_empty() && !name.contains(' ')).then(|| (Name::from_escaped(name), message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_are_understood() {
+        let ticket = Ticket::random();
+        let name = Name::from_escaped("n:a:b");
+        let grant = Message::Grant {
+            ticket,
+            token: 1_795_238_067_412_906,
+            counter: 3,
+            hold: Duration::from_millis(2000),
+            signal: None,
+        };
+        let text = format!("grant {ticket} 1795238067412906 3 2000 n:a:b");
+        assert_eq!(Message::read(&text), Some((name.clone(), grant)));
+        let signalled = Message::Grant {
+            ticket,
+            token: 17,
+            counter: 3,
+            hold: Duration::from_millis(2000),
+            signal: Some(" any text\n".into()),
+        };
+        let text = format!("grant {ticket} 17 3 2000 n:a:b  any text\n");
+        assert_eq!(Message::read(&text), Some((name.clone(), signalled)));
+        let refresh = Message::Refresh {
+            ticket,
+            expire: Duration::from_millis(1500),
+        };
+        let text = format!("refresh {ticket} 1500 n:a:b");
+        assert_eq!(Message::read(&text), Some((name.clone(), refresh)));
+        let from = MemberId::random();
+        let probe = Message::Probe {
+            from,
+            text: "ask 1 2".into(),
+        };
+        let text = format!("probe {from} n:a:b ask 1 2");
+        assert_eq!(Message::read(&text), Some((name.clone(), probe)));
+        let near = Message::Near { ticket };
+        assert_eq!(
+            Message::read(&format!("near {ticket} n:a:b")),
+            Some((name.clone(), near))
+        );
+        let lost = Message::Lost { ticket };
+        assert_eq!(
+            Message::read(&format!("lost {ticket} n:a:b")),
+            Some((name.clone(), lost))
+        );
+        let ask = Message::Ask { ticket };
+        let text = format!("ask {ticket} n:a:b");
+        assert_eq!(Message::read(&text), Some((name.clone(), ask)));
+        let recall = Message::Recall { ticket };
+        let text = format!("recall {ticket} n:a:b");
+        assert_eq!(Message::read(&text), Some((name, recall)));
+    }
+
+    #[test]
+    fn other_messages_are_not() {
+        let ticket = Ticket::random();
+        let table = [
+            String::new(),
+            "grant".into(),
+            format!("grant {ticket}"),
+            format!("grant {ticket} 1 2 n"),
+            format!("grant {ticket} -1 2 3 n"),
+            format!("grant {ticket} 99999999999999999999999 2 3 n"),
+            format!("near {ticket}"),
+            format!("near {ticket} "),
+            format!("near {ticket} n more"),
+            format!("refresh {ticket} n"),
+            format!("refresh {ticket} 1"),
+            format!("stolen {ticket} n"),
+            format!("probe {ticket}"),
+            format!("probe {ticket} n"),
+            format!("probe {ticket}  ask"),
+            "probe nobody n ask".into(),
+            "near not-a-ticket n".into(),
+            "\0\0\0".into(),
+        ];
+        for text in table {
+            assert_eq!(Message::read(&text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn replies_are_understood() {
+        let granted = |token, signal: Option<&str>| Reply::Granted {
+            token,
+            signal: signal.map(Into::into),
+        };
+        let holder = || HolderRecord {
+            token: 7,
+            meta: "host 1 site".into(),
+        };
+        let queued = |position, holder| Reply::Queued {
+            position,
+            again: Duration::from_millis(1100),
+            holder,
+        };
+        for (text, reply) in [
+            ("GRANTED 17", granted(17, None)),
+            ("GRANTED 17 a text", granted(17, Some("a text"))),
+            ("QUEUED 2 1100", queued(2, None)),
+            ("QUEUED 2 1100 7 host 1 site", queued(2, Some(holder()))),
+            ("BUSY", Reply::Busy { holder: None }),
+            ("KEPT 7 host 1 site", Reply::Kept { holder: holder() }),
+            ("RELEASED 3", Reply::Released { free: 3 }),
+            ("COUNT 2", Reply::Count(2)),
+            ("FREED 2", Reply::Count(2)),
+            ("GONE", Reply::Gone),
+        ] {
+            assert_eq!(Reply::parse(text), Some(reply), "{text}");
+        }
+        let other = [
+            "",
+            "GRANTED",
+            "GRANTED -1",
+            "GRANTED x a",
+            "RELEASED",
+            "QUEUED -1 9",
+            "QUEUED 1",
+            "BUSY x",
+            "BUSY x y",
+            "KEPT",
+            "COUNT x",
+            "GONE 1",
+            "NO",
+        ];
+        for garbage in other {
+            assert_eq!(Reply::parse(garbage), None, "{garbage}");
+        }
+    }
+}

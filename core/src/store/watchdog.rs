@@ -1,0 +1,70 @@
+//! [`Watchdog`]: how long a connection whose server is silent is kept.
+
+use std::time::Duration;
+
+use super::StoreError;
+
+/// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
+/// for silence.
+pub const BEAT: Duration = Duration::from_millis(500);
+/// After how many silent beats the connection is given up, depending on the lease. The maximum, six and a half seconds,
+/// outlasts a server that stalls for six in an fsync or a fork, whose load reconnects would increase.
+const PATIENCE: (u32, u32) = (4, 13);
+/// The part of a lease that the watchdog leaves for the reconnect. It starts counting up to [`IDLE`] beats after the
+/// last renewal, and ends up to a beat late.
+const REST: Duration = Duration::from_millis(3500);
+/// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
+const SLOWER: u32 = 4;
+const MOST_PATIENCE: u32 = 60;
+/// After this many idle beats, a ping is sent.
+const IDLE: u32 = 3;
+
+/// Watches one connection. All times are in beats.
+#[derive(Debug)]
+pub struct Watchdog {
+    idle: u32,
+    silent: u32,
+    slowest: u32,
+    patience: u32,
+}
+
+impl Watchdog {
+    /// For a client whose leases are of this length. `slowest` is how long the slowest answer took so far.
+    pub fn new(lease: Duration, slowest: Duration) -> Self {
+        let beats = |time: Duration| time.as_millis() / BEAT.as_millis();
+        let patience = beats(lease.saturating_sub(REST));
+        Self {
+            idle: 0,
+            silent: 0,
+            slowest: beats(slowest).min(MOST_PATIENCE.into()) as u32,
+            patience: (patience as u32).clamp(PATIENCE.0, PATIENCE.1),
+        }
+    }
+
+    /// Notes that a whole answer has arrived.
+    pub fn answered(&mut self) {
+        self.slowest = self.slowest.max(self.silent);
+        self.silent = 0;
+    }
+
+    /// Notes another sign that the server is alive.
+    pub fn heard(&mut self) {
+        self.silent = 0;
+    }
+
+    /// Makes slow answers of long ago count less.
+    pub fn forget(&mut self) {
+        self.slowest /= 2;
+    }
+
+    /// Counts a beat. `has_written`: something was sent since the last one; `is_quiet`: no answer is awaited. Returns whether
+    /// a ping is due, or an error once the server has been silent for too long.
+    pub fn beat(&mut self, has_written: bool, is_quiet: bool) -> Result<bool, StoreError> {
+        self.idle = if has_written { 0 } else { self.idle + 1 };
+        self.silent = if is_quiet { 0 } else { self.silent + 1 };
+        if self.silent > (self.slowest * SLOWER).clamp(self.patience, MOST_PATIENCE) {
+            return Err(StoreError::disconnected("the server does not answer"));
+        }
+        Ok(is_quiet && self.idle >= IDLE)
+    }
+}
