@@ -31,7 +31,9 @@ fn is_skipped() -> bool {
 
 const SILENT: &str = "the server does not answer: does PostgreSQL run at this port?";
 
-/// How set-up fails: the start of the text after the address, and what it says to do.
+type IsKind = fn(&SetupError) -> bool;
+
+/// Each case has the kind of the error, a part of its text, and what it says to do.
 #[test]
 fn each_failed_set_up_says_what_to_do() {
     if is_skipped() {
@@ -77,11 +79,10 @@ fn each_failed_set_up_says_what_to_do() {
     let url =
         |user: &str, port: u16, rest: &str| format!("postgres://{user}@127.0.0.1:{port}/{rest}");
     let (port, plain) = (server.port(), "postgres?sslmode=disable");
-    let unsuitable: fn(&SetupError) -> bool = |it| matches!(it, SetupError::Unsuitable { .. });
-    let unreachable: fn(&SetupError) -> bool = |it| matches!(it, SetupError::Unreachable { .. });
-    let authentication: fn(&SetupError) -> bool =
-        |it| matches!(it, SetupError::Authentication { .. });
-    let cases: [(String, fn(&SetupError) -> bool, &str, &str); 11] = [
+    let unsuitable: IsKind = |it| matches!(it, SetupError::Unsuitable { .. });
+    let unreachable: IsKind = |it| matches!(it, SetupError::Unreachable { .. });
+    let authentication: IsKind = |it| matches!(it, SetupError::Authentication { .. });
+    let cases: [(String, IsKind, &str, &str); 11] = [
         (url("test", nobody, plain), unreachable, "refused", ""),
         (
             url("test", other, plain),
