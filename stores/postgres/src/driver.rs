@@ -1,15 +1,14 @@
 //! [`Driver`]: makes the first connection, unless set-up did, and replaces lost ones until `Store::close` is called.
 
-use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
 use std::sync::Arc;
-use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    self, Backoff, Boxed, Events, Node, NodeChange, Throttle, Unconnected, first, not_yet, tell,
+    self, Backoff, Boxed, Events, Node, NodeChange, Request, Store as _, Throttle, Unconnected,
+    first, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
 
 use crate::link;
@@ -21,9 +20,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const BRIEF: Duration = Duration::from_millis(200);
 
 pub(crate) fn unconnected(connector: Connector) -> Unconnected {
-    let pipeline = Arc::new(Pipeline::new(connector));
+    let (pipeline, coming) = Pipeline::new(connector);
+    let pipeline = Arc::new(pipeline);
     let driver = Driver {
         pipeline: pipeline.clone(),
+        coming,
         opened: None,
     };
     (pipeline, Box::new(driver))
@@ -32,6 +33,7 @@ pub(crate) fn unconnected(connector: Connector) -> Unconnected {
 /// Dropping it ends the pipeline, even at runtime shutdown.
 struct Driver {
     pipeline: Arc<Pipeline>,
+    coming: UnboundedReceiver<Request>,
     opened: Option<Ready>,
 }
 
@@ -56,14 +58,14 @@ impl store::Driver for Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        self.pipeline.abandon();
+        self.pipeline.close();
     }
 }
 
 impl Driver {
     async fn serve(mut self: Box<Self>, events: Arc<dyn Events>) {
         let mut opened = self.opened.take();
-        let pipeline = &*self.pipeline;
+        let pipeline = self.pipeline.clone();
         let connector = &pipeline.connector;
         let mut was_connected = opened.is_some();
         loop {
@@ -71,8 +73,8 @@ impl Driver {
             let ready = match opened.take() {
                 Some(opened) => opened,
                 None => {
-                    let connecting = reconnect(pipeline, &*events, was_connected);
-                    let Some(opened) = unless_closed(pipeline, connecting).await else {
+                    let connecting = reconnect(&pipeline, &*events, was_connected);
+                    let Some(opened) = self.unless_closed(&*events, connecting).await else {
                         return;
                     };
                     pipeline.connect(opened.term.clone());
@@ -88,7 +90,7 @@ impl Driver {
             events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
             let begun = Instant::now();
-            let served = link::serve(pipeline, &*events, ready).await;
+            let served = link::serve(&pipeline, &*events, ready, &mut self.coming).await;
             let Some(error) = served else {
                 return;
             };
@@ -97,10 +99,26 @@ impl Driver {
                 tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
             });
             events.node_changed(Node::ONLY, NodeChange::Disconnected(error));
-            if begun.elapsed() < BRIEF && unless_closed(pipeline, sleep(BRIEF)).await.is_none() {
+            if begun.elapsed() < BRIEF && self.unless_closed(&*events, sleep(BRIEF)).await.is_none()
+            {
                 return;
             }
         }
+    }
+
+    /// Returns `None` if `Store::close` was called. Without a connection, no requests come.
+    async fn unless_closed<T>(
+        &mut self,
+        events: &dyn Events,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let closed = async {
+            while let Some(request) = self.coming.recv().await {
+                events.answered(request.failed(not_yet()));
+            }
+            None
+        };
+        first(closed, async { Some(work.await) }).await
     }
 }
 
@@ -117,19 +135,10 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
                 let error = error.at(&connector.postgres.listed());
                 let text = causes.failed(&error, passes);
                 let error = StoreError::disconnected(text);
-                pipeline.still_disconnected(error.clone());
+                pipeline.disconnected(error.clone());
                 events.node_changed(Node::ONLY, NodeChange::StillDisconnected(error));
             }
         }
         sleep(backoff.pause()).await;
     }
-}
-
-/// Returns `None` if `Store::close` was called.
-async fn unless_closed<T>(pipeline: &Pipeline, connecting: impl Future<Output = T>) -> Option<T> {
-    let closed = poll_fn(|cx| match pipeline.take(cx, 0, &mut VecDeque::new()) {
-        true => Poll::Ready(None),
-        false => Poll::Pending,
-    });
-    first(closed, async { Some(connecting.await) }).await
 }

@@ -1,6 +1,5 @@
 //! [`Link`]: what the background thread does with a connection until it is lost.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,6 +9,7 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     self, Answer, BEAT, Events, Node, NodeChange, Request, StoreErrorKind,
 };
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::Row;
 
@@ -34,7 +34,7 @@ struct Link<'a> {
     requests: Wire,
     /// The connection of the messages, if it is another one.
     listener: Option<Wire>,
-    coming: VecDeque<Request>,
+    coming: &'a mut UnboundedReceiver<Request>,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
     /// When to ask for messages, if the client does not listen. `None` while it asks.
@@ -47,6 +47,7 @@ pub(crate) async fn serve(
     pipeline: &Pipeline,
     events: &dyn Events,
     mut ready: Ready,
+    coming: &mut UnboundedReceiver<Request>,
 ) -> Option<StoreError> {
     let listens = ready.listener.as_mut().unwrap_or(&mut ready.requests);
     for payload in std::mem::take(&mut listens.told) {
@@ -61,7 +62,7 @@ pub(crate) async fn serve(
         queries: ready.queries,
         requests: Wire::of(ready.requests, lease),
         listener: ready.listener.map(|session| Wire::of(session, lease)),
-        coming: VecDeque::new(),
+        coming,
         term: store::Instant::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
         mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
@@ -80,11 +81,8 @@ impl Link<'_> {
         }
         loop {
             self.ask_for_mail(cx);
-            let room = MOST.saturating_sub(self.requests.in_flight());
-            let closed = self.pipeline.take(cx, room, &mut self.coming);
-            let mut is_busy = !self.coming.is_empty();
-            self.send(cx);
-            is_busy |= self.requests.hear(cx, self.events)?;
+            let closed = self.send(cx);
+            let mut is_busy = self.requests.hear(cx, self.events)?;
             while let Some((purpose, answer)) = self.requests.land(cx) {
                 self.land(purpose, answer)?;
                 is_busy = true;
@@ -115,17 +113,25 @@ impl Link<'_> {
         }
     }
 
-    fn send(&mut self, cx: &mut Context<'_>) {
+    /// Sends what has come. Returns whether the store was closed.
+    fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let caller = Caller {
             member: self.pipeline.connector.member,
             opens: self.pipeline.opens(),
         };
-        while let Some(request) = self.coming.pop_front() {
+        while self.requests.in_flight() < MOST {
+            let Poll::Ready(request) = self.coming.poll_recv(cx) else {
+                return false;
+            };
+            let Some(request) = request else {
+                return true;
+            };
             let call = Call::of(&request.name, &request.op, caller);
             let purpose = Use::Request(request, call.function);
             let run = self.queries.run(&self.requests.client, call);
             self.requests.start(cx, purpose, Box::pin(run));
         }
+        false
     }
 
     /// Passes an answer on. An error ends the connection.
@@ -193,9 +199,9 @@ impl Link<'_> {
     }
 
     fn lose(&mut self, error: &StoreError) {
-        let unsent = self.pipeline.disconnect(error);
-        let coming = std::mem::take(&mut self.coming);
-        for request in self.requests.lose().chain(coming).chain(unsent) {
+        self.pipeline.disconnected(error.clone());
+        let unsent = std::iter::from_fn(|| self.coming.try_recv().ok());
+        for request in self.requests.lose().chain(unsent) {
             self.events.answered(request.failed(error.clone()));
         }
     }
