@@ -10,13 +10,15 @@ use auto_mutex_core::store::{
     self, Backoff, Boxed, Events, Node, NodeChange, Throttle, Unconnected, first, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::link;
 use crate::pipeline::Pipeline;
 use crate::session::{Connector, Ready, USUAL_SILENCE};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
+/// The pause after a connection that lasted for less: if a part of a table is missing, each connection ends with its first request.
+const BRIEF: Duration = Duration::from_millis(200);
 
 pub(crate) fn unconnected(connector: Connector) -> Unconnected {
     let pipeline = Arc::new(Pipeline::new(connector));
@@ -85,6 +87,7 @@ impl Driver {
             was_connected = true;
             events.node_changed(Node::ONLY, NodeChange::Closed(ready.term.closed));
             events.node_changed(Node::ONLY, NodeChange::Connected { again });
+            let begun = Instant::now();
             let served = link::serve(pipeline, &*events, ready).await;
             let Some(error) = served else {
                 return;
@@ -94,6 +97,9 @@ impl Driver {
                 tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
             });
             events.node_changed(Node::ONLY, NodeChange::Disconnected(error));
+            if begun.elapsed() < BRIEF && unless_closed(pipeline, sleep(BRIEF)).await.is_none() {
+                return;
+            }
         }
     }
 }

@@ -8,6 +8,8 @@ use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 
+const RIGHTS: &str = "let an administrator run what `auto-mutex schema --postgres --only-rights --grant ROLE` prints";
+
 /// What a server's code means for the request.
 fn kind(code: &str) -> StoreErrorKind {
     match code {
@@ -99,9 +101,14 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
             error,
         ),
         "25006" => ConnectError::Role("standby".to_owned()),
+        // Who may not make the schema is told so by `ensure`.
+        "42501" if !error.details().contains("for database") => {
+            let text = format!("{}: {RIGHTS}", error.details());
+            ConnectError::Permission(StoreError::of_server(error.kind(), &code, &text))
+        }
         "42501" => ConnectError::Permission(error),
         "28000" if error.to_string().contains("no encryption") => ConnectError::Unsuitable(
-            "its rules (pg_hba.conf) have none for this client without TLS: use `sslmode=require`"
+            "its rules (pg_hba.conf) have none for this client without TLS: use `sslmode=require`, or add one"
                 .into(),
             error,
         ),

@@ -17,6 +17,8 @@ const YUGABYTE: &str = "it is YugabyteDB, which has no unlogged tables, and repe
 const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
 const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
      `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
+const READ_ONLY: &str = "its transactions are read-only: `ALTER ROLE … SET default_transaction_read_only = off`, unless the whole \
+    server is to be left alone for now, for a switchover or because its disk is full";
 
 pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or \
     add its own URL (`listen_url=postgres%3A%2F%2F…`), or let the client ask for its messages (`poll=200ms`)";
@@ -33,6 +35,7 @@ pub(crate) struct Facts {
     standbys: Option<u32>,
     is_aurora: bool,
     is_read_committed: bool,
+    is_read_only: bool,
     is_standby: bool,
     is_flushed: bool,
 }
@@ -50,11 +53,12 @@ fn check_product(version: &str) -> Result<(), ConnectError> {
 }
 
 impl Facts {
-    /// Asks a server whether it can serve locks on this connection. A listener needs one without a pooler.
+    /// Asks a server whether it can serve locks on this connection. One who only reads needs less: neither
+    /// a connection without a pooler nor the right to write.
     pub(crate) async fn ask(
         session: &mut Session,
         is_pooled: bool,
-        listens: bool,
+        reads: bool,
     ) -> Result<Self, ConnectError> {
         let version = session.row("SELECT version()").await?;
         let version = version.get(0).unwrap_or_default().to_owned();
@@ -64,11 +68,11 @@ impl Facts {
              current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()), \
              (SELECT count(*) FROM pg_stat_replication), to_regproc('aurora_version') IS NOT NULL, \
              current_setting('default_transaction_isolation'), \
-             pg_is_in_recovery(), current_setting('fsync')"
+             pg_is_in_recovery(), current_setting('fsync'), current_setting('default_transaction_read_only')"
         );
         let facts = Self::read(version, &session.row(&question).await?)?;
-        facts.check(is_pooled)?;
-        if !is_pooled && listens && facts.pid != session.pid {
+        facts.check(is_pooled, reads)?;
+        if !is_pooled && !reads && facts.pid != session.pid {
             let (said, is) = (session.pid, facts.pid);
             let found =
                 format!("the connection is that of process {said}, and process {is} answers");
@@ -93,14 +97,19 @@ impl Facts {
             is_read_committed: text(6) == "read committed",
             is_standby: text(7) == "t",
             is_flushed: text(8) != "off",
+            is_read_only: text(9) == "on",
         })
     }
 
-    fn check(&self, is_pooled: bool) -> Result<(), ConnectError> {
+    fn check(&self, is_pooled: bool, reads: bool) -> Result<(), ConnectError> {
         if self.is_standby {
             return Err(ConnectError::Role("standby".to_owned()));
         }
-        if is_pooled && !self.is_read_committed {
+        if !reads && self.is_read_only {
+            let found = "default_transaction_read_only is on".to_owned();
+            return Err(unsuitable(READ_ONLY, found));
+        }
+        if !reads && is_pooled && !self.is_read_committed {
             let found = "default_transaction_isolation is stricter".to_owned();
             return Err(unsuitable(ISOLATION, found));
         }

@@ -130,6 +130,7 @@ impl Store for Pipeline {
             drop(state);
             return Some(request.failed(error));
         }
+        // A call of `flush` follows, so no request waits for the next beat.
         state.queue.push_back(request);
         None
     }

@@ -22,7 +22,7 @@ const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::big
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', state = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
 
-const PROBLEMS: &str = include_str!("sql/problems.sql");
+pub(crate) const PROBLEMS: &str = include_str!("sql/problems.sql");
 
 /// A reader of the server that takes writes.
 pub(crate) struct Inspector {

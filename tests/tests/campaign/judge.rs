@@ -78,12 +78,9 @@ pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// After all tasks have left: asserts that no holder or waiter is left, and that each key has a TTL and only keeps
-/// tokens.
+/// After all tasks have left: asserts that no holder or waiter is left, and that the store only keeps tokens, for a time.
 pub(crate) fn nothing_is_left(arena: &Arena) {
-    eventually("nobody holds or waits", || {
-        arena.redis.held() == 0 && arena.redis.waiting() == 0
-    });
+    eventually("nobody holds or waits", || arena.store.is_free());
     // The keys of killed processes are deleted by the next operation on the name, or end with their TTL.
     let client = arena.observer.clone();
     let names = arena.plan.names();
@@ -93,11 +90,7 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
             assert!(free.blocking_unlock().expect("an answer"), "{name}");
         }
     });
-    for key in arena.redis.keys() {
-        assert!(key.is_token() || key.is_gone_set(), "{key:?} is left");
-        let most = if key.is_gone_set() { 31_000 } else { 1_240_000 };
-        assert!((0..=most).contains(&key.ttl), "{key:?}");
-    }
+    arena.store.keeps_only_tokens();
 }
 
 /// Kills a worker every second until the contest is over.

@@ -1,5 +1,5 @@
 //! A test for each bug of the systems that our users come from, named after the bug; and the bad servers, links and
-//! values that a program meets at run time. All tests run on Redis.
+//! values that a program meets at run time. All tests run on Redis, but those of `postgres`.
 //!
 //! In tests whose lease is [`LONG`](auto_mutex_tests::events::LONG), nothing may wait for the end of the lease.
 
@@ -18,6 +18,7 @@ mod leaders;
 mod link;
 mod managed;
 mod others;
+mod postgres;
 mod processes;
 mod refusals;
 mod replicas;

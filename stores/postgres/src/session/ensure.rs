@@ -37,9 +37,10 @@ pub(super) async fn ensure(
 async fn make(session: &mut Session) -> Result<(), ConnectError> {
     // Many clients may start together: the others wait for the first, and find the schema.
     // After a crash, a schema that was lost could not tell that locks were lost, too.
-    let begin = "BEGIN; SELECT set_config('synchronous_commit', 'local', true) \
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT set_config('synchronous_commit', 'local', true) \
                  WHERE current_setting('synchronous_commit') = 'off'; \
                  SET LOCAL lock_timeout = '10s'; SET LOCAL statement_timeout = 0; \
+                 SET LOCAL idle_in_transaction_session_timeout = 0; \
                  SELECT pg_advisory_xact_lock(7272, 38)";
     session.run(begin).await?;
     let row = session.row(&format!("SELECT {STATE}")).await?;

@@ -191,7 +191,7 @@ impl Connector {
         place: Option<&str>,
     ) -> Result<Ready, ConnectError> {
         let is_pooled = self.is_pooled() && place.is_none();
-        let facts = Facts::ask(&mut requests, is_pooled, !self.reads).await?;
+        let facts = Facts::ask(&mut requests, is_pooled, self.reads).await?;
         if place.is_some_and(|place| facts.place != place) {
             let found = "the two connections end at different places".to_owned();
             return Err(schema::unsuitable(ELSEWHERE, found));

@@ -16,7 +16,8 @@ UNION ALL
       pid, usename, date_trunc('second', now() - xact_start)),
     format('SELECT pg_terminate_backend(%s), and set idle_in_transaction_session_timeout', pid)
   FROM pg_stat_activity
-  WHERE datname = current_database() AND backend_xmin IS NOT NULL AND xact_start < now() - interval '10 minutes'
+  WHERE datname = current_database() AND backend_type = 'client backend' AND coalesce(backend_xmin, backend_xid) IS NOT NULL
+    AND xact_start < now() - interval '10 minutes'
   ORDER BY xact_start LIMIT 1)
 UNION ALL
 SELECT 'notification-queue', format('its queue of notifications is full to %s %%: above 90 %%, waiters are not woken, and look once a second',
@@ -28,4 +29,5 @@ SELECT 'listeners', format('%s clients listen in this database: before PostgreSQ
     'use a database of its own for the locks, `poll=200ms` in clients that seldom wait, or fewer clients'
   FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE 'auto\_mutex:%'
+    AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1)
   HAVING count(*) > 200 AND current_setting('server_version_num')::int < 190000

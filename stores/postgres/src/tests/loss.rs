@@ -270,3 +270,50 @@ async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
     assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
     peer.end().await;
 }
+
+#[tokio::test]
+async fn a_schema_that_somebody_drops_is_made_again() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let admin = server.admin(&database).await;
+    for query in ["", "?poll=200ms"] {
+        let mut peer = Peer::new(&format!("{url}{query}")).await;
+        let (held, _) = peer.holds("n").await;
+        let drop = "DROP SCHEMA auto_mutex CASCADE";
+        admin.batch_execute(drop).await.unwrap();
+        let error = peer.ask("n", touch(held, 2)).await.unwrap_err();
+        assert!(error.is_disconnected(), "{query}: {error:?}");
+        peer.lost().await;
+        assert!(peer.connected().await);
+        assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
+        peer.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_missing_column_does_not_make_clients_reconnect_without_a_pause() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("n").await;
+    let admin = server.admin(&database).await;
+    let rename = async |from, to| {
+        let rename = format!("ALTER TABLE auto_mutex.names RENAME COLUMN {from} TO {to}");
+        admin.batch_execute(&rename).await.unwrap();
+    };
+    rename("clk", "missing").await;
+    let begun = std::time::Instant::now();
+    for counter in 2..7 {
+        let error = peer.ask("n", touch(held, counter)).await.unwrap_err();
+        assert_eq!(error.code(), Some("42703"), "{error:?}");
+        peer.lost().await;
+        assert!(peer.connected().await);
+    }
+    // The first connection was older.
+    let least = 4 * Duration::from_millis(200);
+    assert!(begun.elapsed() >= least, "{:?}", begun.elapsed());
+    rename("missing", "clk").await;
+    peer.works().await;
+    peer.end().await;
+}

@@ -2,13 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{StoreOptions, with_sources};
+use auto_mutex_core::store::{
+    Cause, Message, Mode, Reply, StoreErrorKind, StoreOptions, Ticket, with_sources,
+};
 
-use super::peer::{Peer, engine, options};
+use tokio::task::LocalSet;
+
+use super::peer::{Peer, acquire, engine, options, release, touch};
 use super::server::{Server, shared};
 
 #[tokio::test]
@@ -114,88 +119,261 @@ fn what_needs_locks_on_standbys_is_refused() {
 }
 
 /// pgbouncer, killed when dropped.
-struct Pooler(Child);
+struct Pooler {
+    child: Child,
+    port: u16,
+    settings: PathBuf,
+}
 
 impl Drop for Pooler {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        self.kill();
     }
 }
 
-fn pooler(server: &Server, mode: &str) -> Option<(Pooler, u16)> {
-    let program = "/usr/sbin/pgbouncer";
-    fs::metadata(program).ok()?;
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let dir = server.dir.path();
-    let users = dir.join(format!("users-{mode}"));
-    fs::write(&users, "\"test\" \"\"\n").unwrap();
-    let text = format!(
-        "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
-         auth_type = trust\nauth_file = {}\npool_mode = {mode}\nunix_socket_dir =\nlogfile = {}\n",
-        server.port,
-        users.display(),
-        dir.join("pooler.log").display()
-    );
-    let file = dir.join(format!("pooler-{mode}.ini"));
-    fs::write(&file, text).unwrap();
-    let mut command = Command::new("setpriv");
-    command.args([
-        "--reuid=nobody",
-        "--regid=nogroup",
-        "--clear-groups",
-        program,
-        "-q",
-    ]);
-    let pooler = Pooler(command.arg(&file).spawn().unwrap());
-    while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-        std::thread::sleep(Duration::from_millis(20));
+impl Pooler {
+    /// `None` if it is not installed.
+    fn before(server: &Server, mode: &str) -> Option<Self> {
+        fs::metadata(PGBOUNCER).ok()?;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        drop(listener);
+        let dir = server.dir.path();
+        let users = dir.join(format!("users-{mode}"));
+        fs::write(&users, "\"test\" \"\"\n").unwrap();
+        let text = format!(
+            "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n\
+             auth_type = trust\nauth_file = {}\npool_mode = {mode}\nunix_socket_dir =\nlogfile = {}\n\
+             server_login_retry = 0.2\n",
+            server.port,
+            users.display(),
+            dir.join("pooler.log").display()
+        );
+        let settings = dir.join(format!("pooler-{mode}.ini"));
+        fs::write(&settings, text).unwrap();
+        Some(Self {
+            child: Self::start(&settings, port),
+            port,
+            settings,
+        })
     }
-    Some((pooler, port))
+
+    fn start(settings: &Path, port: u16) -> Child {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+        let child = command.args([PGBOUNCER, "-q"]).arg(settings).spawn();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        child.unwrap()
+    }
+
+    fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn start_again(&mut self) {
+        self.child = Self::start(&self.settings, self.port);
+    }
+
+    fn url(&self, database: &str) -> String {
+        format!("test@127.0.0.1:{}/{database}", self.port)
+    }
+}
+
+const PGBOUNCER: &str = "/usr/sbin/pgbouncer";
+
+/// As the value of a parameter of a URL.
+fn encoded(rest: &str) -> String {
+    format!("postgres://{rest}")
+        .replace(':', "%3A")
+        .replace('/', "%2F")
 }
 
 #[tokio::test]
 async fn a_pooler_is_found_out_and_the_cures_work() {
     let server = shared();
     let database = server.database().await;
-    let Some((_pooler, port)) = pooler(server, "transaction") else {
+    for mode in ["transaction", "session"] {
+        let Some(pooler) = Pooler::before(server, mode) else {
+            eprintln!("pgbouncer is not installed");
+            return;
+        };
+        let url = pooler.url(&database);
+        let refused = async |url: &str| {
+            let error = Peer::open(url).await.err().unwrap();
+            assert!(matches!(error, SetupError::Unsuitable { .. }), "{error:?}");
+            error.to_string()
+        };
+        let pooled = refused(&url).await;
+        assert!(pooled.contains("a pooler is in front of it"), "{pooled}");
+        for cure in ["`poll=200ms`", "`listen_url=postgres%3A%2F%2F…`"] {
+            assert!(pooled.contains(cure), "{pooled}");
+        }
+        // A polling client reads its mail, and finds out its own grant.
+        let mut peer = Peer::new(&format!("{url}?poll=20ms")).await;
+        let (held, _) = peer.holds("n").await;
+        let waiting = Ticket::random();
+        let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await;
+        assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
+        peer.ask("n", release(held)).await.unwrap();
+        assert!(matches!(peer.message().await, Message::Grant { .. }));
+        peer.ask("n", release(waiting)).await.unwrap();
+        peer.end().await;
+        let direct = encoded(&server.url(&database));
+        let mut peer = Peer::new(&format!("{url}?listen_url={direct}")).await;
+        peer.works().await;
+        peer.end().await;
+        let other = encoded(&server.url("postgres"));
+        let error = refused(&format!("{url}?listen_url={other}")).await;
+        assert!(error.contains("another server or database"), "{error}");
+        // The listener itself may not be behind a pooler.
+        let error = refused(&format!("{url}?listen_url={}", encoded(&url))).await;
+        assert_eq!(error, pooled);
+
+        // An operator, who need not listen, sees that clients would be refused.
+        let cured = format!("{url}?poll=200ms");
+        for (url, wanted) in [(&url, &["fsync", "pooler"][..]), (&cured, &["fsync"])] {
+            let mut reader = engine(url).reader(&options());
+            let described = reader.describe().await;
+            let problems = &described[0].as_ref().unwrap().problems;
+            let ids: Vec<_> = problems.iter().map(|[id, ..]| &**id).collect();
+            assert_eq!(ids, wanted, "{problems:?}");
+            if let [_, [_, meaning, remedy]] = &problems[..] {
+                assert!(meaning.starts_with("a pooler is in front of it"));
+                assert!(remedy.starts_with("connect to the server itself"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn behind_a_pooler_a_crash_is_told_from_a_new_connection() {
+    let mut server = Server::start();
+    let Some(mut pooler) = Pooler::before(&server, "session") else {
         eprintln!("pgbouncer is not installed");
         return;
     };
-    let url = format!("test@127.0.0.1:{port}/{database}");
-    let error = Peer::open(&url).await.err().unwrap().to_string();
-    assert!(error.contains("a pooler is in front of it"), "{error}");
-    assert!(error.contains("`poll=200ms`"), "{error}");
-    let mut peer = Peer::new(&format!("{url}?poll=200ms")).await;
-    peer.works().await;
+    let mut peer = Peer::new(&format!("{}?poll=200ms", pooler.url("postgres"))).await;
+    let (held, token) = peer.holds("n").await;
+    pooler.kill();
+    peer.lost().await;
+    pooler.start_again();
+    assert!(peer.connected().await);
+    assert!(peer.closed.is_none());
+    let kept = peer.ask("n", touch(held, 2)).await;
+    assert!(matches!(kept, Ok(Reply::Granted { token: same, .. }) if same == token));
+    server.down("QUIT");
+    peer.lost().await;
+    server.up();
+    assert!(peer.connected().await);
+    assert_eq!(peer.closed.unwrap().cause, Cause::Restart);
+    assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
     peer.end().await;
-    let direct = format!("postgres://{}", server.url(&database));
-    let direct = direct.replace(':', "%3A").replace('/', "%2F");
-    let mut peer = Peer::new(&format!("{url}?listen_url={direct}")).await;
-    peer.works().await;
+}
+
+/// What each setting of a role does to a client that listens, and to one behind a pooler: works, or is refused with this.
+const OF_ROLES: [(&str, Option<&str>, Option<&str>); 10] = [
+    ("statement_timeout = '300ms'", None, None),
+    ("lock_timeout = '300ms'", None, None),
+    ("idle_in_transaction_session_timeout = 1", None, None),
+    ("idle_session_timeout = '1500ms'", None, None),
+    (
+        "default_transaction_isolation = 'serializable'",
+        None,
+        Some("SET default_transaction_isolation = 'read committed'`"),
+    ),
+    (
+        "default_transaction_read_only = on",
+        Some("SET default_transaction_read_only = off`"),
+        Some("SET default_transaction_read_only = off`"),
+    ),
+    ("search_path = ''", None, None),
+    ("search_path = auto_mutex, nowhere, pg_catalog", None, None),
+    ("synchronous_commit = off", None, None),
+    ("standard_conforming_strings = off", None, None),
+];
+
+#[tokio::test]
+async fn settings_of_a_role_harm_nobody_unnoticed() {
+    let server = shared();
+    let local = LocalSet::new();
+    let cases = OF_ROLES.iter().enumerate().map(|(number, case)| {
+        let (setting, direct, pooled) = *case;
+        local.spawn_local(async move {
+            let database = server.database().await;
+            let role = format!("set_{number}");
+            let admin = server.admin(&database).await;
+            let create = format!(
+                "CREATE ROLE {role} LOGIN; ALTER ROLE {role} SET {setting}; GRANT CREATE ON DATABASE {database} TO {role}"
+            );
+            admin.batch_execute(&create).await.unwrap();
+            let url = format!("{role}@127.0.0.1:{}/{database}", server.port);
+            for (url, refusal) in [(url.clone(), direct), (format!("{url}?poll=200ms"), pooled)] {
+                // Those who make the schema together do not disturb each other.
+                let opened = tokio::join!(Peer::open(&url), Peer::open(&url), Peer::open(&url));
+                for opened in [opened.0, opened.1, opened.2] {
+                    let mut peer = match (opened, refusal) {
+                        (Ok(peer), None) => peer,
+                        (Err(error), Some(cure)) => {
+                            let error = with_sources(&error);
+                            assert!(error.contains(cure), "{setting}: {error}");
+                            continue;
+                        }
+                        (Err(error), None) => panic!("{setting}: {}", with_sources(&error)),
+                        (Ok(_), Some(_)) => panic!("{setting}: it is not refused"),
+                    };
+                    let idle = Duration::from_millis(1800);
+                    if setting.starts_with("idle_session") && !url.contains("poll") {
+                        tokio::time::sleep(idle).await;
+                    }
+                    let (name, ticket) = ("n", Ticket::random());
+                    // A time-out of the role may strike on a busy machine. Callers try again.
+                    let answer = loop {
+                        match peer.ask(name, acquire(ticket, Mode::Try)).await {
+                            Err(error) if error.kind() == StoreErrorKind::Busy => {}
+                            other => break other,
+                        }
+                    };
+                    assert!(matches!(answer, Ok(Reply::Granted { .. })), "{setting}: {answer:?}");
+                    while peer.ask(name, release(ticket)).await.is_err() {}
+                    peer.end().await;
+                }
+            }
+            let mut reader = engine(&url).reader(&options());
+            let described = reader.describe().await;
+            assert!(described[0].is_ok(), "{setting}: {described:?}");
+        })
+    });
+    let cases: Vec<_> = cases.collect();
+    local.await;
+    for case in cases {
+        case.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_stricter_isolation_of_a_role_fails_no_request() {
+    let server = shared();
+    let database = server.database().await;
+    let admin = server.admin(&database).await;
+    let role = format!("strict_{database}");
+    let create = format!(
+        "CREATE ROLE {role} LOGIN SUPERUSER; ALTER ROLE {role} SET default_transaction_isolation = 'repeatable read'"
+    );
+    admin.batch_execute(&create).await.unwrap();
+    let url = format!("{role}@127.0.0.1:{}/{database}", server.port);
+    let mut peer = Peer::new(&url).await;
+    let (held, _) = peer.holds("n").await;
+    let change = "BEGIN; UPDATE auto_mutex.names SET last = last WHERE name = 'n'";
+    admin.batch_execute(change).await.unwrap();
+    let waiting = peer.submit("n", touch(held, 2));
+    let blocked = "SELECT FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE usename = $1)";
+    let observer = server.admin(&database).await;
+    while observer.query(blocked, &[&role]).await.unwrap().is_empty() {}
+    admin.batch_execute("COMMIT").await.unwrap();
+    let kept = peer.answer(waiting).await;
+    assert!(matches!(kept, Ok(Reply::Granted { .. })), "{kept:?}");
     peer.end().await;
-    let other = format!("postgres://{}", server.url("postgres"));
-    let other = other.replace(':', "%3A").replace('/', "%2F");
-    let error = Peer::open(&format!("{url}?listen_url={other}"))
-        .await
-        .err()
-        .unwrap();
-    assert!(
-        error.to_string().contains("another server or database"),
-        "{error}"
-    );
-    // The listener itself may not be behind a pooler.
-    let pooled = format!("postgres://{url}")
-        .replace(':', "%3A")
-        .replace('/', "%2F");
-    let error = Peer::open(&format!("{url}?listen_url={pooled}"))
-        .await
-        .err()
-        .unwrap();
-    assert!(
-        error.to_string().contains("a pooler is in front of it"),
-        "{error}"
-    );
 }

@@ -2,6 +2,7 @@
 
 mod dead;
 mod plan;
+mod store;
 mod victims;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::belt::Ledger;
-use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::{Verdict, Witness};
@@ -19,6 +20,7 @@ use auto_mutex_tests::worker::{Setup, Worker};
 
 use dead::Dead;
 pub(crate) use plan::{Plan, duration};
+pub(crate) use store::Store;
 
 pub(crate) const PROCESSES: usize = 8;
 const TASKS: usize = 8;
@@ -34,7 +36,7 @@ pub(crate) fn alone() -> MutexGuard<'static, ()> {
 }
 
 pub(crate) struct Arena {
-    pub(crate) redis: Redis,
+    pub(crate) store: Store,
     pub(crate) witness: Witness,
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
@@ -53,14 +55,20 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// Starts the store, the witness and the workers, and begins the contest.
+    /// Starts Redis, the witness and the workers, and begins the contest.
     pub(crate) fn open(plan: Plan) -> Self {
-        let redis = Redis::with(Options::default().survives_kills());
-        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), plan.lease);
-        let config = Config::new(redis.url()).expect("a good URL");
+        Self::on(Store::redis(), plan)
+    }
+
+    /// The same on any store.
+    pub(crate) fn on(store: Store, plan: Plan) -> Self {
+        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), store.url(), plan.lease);
+        let config = Config::new(store.url()).expect("a good URL");
+        // A store that has lost its locks is closed for the longest lease.
+        let config = config.lease(plan.lease).longest_lease(plan.lease);
         let mut arena = Self {
             observer: Client::connect(config.namespace("suite")).expect("an observer"),
-            redis,
+            store,
             witness: Witness::new(),
             seed: Seed::announce(plan.what),
             workers: Vec::new(),
@@ -81,6 +89,15 @@ impl Arena {
             arena.admit(worker);
         }
         arena
+    }
+
+    /// The Redis, for a fault that needs one.
+    #[track_caller]
+    pub(crate) fn redis(&self) -> &Redis {
+        match &self.store {
+            Store::Redis(redis) => redis,
+            Store::Postgres(_) => panic!("a fault of Redis"),
+        }
     }
 
     /// Half of the processes keep what nobody else asks for.
@@ -133,11 +150,7 @@ impl Arena {
 
     /// Checks keys, workers, killed processes and progress once.
     pub(crate) fn look(&mut self) {
-        assert_eq!(
-            self.redis.keys_without_ttl(),
-            [],
-            "a key that would stay for ever"
-        );
+        self.store.look();
         self.listen();
         self.dead.look(&self.observer, &self.plan);
         let progress = self.witness.progress() + self.said.len() as u64;

@@ -47,7 +47,7 @@ fn left_over(arena: &Arena) -> u64 {
         0 => Duration::from_secs(1),
         _ => arena.plan.lease * 2,
     };
-    let config = Config::new(arena.redis.url())
+    let config = Config::new(arena.store.url())
         .expect("a good URL")
         .namespace("suite")
         .lease(arena.plan.lease);

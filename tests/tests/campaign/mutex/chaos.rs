@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use auto_mutex_tests::databases::missing_postgres;
+
 use super::plan;
-use crate::arena::{Arena, alone, duration};
+use crate::arena::{Arena, Store, alone, duration};
 use crate::judge::{kill_now_and_then, survived, suspend_now_and_then};
 
 const LEASE: u64 = 2;
@@ -32,11 +34,11 @@ fn cut_connections_and_flushed_scripts_harm_nobody() {
     let mut arena = Arena::open(plan("cut", LEASE, duration(3)));
     while !arena.is_over() {
         match arena.seed.below(3) {
-            0 => arena.redis.kill_clients(),
-            1 => drop(arena.redis.command(&["SCRIPT", "FLUSH"])),
+            0 => arena.redis().kill_clients(),
+            1 => drop(arena.redis().command(&["SCRIPT", "FLUSH"])),
             _ => {
-                arena.redis.command(&["SCRIPT", "FLUSH"]);
-                arena.redis.kill_clients();
+                arena.redis().command(&["SCRIPT", "FLUSH"]);
+                arena.redis().kill_clients();
             }
         }
         let pause = Duration::from_millis(100 + arena.seed.below(400));
@@ -52,16 +54,13 @@ fn restarts_of_the_server_lose_nothing() {
     while !arena.is_over() {
         arena.watch(Duration::from_millis(1500));
         let started = Instant::now();
-        arena.redis.restart();
+        arena.redis().restart();
         println!("restarted in {:?}", started.elapsed());
     }
     survived(&mut arena);
 }
 
-#[test]
-fn everything_at_once() {
-    let _alone = alone();
-    let mut arena = Arena::open(plan("everything", LEASE, duration(5)));
+fn everything(mut arena: Arena) {
     while !arena.is_over() {
         match arena.seed.below(5) {
             0 | 1 => {
@@ -73,13 +72,28 @@ fn everything_at_once() {
                 arena.watch(Duration::from_millis(1000 * LEASE + 200));
                 arena.workers[victim].cont();
             }
-            3 => {
-                arena.redis.command(&["SCRIPT", "FLUSH"]);
-                arena.redis.kill_clients();
-            }
-            _ => arena.redis.restart(),
+            3 => arena.store.cut(),
+            _ => arena.store.restart(&mut arena.seed),
         }
         arena.watch(Duration::from_millis(700));
     }
     survived(&mut arena);
+}
+
+#[test]
+fn everything_at_once() {
+    let _alone = alone();
+    everything(Arena::open(plan("everything", LEASE, duration(5))));
+}
+
+/// A crash of the server is among the faults there. It takes the locks away, and closes the store for a lease.
+#[test]
+fn everything_at_once_on_postgresql() {
+    if let Some(missing) = missing_postgres() {
+        println!("SKIPPED: everything_at_once_on_postgresql: {missing}");
+        return;
+    }
+    let _alone = alone();
+    let plan = plan("everything on PostgreSQL", LEASE, duration(5));
+    everything(Arena::on(Store::postgres(), plan));
 }

@@ -367,8 +367,8 @@ impl Fault for FullQueue {
     }
 
     fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
-        let stuck = field.postgres().session("LISTEN full; BEGIN; SELECT 1");
-        let fill = "SELECT count(pg_notify('full', repeat('x', 7900) || i)) FROM generate_series(1, 10000) AS i";
+        let stuck = field.postgres().session("LISTEN filler; BEGIN; SELECT 1");
+        let fill = "SELECT count(pg_notify('filler', repeat('x', 7900) || i)) FROM generate_series(1, 10000) AS i";
         let full = loop {
             if let Err(error) = field.postgres().try_ask(fill) {
                 break error;

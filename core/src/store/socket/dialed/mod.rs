@@ -7,7 +7,6 @@ mod pass;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
-use std::sync::Mutex;
 
 use tokio::net;
 use tokio::sync::oneshot;
@@ -15,6 +14,7 @@ use tokio::sync::oneshot;
 pub use self::outside::MOST_CALLS;
 use self::pass::pass;
 use super::local::pair;
+use crate::base::sync::Mutex;
 use crate::store::{Dialer, first, lock};
 
 /// Why the program's stream failed, because a socket pair carries no errors.
