@@ -35,9 +35,9 @@ pub(crate) fn of(error: &Error) -> StoreError {
 pub(crate) fn of_server(error: &DbError) -> StoreError {
     let code = error.code().code();
     let mut text = anonymous(code, error.message());
-    // Of the database, `ensure` knows what is missing.
-    if text.starts_with("permission denied") && !text.contains("database") {
-        text.push_str(": run what `auto-mutex schema --postgres --grant ROLE` prints");
+    // Who may not make or replace the schema is told so by `ensure`.
+    if code == "42501" && !text.contains("for database") && !text.contains("owner") {
+        text = format!("{text}: {RIGHTS}");
     }
     StoreError::of_server(kind(code), code, &text)
 }
@@ -101,11 +101,6 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
             error,
         ),
         "25006" => ConnectError::Role("standby".to_owned()),
-        // Who may not make the schema is told so by `ensure`.
-        "42501" if !error.details().contains("for database") => {
-            let text = format!("{}: {RIGHTS}", error.details());
-            ConnectError::Permission(StoreError::of_server(error.kind(), &code, &text))
-        }
         "42501" => ConnectError::Permission(error),
         "28000" if error.to_string().contains("no encryption") => ConnectError::Unsuitable(
             "its rules (pg_hba.conf) have none for this client without TLS: use `sslmode=require`, or add one"

@@ -55,7 +55,9 @@ async fn each_connection_asks_the_provider_for_a_token() {
     peer.works().await;
     // The token has expired, and the next one is good.
     let admin = server.admin("postgres").await;
-    let end = "ALTER ROLE app PASSWORD 'token2'; SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'";
+    let next = "ALTER ROLE app PASSWORD 'token2'";
+    admin.batch_execute(next).await.unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'";
     admin.batch_execute(end).await.unwrap();
     peer.lost().await;
     assert!(peer.connected().await);

@@ -45,7 +45,10 @@ async fn a_user_with_few_rights_needs_the_schema_and_the_grants() {
     let error = Peer::open(&url).await.err().unwrap();
     assert!(matches!(error, SetupError::Permission { .. }), "{error:?}");
     let text = with_sources(&error);
-    assert!(text.contains("schema --postgres --grant"), "{text}");
+    assert!(
+        text.contains("schema --postgres --only-rights --grant"),
+        "{text}"
+    );
 
     admin.batch_execute(&crate::grants(&role)).await.unwrap();
     let mut peer = Peer::open(&url).await.unwrap();
