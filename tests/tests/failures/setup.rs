@@ -56,7 +56,7 @@ fn bad_urls_are_refused() {
     }
     for url in [
         "http://u:hunter2@host",
-        "postgres://host",
+        "mysql://host",
         "redlock:hunter2",
     ] {
         let error = failure(url);

@@ -36,14 +36,19 @@ BEGIN
 END $$;
 
 -- The ticket of an operation, if it is there.
-CREATE FUNCTION auto_mutex.ticket(wanted text, own uuid) RETURNS auto_mutex.tickets LANGUAGE sql STABLE AS $$
-  SELECT * FROM auto_mutex.tickets WHERE name = wanted AND ticket = own
-$$;
+CREATE FUNCTION auto_mutex.ticket(wanted text, own uuid) RETURNS auto_mutex.tickets LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  t auto_mutex.tickets;
+BEGIN
+  SELECT * INTO t FROM auto_mutex.tickets WHERE name = wanted AND ticket = own;
+  RETURN t;
+END $$;
 
 -- Whether the ticket has a tombstone.
-CREATE FUNCTION auto_mutex.is_gone(n auto_mutex.names, own uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone WHERE name = n.name AND ticket = own)
-$$;
+CREATE FUNCTION auto_mutex.is_gone(n auto_mutex.names, own uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone WHERE name = n.name AND ticket = own);
+END $$;
 
 CREATE FUNCTION auto_mutex.bury(INOUT n auto_mutex.names, own uuid) LANGUAGE plpgsql AS $$
 BEGIN
@@ -105,6 +110,7 @@ BEGIN
       n.clk, n.clk, 0, 0, retain, meta
     );
   END IF;
+  n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   n := auto_mutex.grant_all(n, opens, caller, own);
   reply := auto_mutex.status(n, opens, own);
   IF reply LIKE 'QUEUED%' THEN
@@ -155,6 +161,7 @@ BEGIN
   n := auto_mutex.open(wanted, own, false, now);
   t := auto_mutex.ticket(wanted, own);
   known := auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms);
+  n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   IF known AND t.line = 0 AND NOT (t.flag = 0 AND counter < t.counter) THEN
     IF n.clk >= opens AND n.held = 1 AND t.owner = '' AND t.number IS NULL THEN
       mark := retain;
@@ -201,6 +208,7 @@ BEGIN
   IF t.line = 0 AND t.flag <> 2 AND park_ms > 0 AND t.number IS NULL THEN
     UPDATE auto_mutex.tickets AS x SET flag = 2, retain = 0, hold_ms = park_ms, ends = n.clk + 1000 * park_ms
       WHERE x.name = wanted AND x.ticket = own;
+    n.soonest := least(n.soonest, n.clk + 1000 * park_ms);
   ELSIF t.line > 0 OR t.flag <> 2 THEN
     DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
     IF t.line > 0 THEN
@@ -251,6 +259,7 @@ BEGIN
         WHERE x.name = wanted AND x.ticket = old;
     END IF;
   END IF;
+  n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   reply := auto_mutex.finish(n, opens, caller, own);
   RETURN coalesce(refusal, reply);
 END $$;

@@ -81,12 +81,13 @@ BEGIN
   LOOP
     SELECT * INTO n FROM auto_mutex.names WHERE name = wanted FOR UPDATE;
     EXIT WHEN FOUND;
-    INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
+    INSERT INTO auto_mutex.names VALUES (wanted, 0, NULL, 0, 0, 0, false, 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING;
   END LOOP;
   -- The lock may have taken a while.
   at := auto_mutex.clock(now);
   IF (n.sole).ticket IS NOT NULL THEN
     INSERT INTO auto_mutex.tickets SELECT (n.sole).*;
+    n.soonest := (n.sole).ends;
     n.sole := NULL;
   END IF;
   IF at < n.clk THEN
@@ -99,6 +100,7 @@ BEGIN
       heard = least(heard, at), told = least(told, at)
       WHERE name = wanted;
     UPDATE auto_mutex.gone SET until = least(until, at + 30000000) WHERE name = wanted;
+    n.soonest := 0;
   END IF;
   n.clk := at;
   IF n.gone > 0 THEN
@@ -106,33 +108,39 @@ BEGIN
     GET DIAGNOSTICS removed = ROW_COUNT;
     n.gone := n.gone - removed;
   END IF;
-  FOR t IN
-    SELECT * FROM auto_mutex.tickets
-      WHERE name = wanted AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
-      ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
-  LOOP
-    n.held := n.held - 1;
-    IF t.flag = 1 AND t.heard + 1000 * t.place_ms > at THEN
-      -- The member touched after the grant, but could not claim the signal, because the store was closed.
-      UPDATE auto_mutex.tickets SET
-        flag = 0, told = 0, token = 0, number = NULL, text = NULL, ends = t.heard + 1000 * t.place_ms,
-        line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, 2000) THEN 1 ELSE 2 END
-        WHERE name = wanted AND ticket = t.ticket;
-      n.waiting := n.waiting + 1;
-    ELSE
-      DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket = t.ticket;
-    END IF;
-    n := auto_mutex.put_back(n, t.number, t.text);
-  END LOOP;
-  IF n.waiting > 0 THEN
-    DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket IN (
-      SELECT ticket FROM auto_mutex.tickets WHERE name = wanted AND line > 0 AND ends <= at
+  IF n.soonest <= at THEN
+    FOR t IN
+      SELECT * FROM auto_mutex.tickets
+        WHERE name = wanted AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
         ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
-    );
-    GET DIAGNOSTICS removed = ROW_COUNT;
-    n.waiting := n.waiting - removed;
+    LOOP
+      n.held := n.held - 1;
+      IF t.flag = 1 AND t.heard + 1000 * t.place_ms > at THEN
+        -- The member touched after the grant, but could not claim the signal, because the store was closed.
+        UPDATE auto_mutex.tickets SET
+          flag = 0, told = 0, token = 0, number = NULL, text = NULL, ends = t.heard + 1000 * t.place_ms,
+          line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, 2000) THEN 1 ELSE 2 END
+          WHERE name = wanted AND ticket = t.ticket;
+        n.waiting := n.waiting + 1;
+      ELSE
+        DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket = t.ticket;
+      END IF;
+      n := auto_mutex.put_back(n, t.number, t.text);
+    END LOOP;
+    IF n.waiting > 0 THEN
+      DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket IN (
+        SELECT ticket FROM auto_mutex.tickets WHERE name = wanted AND line > 0 AND ends <= at
+          ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
+      );
+      GET DIAGNOSTICS removed = ROW_COUNT;
+      n.waiting := n.waiting - removed;
+    END IF;
+    n.soonest := coalesce((SELECT min(ends) FROM auto_mutex.tickets WHERE name = wanted), 9223372036854775807);
   END IF;
-  RETURN auto_mutex.forget(n);
+  IF n.held + n.waiting = 0 OR n.last > 0 THEN
+    n := auto_mutex.forget(n);
+  END IF;
+  RETURN n;
 END $$;
 
 -- Writes the row, with the ticket in it if that is the only one and a plain holder.
@@ -150,18 +158,19 @@ BEGIN
   END IF;
   UPDATE auto_mutex.names SET
     tok = n.tok, cap = n.cap, seq = n.seq, clk = n.clk, last = n.last, known = n.known, held = n.held, waiting = n.waiting,
-    signals = n.signals, gone = n.gone, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
+    signals = n.signals, gone = n.gone, soonest = n.soonest, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
     WHERE name = n.name;
 END $$;
 
 -- The units that the holders use. Those of one owner count once.
-CREATE FUNCTION auto_mutex.used(wanted text, after bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
-  SELECT coalesce(sum(units), 0)::bigint FROM (
+CREATE FUNCTION auto_mutex.used(wanted text, after bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN (SELECT coalesce(sum(units), 0)::bigint FROM (
     SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END) AS units FROM auto_mutex.tickets
       WHERE name = wanted AND line = 0 AND ends > after
       GROUP BY owner, CASE WHEN owner = '' THEN ticket END
-  ) AS holds
-$$;
+  ) AS holds);
+END $$;
 
 -- Grants to a waiter. Returns `false` if it is unlikely to claim the grant.
 CREATE FUNCTION auto_mutex.give(
@@ -195,6 +204,7 @@ BEGIN
     DELETE FROM auto_mutex.signals WHERE name = n.name AND number = signal;
     n.signals := n.signals - 1;
   END IF;
+  n.soonest := least(n.soonest, n.clk + 1000 * lease);
   n.tok := greatest(n.tok, new_token);
   n.held := n.held + 1;
   n.waiting := n.waiting - 1;
@@ -232,7 +242,7 @@ BEGIN
         new_token := greatest(n.clk, n.tok + 1);
         IF t.takes AND n.signals > 0 THEN
           SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
-        ELSIF auto_mutex.used(n.name, 0) + t.units > n.cap THEN
+        ELSIF (CASE WHEN n.held = 0 THEN 0 WHEN n.cap = 1 AND n.last = 0 THEN 1 ELSE auto_mutex.used(n.name, 0) END) + t.units > n.cap THEN
           EXIT;
         END IF;
       END IF;
@@ -270,22 +280,26 @@ BEGIN
       END IF;
     END LOOP;
   END IF;
-  n := auto_mutex.forget(n);
+  IF n.held + n.waiting = 0 OR n.last > 0 THEN
+    n := auto_mutex.forget(n);
+  END IF;
 END $$;
 
 -- Whether the ticket has a grant that cannot be claimed now.
 CREATE FUNCTION auto_mutex.is_unclaimed(n auto_mutex.names, opens bigint, own uuid) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-  SELECT n.clk < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = n.name AND ticket = own AND flag = 1)
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN n.clk < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = n.name AND ticket = own AND flag = 1);
+END $$;
 
 -- ` token meta` of the holder that has held for the longest; empty if none holds.
-CREATE FUNCTION auto_mutex.holder(wanted text) RETURNS text LANGUAGE sql STABLE AS $$
-  SELECT coalesce((
+CREATE FUNCTION auto_mutex.holder(wanted text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN coalesce((
     SELECT ' ' || token || ' ' || meta FROM auto_mutex.tickets WHERE name = wanted AND line = 0
       ORDER BY token, place LIMIT 1
-  ), '')
-$$;
+  ), '');
+END $$;
 
 -- Recalls the keeper of another member. Returns the reply if the lock is kept and unused.
 CREATE FUNCTION auto_mutex.recall(n auto_mutex.names, caller uuid) RETURNS text LANGUAGE plpgsql AS $$

@@ -48,6 +48,8 @@ CREATE UNLOGGED TABLE auto_mutex.names (
   waiting integer NOT NULL,
   signals integer NOT NULL,
   gone integer NOT NULL,
+  -- No lease and no place of its tickets ends before.
+  soonest bigint NOT NULL,
   kick_at bigint,
   kick_token bigint,
   kick_by text,

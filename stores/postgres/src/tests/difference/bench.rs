@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
-use crate::call::{Call, Caller, Function};
+use crate::call::{Call, Caller, Function, stored};
 use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
@@ -31,7 +31,7 @@ const FORM: &str = "SELECT CASE WHEN (sole).ticket IS NOT NULL THEN 'sole' WHEN 
     FROM auto_mutex.names WHERE name = $1";
 /// Moves the only holder of a name to the other tickets.
 const SPREAD: &str = "WITH moved AS (INSERT INTO auto_mutex.tickets SELECT (sole).* FROM auto_mutex.names \
-    WHERE name = $1 AND (sole).ticket IS NOT NULL) UPDATE auto_mutex.names SET sole = NULL WHERE name = $1";
+    WHERE name = $1 AND (sole).ticket IS NOT NULL) UPDATE auto_mutex.names SET sole = NULL, soonest = least(soonest, coalesce((sole).ends, soonest)) WHERE name = $1";
 
 /// A query, and the same in a term.
 type Prepared = [Option<Statement>; 2];
@@ -185,7 +185,8 @@ impl Bench {
         let told = |note: Notification| {
             let is_to = |member: &&MemberId| channel(**member) == note.channel();
             let member = self.listening.iter().find(is_to).unwrap();
-            let (about, message) = Message::parse(note.payload()).expect("a message of ours");
+            let (about, message) =
+                Message::parse(&stored(note.payload())).expect("a message of ours");
             assert_eq!(about, *name);
             (*member, message)
         };
