@@ -19,7 +19,7 @@ use crate::session::{Connector, Ready, rows};
 const PAGE: i64 = 1000;
 const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM auto_mutex.names WHERE name > $1 ORDER BY name LIMIT $2";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', state = 'streaming', \
+const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', coalesce(state, 'streaming') = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
 
 pub(crate) const PROBLEMS: &str = include_str!("sql/problems.sql");
