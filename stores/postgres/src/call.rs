@@ -10,72 +10,40 @@ use uuid::Uuid;
 
 use crate::term::number;
 
-macro_rules! functions {
-    ($($function:ident $text:literal,)*) => {
-        /// A function of the schema.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Function {
-            $($function,)*
-        }
-
-        impl Function {
-            pub(crate) const ALL: [Self; [$(Self::$function),*].len()] = [$(Self::$function),*];
-            const CALLS: [&str; Self::ALL.len()] = [$(concat!("auto_mutex.", $text)),*];
-        }
-    };
-}
-
-functions! {
-    Acquire "acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, NULL)",
-    Touch "touch($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL)",
-    Release "release($1, $2, $3, $4, $5, $6, $7, NULL)",
-    Adopt "adopt($1, $2, $3, $4, $5, $6, $7, $8, $9, NULL)",
-    DropHolders "drop_holders($1, $2, $3, $4, $5, $6, NULL)",
-    Refresh "refresh($1, $2, $3, $4, $5, NULL)",
-    Signal "signal($1, $2, $3, $4, $5, $6, NULL)",
-    Raise "raise($1, $2, $3, $4, $5, NULL)",
-    Remove "remove($1, $2, $3, NULL)",
-    Probe "probe($1, $2, $3, $4)",
-    ReadMail "read_mail($1)",
-    Inspect "inspect($1, $2, NULL)",
-}
-
 /// The reply if the server has lost its locks since the connection was made. Only behind a pooler, which hides this.
 pub(crate) const LOST: &str = "LOST";
 
-const INSPECT: &str = "SELECT (i->>'at')::int8, (i->>'token')::int8, (i->>'capacity')::int8, (i->>'used')::int8, \
+pub(crate) const INSPECT: &str = "inspect";
+
+const INSPECTION: &str = "SELECT (i->>'at')::int8, (i->>'token')::int8, (i->>'capacity')::int8, (i->>'used')::int8, \
     (i->>'signals')::int8, (i->>'exists')::bool, i->'kick'->>0, i->'kick'->>1, i->'kick'->>2, \
     t->>0, t->>1, (t->>2)::int8, (t->>3)::bool, (t->>4)::int8, (t->>5)::int8, t->>6, (t->>7)::int8, (t->>8)::bool, \
     (t->>9)::bool, (t->>10)::bool, (t->>11)::bool \
     FROM (SELECT auto_mutex.inspect($1, $2, NULL) AS i) AS state \
     LEFT JOIN LATERAL jsonb_array_elements(i->'tickets') AS t ON true";
 
-impl Function {
-    /// The query that calls it.
-    pub(crate) fn query(self) -> String {
-        match self {
-            Self::Inspect => INSPECT.to_owned(),
-            other => format!("SELECT {}", Self::CALLS[other as usize]),
-        }
+/// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
+pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
+    if function == INSPECT {
+        return INSPECTION.to_owned();
     }
-
-    /// The same, but it runs only in a term, the next parameter.
-    pub(crate) fn query_in_term(self) -> String {
-        let call = Self::CALLS[self as usize];
-        let next = call.matches('$').count() + 1;
-        let is_same = format!("(SELECT id FROM auto_mutex.term) = ${next}::text::uuid");
-        match self {
-            Self::Inspect => INSPECT.to_owned(),
-            Self::ReadMail => {
-                format!("SELECT unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)")
-            }
-            _ => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END"),
+    let parameters: Vec<_> = (1..=count).map(|index| format!("${index}")).collect();
+    let parameters = parameters.join(", ");
+    // Most functions can be told the time, in tests.
+    let call = match function {
+        "probe" | "read_mail" => format!("auto_mutex.{function}({parameters})"),
+        _ => format!("auto_mutex.{function}({parameters}, NULL)"),
+    };
+    let is_same = format!(
+        "(SELECT id FROM auto_mutex.term) = ${}::text::uuid",
+        count + 1
+    );
+    match (in_term, function) {
+        (false, _) => format!("SELECT {call}"),
+        (true, "read_mail") => {
+            format!("SELECT unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)")
         }
-    }
-
-    /// Whether most requests call it, so that it should be prepared.
-    pub(crate) fn is_frequent(self) -> bool {
-        matches!(self, Self::Acquire | Self::Touch | Self::Release)
+        (true, _) => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END"),
     }
 }
 
@@ -118,7 +86,8 @@ fn retain(retain: Retain) -> Value {
 
 /// A request as the driver takes it.
 pub(crate) struct Call {
-    pub(crate) function: Function,
+    /// Its name in the schema.
+    pub(crate) function: &'static str,
     pub(crate) values: Vec<Value>,
 }
 
@@ -149,13 +118,13 @@ impl Call {
                 values.extend([flag(share.takes()), text(&share.owner)]);
                 values.extend([time(lease.hold), time(lease.place), retain(lease.retain)]);
                 values.extend([flag(*mode == Mode::Try), text(meta)]);
-                Function::Acquire
+                "acquire"
             }
             Op::Touch { lease, units } => {
                 values.extend([id(lease.ticket), count(lease.counter)]);
                 values.extend([int(*units), time(lease.hold), time(lease.place)]);
                 values.push(retain(lease.retain));
-                Function::Touch
+                "touch"
             }
             Op::Release {
                 ticket: own,
@@ -164,28 +133,28 @@ impl Call {
                 used,
             } => {
                 values.extend([id(*own), time(*park), flag(*tomb), count(*used)]);
-                Function::Release
+                "release"
             }
             Op::Adopt { old, lease, meta } => {
                 values.extend([id(*old), id(lease.ticket), count(lease.counter)]);
                 values.extend([time(lease.hold), time(lease.place), text(meta)]);
-                Function::Adopt
+                "adopt"
             }
             Op::Force { owner } => {
                 values.extend([text(owner), count(0), text("")]);
-                Function::DropHolders
+                "drop_holders"
             }
             Op::Kick { token, by } => {
                 values.extend([text(""), count(*token), text(by)]);
-                Function::DropHolders
+                "drop_holders"
             }
             Op::Refresh { owner, expire } => {
                 values.extend([text(owner), time(*expire)]);
-                Function::Refresh
+                "refresh"
             }
             Op::Raise { ticket: own, token } => {
                 values.extend([id(*own), count(*token)]);
-                Function::Raise
+                "raise"
             }
             Op::Signal {
                 ticket: own,
@@ -197,19 +166,19 @@ impl Call {
                     Signal::All => ("all", ""),
                 };
                 values.extend([id(*own), text(kind), text(said)]);
-                Function::Signal
+                "signal"
             }
             Op::Probe { to, text: said } => {
                 values.extend([id(*to), text(said)]);
-                Function::Probe
+                "probe"
             }
-            Op::Delete => Function::Remove,
+            Op::Delete => "remove",
             Op::Inspect { above } => {
                 values.push(int(*above));
-                Function::Inspect
+                INSPECT
             }
         };
-        if !matches!(function, Function::Probe | Function::Inspect) {
+        if !["probe", INSPECT].contains(&function) {
             values.push(int(caller.opens));
         }
         Self { function, values }
@@ -219,7 +188,7 @@ impl Call {
     pub(crate) fn read_mail(member: MemberId) -> Self {
         let values = vec![id(member)];
         Self {
-            function: Function::ReadMail,
+            function: "read_mail",
             values,
         }
     }
@@ -273,9 +242,11 @@ mod tests {
 
     #[test]
     fn the_term_is_the_last_parameter() {
-        let query = Function::Release.query_in_term();
+        let query = query("release", 7, true);
         assert!(
-            query.contains("$8::text::uuid THEN auto_mutex.release($1"),
+            query.contains(
+                "$8::text::uuid THEN auto_mutex.release($1, $2, $3, $4, $5, $6, $7, NULL)"
+            ),
             "{query}"
         );
     }

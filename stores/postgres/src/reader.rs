@@ -10,7 +10,7 @@ use auto_mutex_core::store::{
 use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
 
-use crate::call::{Call, Caller, Function};
+use crate::call::{Call, Caller, INSPECT, query};
 use crate::facts::POOLER;
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
@@ -45,23 +45,18 @@ impl Inspector {
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let connector = &self.connector;
-        loop {
-            let opened = self.opened.take();
-            let was_open = opened.is_some();
-            let mut ready = match opened {
-                Some(ready) => ready,
-                None => connector.first(connector.options.connect_timeout).await?,
-            };
-            match ask(connector, &mut ready).await {
-                Ok(answer) => {
-                    // The next question looks for the schema again.
-                    self.opened = Some(ready).filter(|ready| !is_empty(ready));
-                    return Ok(answer);
-                }
-                Err(_) if was_open => {}
-                Err(error) => return Err(error.at(&connector.address_text())),
-            }
+        if let Some(mut ready) = self.opened.take()
+            && let Ok(answer) = ask(connector, &mut ready).await
+        {
+            self.opened = Some(ready);
+            return Ok(answer);
         }
+        let mut ready = connector.first(connector.options.connect_timeout).await?;
+        let answer = ask(connector, &mut ready).await;
+        let answer = answer.map_err(|error| error.at(&connector.address_text()))?;
+        // If there is no schema, the next question looks for it again.
+        self.opened = Some(ready).filter(|ready| !is_empty(ready));
+        Ok(answer)
     }
 }
 
@@ -114,7 +109,7 @@ impl Reader for Inspector {
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
         Box::pin(self.with(async move |connector, ready| {
-            let (query, member) = (Function::Inspect.query(), connector.member);
+            let (query, member) = (query(INSPECT, 2, false), connector.member);
             let empty = is_empty(ready);
             let client = ready.requests.client.clone();
             let asked = ready.requests.ask(async {

@@ -8,11 +8,11 @@ use auto_mutex_core::store::{
 };
 use tokio_postgres::Row;
 
-use crate::call::{Function, LOST, stored};
+use crate::call::{INSPECT, LOST, stored};
 
-pub(crate) fn parse(function: Function, rows: &[Row]) -> Result<Reply, StoreError> {
+pub(crate) fn parse(function: &str, rows: &[Row]) -> Result<Reply, StoreError> {
     let reply = match (function, rows) {
-        (Function::Inspect, rows) => record(rows).map(|(_, record)| Reply::Info(record)),
+        (INSPECT, rows) => record(rows).map(|(_, record)| Reply::Info(record)),
         (_, [row]) => match row.try_get::<_, &str>(0) {
             Ok(LOST) => return Err(lost()),
             text => text.ok().and_then(|text| Reply::parse(&stored(text))),

@@ -10,14 +10,15 @@ use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{Boxed, Events, Message, Request, Watchdog};
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, Row};
 
-use crate::call::{Function, stored};
+use crate::call::stored;
 use crate::error;
 use crate::session::Session;
 use crate::socket::Channel;
 
 /// What an answer is for.
 pub(crate) enum Use {
-    Request(Request, Function),
+    /// With the function that was called.
+    Request(Request, &'static str),
     Mail,
     Term,
     /// Only to see whether the server is there.

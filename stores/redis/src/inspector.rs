@@ -42,25 +42,17 @@ impl Inspector {
     ) -> Result<T, SetupError> {
         let connector = &self.connector;
         let failed = |error: ConnectError| error.at(&connector.address_text());
-        loop {
-            let opened = self.opened.take();
-            let was_open = opened.is_some();
-            let mut ready = match opened {
-                Some(ready) => ready,
-                None => {
-                    let opening = connector.unsubscribed(connector.guard.options.connect_timeout);
-                    opening.await.map_err(failed)?
-                }
-            };
-            match ask(connector, &mut ready).await {
-                Ok(answer) => {
-                    self.opened = Some(ready);
-                    return Ok(answer);
-                }
-                Err(_) if was_open => {}
-                Err(error) => return Err(failed(error)),
-            }
+        if let Some(mut ready) = self.opened.take()
+            && let Ok(answer) = ask(connector, &mut ready).await
+        {
+            self.opened = Some(ready);
+            return Ok(answer);
         }
+        let opening = connector.unsubscribed(connector.guard.options.connect_timeout);
+        let mut ready = opening.await.map_err(failed)?;
+        let answer = ask(connector, &mut ready).await.map_err(failed)?;
+        self.opened = Some(ready);
+        Ok(answer)
     }
 }
 

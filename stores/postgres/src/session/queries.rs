@@ -1,18 +1,20 @@
 //! [`Queries`]: runs the functions of the schema.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use auto_mutex_core::store::ConnectError;
 use tokio_postgres::{Client, Error, Row, Statement};
 
 use super::Session;
-use crate::call::{self, Call, Function};
+use crate::call::{Call, INSPECT, query, text};
 use crate::term::Term;
 
+/// The functions that most requests call, and how many parameters each has.
+const FREQUENT: [(&str, usize); 3] = [("acquire", 14), ("touch", 9), ("release", 7)];
+
 pub(crate) struct Queries {
-    texts: Vec<String>,
-    /// Behind a pooler, nothing is prepared.
-    prepared: Vec<Option<Statement>>,
+    prepared: HashMap<&'static str, Statement>,
     /// The term in which requests run, behind a pooler.
     term: Option<String>,
 }
@@ -24,21 +26,14 @@ impl Queries {
         term: Option<&Term>,
         prepares: bool,
     ) -> Result<Self, ConnectError> {
-        let (mut texts, mut prepared) = (Vec::new(), Vec::new());
-        for function in Function::ALL {
-            let text = match term {
-                Some(_) => function.query_in_term(),
-                None => function.query(),
-            };
+        let mut prepared = HashMap::new();
+        for (function, count) in FREQUENT.into_iter().filter(|_| prepares && term.is_none()) {
             let client = session.client.clone();
-            prepared.push(match prepares && term.is_none() && function.is_frequent() {
-                true => Some(session.ask(client.prepare(&text)).await?),
-                false => None,
-            });
-            texts.push(text);
+            let query = query(function, count, false);
+            let statement = session.ask(client.prepare(&query)).await?;
+            prepared.insert(function, statement);
         }
         Ok(Self {
-            texts,
             prepared,
             term: term.map(|term| term.id.clone()),
         })
@@ -51,23 +46,18 @@ impl Queries {
         mut call: Call,
     ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send + 'static {
         let client = client.clone();
-        let index = call.function as usize;
-        let statement = self.prepared[index].clone();
-        let text = match statement {
-            None => self.texts[index].clone(),
+        let statement = self.prepared.get(call.function).cloned();
+        let query = match statement {
+            None => query(call.function, call.values.len(), self.term.is_some()),
             Some(_) => String::new(),
         };
-        if let Some(term) = self
-            .term
-            .as_ref()
-            .filter(|_| call.function != Function::Inspect)
-        {
-            call.values.push(call::text(term));
+        if let Some(term) = self.term.as_ref().filter(|_| call.function != INSPECT) {
+            call.values.push(text(term));
         }
         async move {
             match &statement {
                 Some(statement) => client.query(statement, &call.plain()).await,
-                None => client.query_typed(&text, &call.typed()).await,
+                None => client.query_typed(&query, &call.typed()).await,
             }
         }
     }

@@ -1,7 +1,6 @@
 //! [`Bench`]: a database with the functions, which are told the time.
 
-use std::array;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
-use crate::call::{Call, Caller, Function, stored};
+use crate::call::{self, Call, Caller, stored};
 use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
@@ -33,9 +32,6 @@ const FORM: &str = "SELECT CASE WHEN (sole).ticket IS NOT NULL THEN 'sole' WHEN 
 const SPREAD: &str = "WITH moved AS (INSERT INTO auto_mutex.tickets SELECT (sole).* FROM auto_mutex.names \
     WHERE name = $1 AND (sole).ticket IS NOT NULL) UPDATE auto_mutex.names SET sole = NULL, soonest = least(soonest, coalesce((sole).ends, soonest)) WHERE name = $1";
 
-/// A query, and the same in a term.
-type Prepared = [Option<Statement>; 2];
-
 /// A database with the functions. It serves one run after another.
 pub(super) struct Bench {
     runtime: Runtime,
@@ -44,7 +40,8 @@ pub(super) struct Bench {
     presence: Client,
     heard: Arc<Mutex<Vec<Notification>>>,
     listening: HashSet<MemberId>,
-    statements: [Prepared; Function::ALL.len()],
+    /// By function, and whether it is in a term.
+    statements: HashMap<(&'static str, bool), Statement>,
     form: Statement,
     term: String,
     /// The operations so far.
@@ -101,7 +98,7 @@ impl Bench {
             presence,
             heard,
             listening: HashSet::new(),
-            statements: array::from_fn(|_| [None, None]),
+            statements: HashMap::new(),
             form,
             term,
             steps: 0,
@@ -121,19 +118,17 @@ impl Bench {
 
     /// The query of a call at a given time, which is the last parameter.
     fn prepare(&mut self, call: &Call, in_term: bool) -> Statement {
-        let prepared = &mut self.statements[call.function as usize][usize::from(in_term)];
-        if let Some(statement) = prepared {
+        let key = (call.function, in_term);
+        if let Some(statement) = self.statements.get(&key) {
             return statement.clone();
         }
-        let query = match in_term {
-            true => call.function.query_in_term(),
-            false => call.function.query(),
-        };
+        let query = call::query(call.function, call.values.len(), in_term);
         let time = query.matches('$').count() + 1;
         let query = query.replace(", NULL)", &format!(", ${time}::int8)"));
         let preparing = self.client.prepare(&query);
         let statement = self.runtime.block_on(preparing).unwrap();
-        prepared.insert(statement).clone()
+        self.statements.insert(key, statement.clone());
+        statement
     }
 
     fn ask(&mut self, request: &Request<'_>) -> Outcome {
