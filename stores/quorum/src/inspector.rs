@@ -28,25 +28,6 @@ impl Inspector {
         }
     }
 
-    async fn page(
-        &mut self,
-        server: usize,
-        pattern: Option<&str>,
-        cursor: &str,
-    ) -> Result<Page, SetupError> {
-        let ask = async |node: &mut dyn Reader| node.scan(0, pattern, cursor).await;
-        let mut page = self.of_one(server, ask).await?.unwrap_or_default();
-        for found in &mut page.keys {
-            let queue = found.name.as_deref().map(Name::from_escaped);
-            if let Some(name) = queue.as_ref().and_then(name_of) {
-                // The state of a name includes its wake queue.
-                let is_wanted = !found.idle && pattern.is_none_or(|it| matches(it, name));
-                found.name = is_wanted.then(|| name.to_owned());
-            }
-        }
-        Ok(page)
-    }
-
     async fn snapshot(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
         let queues = names.iter().map(wake_queue);
         let all: Vec<_> = names.iter().cloned().chain(queues).collect();
@@ -131,7 +112,19 @@ impl Reader for Inspector {
         pattern: Option<&'a str>,
         cursor: &'a str,
     ) -> Reading<'a, Result<Page, SetupError>> {
-        Box::pin(self.page(server, pattern, cursor))
+        Box::pin(async move {
+            let ask = async |node: &mut dyn Reader| node.scan(0, pattern, cursor).await;
+            let mut page = self.of_one(server, ask).await?.unwrap_or_default();
+            for found in &mut page.keys {
+                let queue = found.name.as_deref().map(Name::from_escaped);
+                if let Some(name) = queue.as_ref().and_then(name_of) {
+                    // The state of a name includes its wake queue.
+                    let is_wanted = !found.idle && pattern.is_none_or(|it| matches(it, name));
+                    found.name = is_wanted.then(|| name.to_owned());
+                }
+            }
+            Ok(page)
+        })
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
