@@ -54,11 +54,7 @@ fn bad_urls_are_refused() {
             "{url:?}: {error:?}"
         );
     }
-    for url in [
-        "http://u:hunter2@host",
-        "mysql://host",
-        "redlock:hunter2",
-    ] {
+    for url in ["http://u:hunter2@host", "mysql://host", "redlock:hunter2"] {
         let error = failure(url);
         assert!(
             matches!(
