@@ -1,5 +1,9 @@
 //! The tasks to wake when a hold ends.
 
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
+
 use std::task::{Context, Waker};
 
 use crate::base::sync::Mutex;
@@ -53,19 +57,5 @@ impl Listeners {
         if self.any.load(Ordering::SeqCst) {
             wakes.add(lock(&self.list).drain(..).map(|listener| listener.1));
         }
-    }
-
-    /// Keeps the list locked until the returned value is dropped.
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(crate) fn hold(&self) -> impl Sized + '_ {
-        self.any.store(true, Ordering::SeqCst);
-        lock(&self.list)
-    }
-
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(crate) fn count(&self) -> usize {
-        lock(&self.list).len()
     }
 }

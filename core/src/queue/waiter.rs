@@ -71,26 +71,6 @@ pub(crate) struct Want {
     pub(crate) by: Requester,
 }
 
-#[cfg(repository)]
-#[cfg(test)]
-impl Want {
-    /// A call by hand that waits without a limit.
-    pub(crate) fn of(share: Share) -> Self {
-        Self {
-            share,
-            owner: None,
-            terms: Terms::default(),
-            patience: Patience::Queue(None),
-            meta: "h 1 s".into(),
-            label: crate::observe::BY_HAND,
-            relies: false,
-            waited: Duration::ZERO,
-            attempts: 0,
-            by: Requester::default(),
-        }
-    }
-}
-
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requester {
     pub(crate) blocking: bool,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Trouble;
 use crate::base::error::{SetupError, StoreError, TlsError};
@@ -42,6 +43,18 @@ impl ConnectError {
     /// The server cannot be reached.
     pub fn unreachable(message: impl Into<Arc<str>>) -> Self {
         Self::Unreachable(Trouble::Unreachable, StoreError::disconnected(message))
+    }
+
+    /// The whole attempt took longer than `limit`. `dials`: the program opens the connections.
+    pub fn too_late(limit: Duration, dials: bool) -> Self {
+        let dialer = match dials {
+            true => "the dialer has not returned, ",
+            false => "",
+        };
+        let text = format!(
+            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
+        );
+        Self::Unreachable(Trouble::Silent, StoreError::disconnected(text))
     }
 
     /// The error of the program's provider of credentials, if that is the reason.

@@ -48,6 +48,24 @@ use crate::store::{
     Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
 };
 
+impl Want {
+    /// A call by hand that waits without a limit.
+    pub(crate) fn of(share: Share) -> Self {
+        Self {
+            share,
+            owner: None,
+            terms: Default::default(),
+            patience: Patience::Queue(None),
+            meta: "h 1 s".into(),
+            label: crate::observe::BY_HAND,
+            relies: false,
+            waited: Duration::ZERO,
+            attempts: 0,
+            by: Default::default(),
+        }
+    }
+}
+
 const TOKEN: u64 = 1_700_000_000_000_000;
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::store::{Address, ConnectError, MemberId, StoreOptions, Trouble, lock};
-use auto_mutex_core::{Guarantees, SetupError, StoreError};
+use auto_mutex_core::{Guarantees, SetupError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use self::connection::nonsense;
@@ -135,15 +135,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let limit = self.options.connect_timeout;
-        let dialer = match self.postgres.dialer {
-            Some(_) => "the dialer has not returned, ",
-            None => "",
-        };
-        let text = format!(
-            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
-        );
-        ConnectError::Unreachable(Trouble::Silent, StoreError::disconnected(text))
+        ConnectError::too_late(self.options.connect_timeout, self.postgres.dialer.is_some())
     }
 
     async fn open(&self, silence: Duration) -> Result<Ready, ConnectError> {

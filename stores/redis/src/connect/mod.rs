@@ -166,14 +166,8 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let dialer = match self.route.endpoint.transport.dialer {
-            Some(_) => "the dialer has not returned, ",
-            None => "",
-        };
-        let limit = self.guard.options.connect_timeout;
-        ConnectError::unreachable(format!(
-            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
-        ))
+        let dials = self.route.endpoint.transport.dialer.is_some();
+        ConnectError::too_late(self.guard.options.connect_timeout, dials)
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {

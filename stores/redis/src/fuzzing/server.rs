@@ -63,7 +63,7 @@ pub fn replies(bytes: &[u8]) {
 
 /// Replies of sentinels.
 pub fn sentinels(bytes: &[u8]) {
-    each(bytes, route::read);
+    each(bytes, route::fuzzing::read);
 }
 
 pub(crate) fn each_error(bytes: &[u8], mut look: impl FnMut(&StoreError)) {

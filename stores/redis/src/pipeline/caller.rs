@@ -93,13 +93,3 @@ impl Pipeline {
         }
     }
 }
-
-#[cfg(repository)]
-#[cfg(test)]
-impl Pipeline {
-    pub(crate) fn unwritten(&self) -> usize {
-        let mut state = lock(&self.state);
-        self.seal(&mut state);
-        state.out.len()
-    }
-}

@@ -6,6 +6,9 @@
 mod background;
 mod caller;
 pub(crate) mod pending;
+#[cfg(repository)]
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::io;

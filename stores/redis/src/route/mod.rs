@@ -1,6 +1,8 @@
 //! [`Route`]: finds the server for each new connection: the one in the URL, or the primary that the sentinels report.
 //! Knows nothing of the lock protocol.
 
+#[cfg(any(test, fuzzing))]
+pub(super) mod fuzzing;
 mod sentinel;
 mod watch;
 
@@ -226,14 +228,6 @@ fn worth(error: &ConnectError) -> u8 {
         ConnectError::Unreachable(..) => 1,
         ConnectError::UnknownService(_) => 3,
         _ => 2,
-    }
-}
-
-#[cfg(any(test, fuzzing))]
-pub(super) fn read(reply: &crate::wire::Value<'_>) {
-    if let Some(primary) = Primary::read(reply) {
-        let _ = (primary.address.to_string(), primary.replaces(&primary));
-        let _ = View::new(primary, reply);
     }
 }
 
