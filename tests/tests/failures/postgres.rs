@@ -231,22 +231,15 @@ fn a_restart_is_safe_if_the_server_flushes() {
     assert_eq!((found.weaknesses(), &*said), (vec![], ""));
 
     assert!(server.runs("ALTER SYSTEM SET fsync = off") && server.runs("SELECT pg_reload_conf()"));
-    let mut found = connect();
-    eventually("it has read its settings", || {
-        found = connect();
-        found.0.guarantees().restart == AfterRestart::LastForgotten
+    // Whoever is first says it: this thread, or that of the client, which is not heard here.
+    eventually("it has read its settings, and says what that means", || {
+        let (client, said) = connect();
+        let weaknesses = client.guarantees().weaknesses();
+        let is_weak = weaknesses == [Weakness::RestartForgetsLast];
+        assert!(is_weak || weaknesses.is_empty(), "{weaknesses:?}");
+        assert!(said.lines().count() <= usize::from(is_weak), "{said}");
+        said.contains("fsync to on (PostgreSQL)")
     });
-    let (client, said) = found;
-    assert_eq!(
-        client.guarantees().weaknesses(),
-        [Weakness::RestartForgetsLast]
-    );
-    assert_eq!(
-        said.matches("fsync to on (PostgreSQL)").count(),
-        1,
-        "{said}"
-    );
-    assert_eq!(said.lines().count(), 1, "{said}");
 }
 
 /// Is set when the body ends.

@@ -261,8 +261,8 @@ async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
     // As a crash does.
     let crash = "TRUNCATE auto_mutex.term, auto_mutex.names, auto_mutex.tickets";
     admin.batch_execute(crash).await.unwrap();
-    let error = peer.ask("n", acquire(Ticket::random(), Mode::Queue)).await;
-    assert!(error.unwrap_err().is_disconnected());
+    let error = peer.fails("n", acquire(Ticket::random(), Mode::Queue));
+    assert!(error.await.is_disconnected());
     peer.lost().await;
     assert!(peer.connected().await);
     assert_eq!(peer.closed.unwrap().cause, Cause::Restart);
@@ -282,7 +282,7 @@ async fn a_schema_that_somebody_drops_is_made_again() {
         let (held, _) = peer.holds("n").await;
         let drop = "DROP SCHEMA auto_mutex CASCADE";
         admin.batch_execute(drop).await.unwrap();
-        let error = peer.ask("n", touch(held, 2)).await.unwrap_err();
+        let error = peer.fails("n", touch(held, 2)).await;
         assert!(error.is_disconnected(), "{query}: {error:?}");
         peer.lost().await;
         assert!(peer.connected().await);

@@ -199,6 +199,16 @@ impl Peer {
         self.answer(id).await
     }
 
+    /// The error of a request on a connection that is lost, by this request or before.
+    pub(crate) async fn fails(&mut self, name: &str, op: Op) -> StoreError {
+        let (name, id) = (Name::from_escaped(name), RequestId(0));
+        if let Some(answer) = self.store.submit(Request { name, op, id }) {
+            return answer.result.unwrap_err();
+        }
+        self.store.flush();
+        self.answer(id).await.unwrap_err()
+    }
+
     pub(crate) async fn message(&mut self) -> Message {
         match self.event().await {
             Event::Told(name, message) => {
