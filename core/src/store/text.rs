@@ -81,13 +81,10 @@ impl Message {
     /// Parses a message on a member's channel, with the name that it is about. Messages are only hints, so a malformed one is
     /// ignored.
     pub fn parse(text: &str) -> Option<(Name, Self)> {
-        let told = Self::read(text);
-        if told.is_none() {
-            tell(|| {
-                tracing::debug!("a message on the member's channel is not valid and was ignored");
-            });
-        }
-        told
+        Self::read(text).or_else(|| {
+            tell(|| tracing::debug!("an invalid message on the member's channel was ignored"));
+            None
+        })
     }
 
     /// Reads `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
