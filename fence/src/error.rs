@@ -23,7 +23,7 @@ pub enum FenceError {
         /// The greatest token that the resource has seen. That of this process, if only its lease has ended.
         newest: u64,
     },
-    /// The locks are in PostgreSQL, but in another database than the transaction: fence a [`Table`](crate::Table) then. Or the
+    /// The locks are in PostgreSQL, but in another database than the transaction: fence a `Table` then. Or the
     /// server has lost its locks in a crash.
     #[error(
         "the lock `{name}` is not in this database, or its server has lost it. If the locks are in another database, create \
