@@ -74,33 +74,29 @@ fn read(value: &Value<'_>) -> Option<Reply> {
                 token: integer(token)?,
                 signal: Some(signal.as_text()?.into()),
             }),
-            [
-                word,
-                token,
-                capacity,
-                used,
-                signals,
-                exists,
-                holders,
-                waiters,
-                kick,
-            ] if word.as_text() == Some("INFO") => Some(Reply::Info(NameRecord {
-                token: integer(token)?,
-                capacity: match capacity {
-                    Value::Text(b"") => None,
-                    capacity => Some(integer(capacity)?),
-                },
-                used: integer(used)?,
-                signals: integer(signals)?,
-                exists: integer::<u8>(exists)? == 1,
-                holders: tickets(holders)?,
-                waiters: tickets(waiters)?,
-                kick: kick.as_text().and_then(kicked),
-            })),
+            [word, rest @ ..] if word.as_text() == Some("INFO") => info(rest),
             _ => None,
         },
         value => Reply::parse(value.as_text()?),
     }
+}
+
+fn info(parts: &[Value<'_>]) -> Option<Reply> {
+    let mut parts = parts.iter();
+    let mut next = || parts.next();
+    Some(Reply::Info(NameRecord {
+        token: integer(next()?)?,
+        capacity: match next()? {
+            Value::Text(b"") => None,
+            capacity => Some(integer(capacity)?),
+        },
+        used: integer(next()?)?,
+        signals: integer(next()?)?,
+        exists: integer::<u8>(next()?)? == 1,
+        holders: tickets(next()?)?,
+        waiters: tickets(next()?)?,
+        kick: next()?.as_text().and_then(kicked),
+    }))
 }
 
 fn kicked(text: &str) -> Option<Box<KickRecord>> {
@@ -126,30 +122,19 @@ fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {
 }
 
 fn ticket(value: &Value<'_>) -> Option<TicketRecord> {
-    let [
-        ticket,
-        member,
-        units,
-        takes,
-        since,
-        token,
-        meta,
-        left,
-        state,
-    ] = value.as_list()?
-    else {
-        return None;
-    };
-    let state = integer::<u8>(state)?;
+    let parts = value.as_list()?;
+    let state = integer::<u8>(parts.last()?)?;
+    let mut parts = parts.iter();
+    let mut next = || parts.next();
     Some(TicketRecord {
-        ticket: Ticket::parse(ticket.as_text()?)?,
-        member: MemberId::parse(member.as_text()?)?,
-        units: integer(units)?,
-        takes: integer::<u8>(takes)? == 1,
-        since: integer(since)?,
-        token: integer(token)?,
-        meta: meta.as_text()?.to_owned().into(),
-        left: Duration::from_micros(integer(left)?),
+        ticket: Ticket::parse(next()?.as_text()?)?,
+        member: MemberId::parse(next()?.as_text()?)?,
+        units: integer(next()?)?,
+        takes: integer::<u8>(next()?)? == 1,
+        since: integer(next()?)?,
+        token: integer(next()?)?,
+        meta: next()?.as_text()?.to_owned().into(),
+        left: Duration::from_micros(integer(next()?)?),
         parked: state == 2,
         passed_over: state == 3,
         kept: state == 4,
