@@ -46,7 +46,7 @@ pub(crate) struct DeferredWakes {
     more: Vec<Waker>,
     /// Dropped after the wakes.
     forgotten: Vec<Waker>,
-    reports: Vec<aside::Job>,
+    pub(crate) reports: Vec<aside::Job>,
     metrics: Vec<aside::Job>,
 }
 
@@ -71,12 +71,6 @@ impl DeferredWakes {
 
     pub(crate) fn observe(&mut self, report: impl FnOnce() + Send + 'static) {
         self.metrics.push(Box::new(report));
-    }
-
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(crate) fn reports(&self) -> usize {
-        self.reports.len()
     }
 
     #[inline]

@@ -18,7 +18,7 @@ pub(crate) const NAP: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Timers {
     /// Sorted by time; the queue's number makes the keys unique.
-    entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
+    pub(in crate::queue) entries: Mutex<BTreeMap<(Instant, u64), Arc<LockQueue>>>,
     changed: Notify,
 }
 
@@ -46,12 +46,6 @@ impl Timers {
 
     pub(crate) fn next(&self) -> Option<Instant> {
         lock(&self.entries).first_key_value().map(|(key, _)| key.0)
-    }
-
-    #[cfg(repository)]
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        lock(&self.entries).len()
     }
 
     pub(crate) fn clear(&self) {

@@ -288,9 +288,9 @@ fn a_long_block_leaves_no_timers_behind() {
         rig.pass(SECOND);
     }
     assert!(
-        rig.member.timers.len() < 10,
+        lock(&rig.member.timers.entries).len() < 10,
         "{} entries for one name",
-        rig.member.timers.len()
+        lock(&rig.member.timers.entries).len()
     );
     drop(waiting);
 }

@@ -84,11 +84,8 @@ impl Connector {
 
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = lock(&self.facts);
-        facts
-            .as_ref()
-            .map_or_else(Guarantees::unknown, |(_, facts)| {
-                facts.guarantees(&self.guard)
-            })
+        let facts = facts.as_ref();
+        facts.map_or_else(Guarantees::unknown, |(_, it)| it.guarantees(&self.guard))
     }
 
     pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
