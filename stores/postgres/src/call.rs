@@ -91,20 +91,13 @@ pub(crate) struct Call {
     pub(crate) values: Vec<Value>,
 }
 
-/// What a call says of the client that makes it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Caller {
-    pub(crate) member: MemberId,
-    /// When the store grants again, or 0.
-    pub(crate) opens: i64,
-}
-
 impl Call {
-    pub(crate) fn of(name: &Name, op: &Op, caller: Caller) -> Self {
+    /// `opens` is when the store grants again, or 0.
+    pub(crate) fn of(name: &Name, op: &Op, caller: MemberId, opens: i64) -> Self {
         let mut values = Vec::with_capacity(15);
         values.push(text(name.as_str()));
         if !matches!(op, Op::Inspect { .. }) {
-            values.push(id(caller.member));
+            values.push(id(caller));
         }
         let function = match op {
             Op::Acquire {
@@ -179,7 +172,7 @@ impl Call {
             }
         };
         if !["probe", INSPECT].contains(&function) {
-            values.push(int(caller.opens));
+            values.push(int(opens));
         }
         Self { function, values }
     }

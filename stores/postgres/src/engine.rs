@@ -156,19 +156,20 @@ impl Engine for Postgres {
     }
 
     fn check(&self, options: &StoreOptions) -> Checked {
-        if options.replicas.is_some() {
-            return Err((
+        let refused = [
+            (
+                options.replicas.is_some(),
                 "replicas",
                 "the locks are in unlogged tables of PostgreSQL, which its standbys never have",
-            ));
-        }
-        if options.trust_failover {
-            return Err((
+            ),
+            (
+                options.trust_failover,
                 "trust_failover",
                 "the locks are in unlogged tables of PostgreSQL, so a standby that takes over has none of them",
-            ));
-        }
-        Ok(())
+            ),
+        ];
+        let refused = refused.into_iter().find(|(is_set, ..)| *is_set);
+        refused.map_or(Ok(()), |(_, option, reason)| Err((option, reason)))
     }
 
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::Row;
 
-use crate::call::{Call, Caller};
+use crate::call::Call;
 use crate::pipeline::Pipeline;
 use crate::reply;
 use crate::session::{Queries, Ready};
@@ -115,10 +115,7 @@ impl Link<'_> {
 
     /// Sends what has come. Returns whether the store was closed.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
-        let caller = Caller {
-            member: self.pipeline.connector.member,
-            opens: self.pipeline.opens(),
-        };
+        let (caller, opens) = (self.pipeline.connector.member, self.pipeline.opens());
         while self.requests.in_flight() < MOST {
             let Poll::Ready(request) = self.coming.poll_recv(cx) else {
                 return false;
@@ -126,7 +123,7 @@ impl Link<'_> {
             let Some(request) = request else {
                 return true;
             };
-            let call = Call::of(&request.name, &request.op, caller);
+            let call = Call::of(&request.name, &request.op, caller, opens);
             let purpose = Use::Request(request, call.function);
             let run = self.queries.run(&self.requests.client, call);
             self.requests.start(cx, purpose, Box::pin(run));

@@ -10,7 +10,7 @@ use auto_mutex_core::store::{
 use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
 
-use crate::call::{Call, Caller, INSPECT, query};
+use crate::call::{Call, INSPECT, query};
 use crate::facts::POOLER;
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
@@ -119,9 +119,8 @@ impl Reader for Inspector {
                         states.push(Ok(NameRecord::default()));
                         continue;
                     }
-                    let caller = Caller { member, opens: 0 };
                     let op = Op::Inspect { above: 0 };
-                    let call = Call::of(name, &op, caller);
+                    let call = Call::of(name, &op, member, 0);
                     let rows = client.query_typed(&query, &call.typed()).await?;
                     states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
                 }

@@ -118,7 +118,8 @@ BEGIN
     kept := auto_mutex.recall(n, caller);
     IF tries THEN
       reply := 'BUSY';
-      IF NOT auto_mutex.is_unclaimed(n, opens, own) THEN
+      -- A grant that cannot be claimed now stays.
+      IF n.clk >= opens OR NOT EXISTS (SELECT FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own AND x.flag = 1) THEN
         reply := reply || auto_mutex.holder(wanted);
         DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
         n.waiting := n.waiting - 1;

@@ -172,10 +172,10 @@ BEGIN
   ) AS holds);
 END $$;
 
--- Grants to a waiter. Returns `false` if it is unlikely to claim the grant.
+-- Grants to a waiter. Returns the changed row, or NULL if the waiter is unlikely to claim the grant.
 CREATE FUNCTION auto_mutex.give(
   n auto_mutex.names, caller uuid, own uuid, t auto_mutex.tickets, new_token bigint, signal bigint, signal_text text
-) RETURNS auto_mutex.step LANGUAGE plpgsql AS $$
+) RETURNS auto_mutex.names LANGUAGE plpgsql AS $$
 DECLARE
   is_own CONSTANT boolean := t.ticket IS NOT DISTINCT FROM own;
   lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, 2000) END;
@@ -193,7 +193,7 @@ BEGIN
       OR NOT auto_mutex.publish(t.member, message)
     THEN
       UPDATE auto_mutex.tickets SET told = 0 WHERE name = n.name AND ticket = t.ticket;
-      RETURN ROW(n, false)::auto_mutex.step;
+      RETURN NULL;
     END IF;
   END IF;
   UPDATE auto_mutex.tickets SET
@@ -208,7 +208,7 @@ BEGIN
   n.tok := greatest(n.tok, new_token);
   n.held := n.held + 1;
   n.waiting := n.waiting - 1;
-  RETURN ROW(n, true)::auto_mutex.step;
+  RETURN n;
 END $$;
 
 -- Grants to the waiters in order, while there is room.
@@ -220,7 +220,7 @@ DECLARE
   shared_token bigint;
   new_token bigint;
   signal auto_mutex.signals;
-  gave auto_mutex.step;
+  given auto_mutex.names;
   asked text;
 BEGIN
   IF n.waiting > 0 AND n.clk >= opens THEN
@@ -246,11 +246,13 @@ BEGIN
           EXIT;
         END IF;
       END IF;
-      gave := auto_mutex.give(n, caller, own, t, new_token, signal.number, signal.text);
-      n := gave.n;
-      IF NOT gave.done THEN
+      given := auto_mutex.give(n, caller, own, t, new_token, signal.number, signal.text);
+      IF given.name IS NULL THEN
         UPDATE auto_mutex.tickets SET line = 2 WHERE name = n.name AND ticket = t.ticket;
-      ELSIF t.owner <> '' THEN
+        CONTINUE;
+      END IF;
+      n := given;
+      IF t.owner <> '' THEN
         owners := owners || t.owner;
       END IF;
     END LOOP;
@@ -262,8 +264,10 @@ BEGIN
           SELECT * FROM auto_mutex.tickets
             WHERE name = n.name AND line > 0 AND owner = asked AND units <= shared_units ORDER BY place
         LOOP
-          gave := auto_mutex.give(n, caller, own, t, shared_token, NULL, NULL);
-          n := gave.n;
+          given := auto_mutex.give(n, caller, own, t, shared_token, NULL, NULL);
+          IF given.name IS NOT NULL THEN
+            n := given;
+          END IF;
         END LOOP;
       END IF;
     END LOOP;
@@ -283,13 +287,6 @@ BEGIN
   IF n.held + n.waiting = 0 OR n.last > 0 THEN
     n := auto_mutex.forget(n);
   END IF;
-END $$;
-
--- Whether the ticket has a grant that cannot be claimed now.
-CREATE FUNCTION auto_mutex.is_unclaimed(n auto_mutex.names, opens bigint, own uuid) RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-  RETURN n.clk < opens AND EXISTS (SELECT FROM auto_mutex.tickets WHERE name = n.name AND ticket = own AND flag = 1);
 END $$;
 
 -- ` token meta` of the holder that has held for the longest; empty if none holds.

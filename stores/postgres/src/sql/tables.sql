@@ -88,6 +88,3 @@ CREATE UNLOGGED TABLE auto_mutex.mailboxes (
 -- The greatest fencing token that was checked, of each name. A row is locked until the transaction that writes has ended; the rows
 -- of the locks are not, so that leases can be renewed meanwhile.
 CREATE UNLOGGED TABLE auto_mutex.fences (name text PRIMARY KEY, token bigint NOT NULL) WITH (fillfactor = 50);
-
--- What a step of an operation returns: the changed row, and whether it did something.
-CREATE TYPE auto_mutex.step AS (n auto_mutex.names, done boolean);

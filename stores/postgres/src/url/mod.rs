@@ -21,18 +21,8 @@ const SLOWEST_POLL: Duration = Duration::from_millis(1100);
 const FASTEST_POLL: Duration = Duration::from_millis(10);
 /// Parameters of libpq without an effect here: sockets are always kept alive, `Config::connect_timeout` limits the set-up,
 /// and locks need the server that takes writes.
-const IGNORED: [&str; 10] = [
-    "client_encoding",
-    "connect_timeout",
-    "gssencmode",
-    "keepalives",
-    "keepalives_count",
-    "keepalives_idle",
-    "keepalives_interval",
-    "load_balance_hosts",
-    "sslsni",
-    "tcp_user_timeout",
-];
+const IGNORED: &str = "client_encoding connect_timeout gssencmode keepalives keepalives_count keepalives_idle keepalives_interval \
+    load_balance_hosts sslsni tcp_user_timeout";
 
 pub(crate) fn parse(_: &str, rest: &str) -> Parsed {
     let mut url = split(rest)?;
@@ -131,7 +121,7 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
     postgres.tls = tls(&mut url, &mut postgres.config)?;
     let session = [("any", ()), ("read-write", ()), ("primary", ())];
     one_of(&mut url, "target_session_attrs", &session)?;
-    for key in IGNORED {
+    for key in IGNORED.split(' ') {
         url.take(key);
     }
     url.finish()?;

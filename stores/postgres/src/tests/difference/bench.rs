@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
 
-use crate::call::{self, Call, Caller, stored};
+use crate::call::{self, Call, stored};
 use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
@@ -132,15 +132,12 @@ impl Bench {
     }
 
     fn ask(&mut self, request: &Request<'_>) -> Outcome {
-        let caller = Caller {
-            member: request.member,
-            opens: request.opens as i64,
-        };
-        let call = Call::of(request.name, request.op, caller);
+        let (caller, opens) = (request.member, request.opens as i64);
+        let call = Call::of(request.name, request.op, caller, opens);
         let looks = matches!(request.op, Op::Inspect { .. });
         let in_term = self.steps.is_multiple_of(IN_TERM) && !looks;
         let statement = self.prepare(&call, in_term);
-        let look = Call::of(request.name, &Op::Inspect { above: 0 }, caller);
+        let look = Call::of(request.name, &Op::Inspect { above: 0 }, caller, opens);
         let inspect = self.prepare(&look, false);
         let now = request.now as i64;
         let (mut values, mut looking) = (call.plain(), look.plain());
