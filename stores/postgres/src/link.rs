@@ -46,13 +46,9 @@ struct Link<'a> {
 pub(crate) async fn serve(
     pipeline: &Pipeline,
     events: &dyn Events,
-    mut ready: Ready,
+    ready: Ready,
     coming: &mut UnboundedReceiver<Request>,
 ) -> Option<StoreError> {
-    let listens = ready.listener.as_mut().unwrap_or(&mut ready.requests);
-    for payload in std::mem::take(&mut listens.told) {
-        tell(events, &payload);
-    }
     let lease = pipeline.connector.options.lease();
     // The first question for messages, before all requests, makes the mailbox.
     let asks = pipeline.connector.poll().is_some();

@@ -1,13 +1,9 @@
 //! [`Session`]: a connection after the login, while it is set up.
 
-use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
 
-use auto_mutex_core::store::{Address, ConnectError, Trouble};
-use tokio_postgres::{AsyncMessage, Client, Connection, Error, SimpleQueryMessage, SimpleQueryRow};
+use auto_mutex_core::store::{Address, ConnectError, Trouble, first};
+use tokio_postgres::{Client, Connection, Error, SimpleQueryMessage, SimpleQueryRow};
 
 use crate::socket::Channel;
 use crate::{error, reply};
@@ -15,42 +11,29 @@ use crate::{error, reply};
 pub(crate) struct Session {
     pub(crate) client: Arc<Client>,
     pub(crate) connection: Connection<Channel, Channel>,
-    /// Payloads of notifications that arrived during the set-up.
-    pub(crate) told: VecDeque<String>,
     pub(crate) address: Address,
     /// The process that the server has named at the login.
     pub(crate) pid: i32,
 }
 
 impl Session {
-    /// Waits for answers to the client of this connection, which nobody else serves meanwhile.
+    /// Waits for answers to the client of this connection, which nobody else serves meanwhile. Messages that arrive are lost: once
+    /// connected, a member asks for all that it waits for.
     pub(crate) async fn ask<T>(
         &mut self,
         work: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, ConnectError> {
-        let mut work = pin!(work);
-        let asked = poll_fn(|cx| {
-            loop {
-                if let Poll::Ready(done) = work.as_mut().poll(cx) {
-                    return Poll::Ready(done.map_err(|error| error::refused(&error)));
+        let served = async {
+            match (&mut self.connection).await {
+                Ok(()) => {
+                    let text = "the server closed the connection";
+                    Err(ConnectError::unreachable(text))
                 }
-                match self.connection.poll_message(cx) {
-                    Poll::Ready(Some(Ok(AsyncMessage::Notification(message)))) => {
-                        self.told.push_back(message.payload().to_owned());
-                    }
-                    Poll::Ready(Some(Ok(_))) => {}
-                    Poll::Ready(Some(Err(error))) => {
-                        return Poll::Ready(Err(error::refused(&error)));
-                    }
-                    Poll::Ready(None) => {
-                        let text = "the server closed the connection";
-                        return Poll::Ready(Err(ConnectError::unreachable(text)));
-                    }
-                    Poll::Pending => return Poll::Pending,
-                }
+                Err(error) => Err(error::refused(&error)),
             }
-        });
-        asked.await
+        };
+        let work = async { work.await.map_err(|error| error::refused(&error)) };
+        first(work, served).await
     }
 
     /// Runs SQL without a result.

@@ -1,6 +1,5 @@
 //! Connects and logs in, with the credentials of the URL, a provider, or the password file.
 
-use std::collections::VecDeque;
 use std::env;
 use std::io;
 use std::sync::Arc;
@@ -42,7 +41,6 @@ impl Connector {
             Ok(Session {
                 client: Arc::new(client),
                 connection,
-                told: VecDeque::new(),
                 address: server.clone(),
                 pid: pid.load(Ordering::Relaxed),
             })
