@@ -157,15 +157,22 @@ fn doctor_finds_what_is_wrong_with_a_server() {
     assert!(server.runs("ALTER TABLE auto_mutex.signals SET LOGGED"));
     assert!(server.runs("ALTER SYSTEM SET fsync = off") && server.runs("SELECT pg_reload_conf()"));
     auto_mutex_tests::events::eventually("it has read its settings", || {
-        ids(&document(url, &["doctor"], 3)).contains(&"fsync")
+        ids(&document(url, &["doctor"], 3)).contains(&"restart-forgets-last")
     });
     let found = document(url, &["doctor"], 3);
     fits("doctor", &found);
-    assert_eq!(ids(&found), ["fsync", "logged-tables"], "{found}");
+    let both = ["restart-forgets-last", "logged-tables"];
+    assert_eq!(ids(&found), both, "{found}");
     let said = written(url, &["doctor"], 3);
     let remedy = "remedy: ALTER TABLE auto_mutex.signals SET UNLOGGED";
     assert!(said.contains(remedy), "{said}");
-    let ignoring = ["doctor", "--ignore", "fsync", "--ignore", "logged-tables"];
+    let ignoring = [
+        "doctor",
+        "--ignore",
+        "restart-forgets-last",
+        "--ignore",
+        "logged-tables",
+    ];
     written(url, &ignoring, 0);
     client.blocking_shutdown();
 }

@@ -1,8 +1,4 @@
 -- What is wrong with a server: for the command `doctor`. A user without `pg_read_all_stats` sees less.
-SELECT 'fsync', 'fsync is off: a power failure may damage the database, and with it the record that locks were lost',
-    'set fsync to on'
-  WHERE current_setting('fsync') = 'off'
-UNION ALL
 SELECT 'logged-tables', 'its table ' || oid::regclass || ' is no longer unlogged: grants are slow, and a standby that takes over has old locks',
     'ALTER TABLE ' || oid::regclass || ' SET UNLOGGED'
   FROM pg_class

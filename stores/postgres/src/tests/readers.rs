@@ -111,7 +111,7 @@ async fn what_is_wrong_is_found_at_its_limit() {
     let described = reader.describe().await;
     let described = described[0].as_ref().unwrap();
     let ids: Vec<_> = described.problems.iter().map(|[id, ..]| &**id).collect();
-    assert_eq!(ids, ["fsync"], "the server of the tests is in a hurry");
+    assert_eq!(ids, [""; 0]);
 
     let admin = server.admin(&database).await;
     let limits = [
@@ -122,7 +122,7 @@ async fn what_is_wrong_is_found_at_its_limit() {
     ];
     let found = problems(&admin, &limits).await;
     let ids: Vec<_> = found.keys().map(|id| &**id).collect();
-    let all = ["fsync", "listeners", "notification-queue", "table-size"];
+    let all = ["listeners", "notification-queue", "table-size"];
     assert_eq!(ids, all, "{found:?}");
     assert!(
         found["listeners"].0.starts_with("1 clients listen"),
