@@ -360,8 +360,8 @@ CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, text t
   SELECT 'COUNT ' || auto_mutex.publish(receiver, 'probe ' || auto_mutex.id(caller) || ' ' || wanted || ' ' || text)::integer
 $$;
 
--- The state of a name. Changes nothing. The first row is that of the name.
-CREATE FUNCTION auto_mutex.inspect(wanted text, above bigint, now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- The state of a name. Stable: its row and its tickets are of one moment, although nothing is locked.
+CREATE FUNCTION auto_mutex.inspect(wanted text, above bigint, now bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
   n auto_mutex.names;

@@ -5,6 +5,7 @@ mod difference;
 mod forms;
 mod loss;
 mod peer;
+mod races;
 mod readers;
 mod rights;
 mod server;
