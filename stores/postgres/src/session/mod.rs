@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use self::connection::nonsense;
 pub(crate) use self::connection::{Session, rows};
+#[cfg(repository)]
 #[cfg(test)]
 pub(crate) use self::listen::{PRESENCE, channel};
 pub(crate) use self::queries::Queries;

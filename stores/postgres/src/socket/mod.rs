@@ -44,7 +44,7 @@ pub(crate) struct Channel {
 pub(crate) async fn open(
     postgres: &Postgres,
     server: &Address,
-    end: Instant,
+    #[cfg_attr(not(feature = "tls-no-provider"), expect(unused_variables))] end: Instant,
 ) -> io::Result<Channel> {
     let (mut stream, fault) = match (server, &postgres.dialer) {
         (Address::Tcp { host, port }, None) => (dial(host, *port).await?, None),

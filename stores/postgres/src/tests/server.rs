@@ -161,6 +161,7 @@ impl Server {
     }
 
     /// Writes a file that only the server may read.
+    #[cfg(feature = "tls")]
     pub(crate) fn secret(&self, name: &str, text: &str) -> PathBuf {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
         let path = self.dir.path().join(name);

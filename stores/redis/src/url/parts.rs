@@ -35,6 +35,7 @@ pub(super) fn login(url: &mut Url<'_>, user: &'static str, password: &'static st
     Login::new(text(user), text(password))
 }
 
+#[allow(clippy::needless_update, reason = "with TLS, there is more")]
 fn tls(url: &mut Url<'_>, secure: bool) -> Result<Option<Tls>, SetupError> {
     let asked = match url.take("tls").as_deref() {
         None => secure,
