@@ -37,10 +37,7 @@ pub(crate) struct Postgres {
 /// Without what may contain a piece of a password.
 impl fmt::Debug for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let servers = self.listed();
-        f.debug_struct("Postgres")
-            .field("servers", &servers)
-            .finish_non_exhaustive()
+        write!(f, "Postgres({})", self.listed())
     }
 }
 
@@ -101,6 +98,13 @@ impl Postgres {
         servers.join(",")
     }
 
+    pub(crate) fn listener(&self) -> Option<&Self> {
+        match &self.hears {
+            Hears::On(listener) => Some(listener),
+            _ => None,
+        }
+    }
+
     /// The same, also for the connection of the messages.
     fn everywhere(&self, change: &dyn Fn(&mut Self)) -> Self {
         let mut changed = self.clone();
@@ -156,20 +160,16 @@ impl Engine for Postgres {
     }
 
     fn check(&self, options: &StoreOptions) -> Checked {
-        let refused = [
-            (
-                options.replicas.is_some(),
-                "replicas",
-                "the locks are in unlogged tables of PostgreSQL, which its standbys never have",
-            ),
-            (
-                options.trust_failover,
-                "trust_failover",
-                "the locks are in unlogged tables of PostgreSQL, so a standby that takes over has none of them",
-            ),
-        ];
-        let refused = refused.into_iter().find(|(is_set, ..)| *is_set);
-        refused.map_or(Ok(()), |(_, option, reason)| Err((option, reason)))
+        if options.replicas.is_some() {
+            let reason =
+                "the locks are in unlogged tables of PostgreSQL, which its standbys never have";
+            return Err(("replicas", reason));
+        }
+        if options.trust_failover {
+            let reason = "the locks are in unlogged tables of PostgreSQL, so a standby that takes over has none of them";
+            return Err(("trust_failover", reason));
+        }
+        Ok(())
     }
 
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
@@ -178,14 +178,5 @@ impl Engine for Postgres {
 
     fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {
         Box::new(Inspector::new(Connector::reading(self.clone(), options)))
-    }
-}
-
-impl Postgres {
-    pub(crate) fn listener(&self) -> Option<&Self> {
-        match &self.hears {
-            Hears::On(listener) => Some(listener),
-            _ => None,
-        }
     }
 }

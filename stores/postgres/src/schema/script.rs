@@ -50,21 +50,15 @@ fn rights(role: &str, on_tables: &str) -> String {
     )
 }
 
-pub(crate) fn script(version: Version) -> String {
-    let Version(tables, rules) = version;
-    let rules_of_version = RULES.join("\n");
+pub(crate) fn script(Version(tables, rules): Version) -> String {
+    let functions = RULES.join("\n");
+    let functions = functions.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION");
     include_str!("../sql/schema.sql")
         .replace("@PARTS@", &TABLES.join("\n"))
-        .replace(
-            "@RULES@",
-            &rules_of_version.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"),
-        )
-        .replace("{@VERSION@}", &format!("{{{tables},{rules}}}"))
-        .replace(
-            "auto-mutex schema @VERSION@",
-            &format!("{MARK}{tables}.{rules}"),
-        )
+        .replace("@RULES@", &functions)
         .replace("@TABLES@", &tables.to_string())
+        .replace("@MARK@", MARK)
+        .replace("@VERSION@", &format!("{tables}.{rules}"))
 }
 
 #[cfg(test)]

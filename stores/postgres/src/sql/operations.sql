@@ -35,19 +35,10 @@ BEGIN
   RETURN true;
 END $$;
 
--- The ticket of an operation, if it is there.
-CREATE FUNCTION auto_mutex.ticket(wanted text, own uuid) RETURNS auto_mutex.tickets LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  t auto_mutex.tickets;
-BEGIN
-  SELECT * INTO t FROM auto_mutex.tickets WHERE name = wanted AND ticket = own;
-  RETURN t;
-END $$;
-
 -- Whether the ticket has a tombstone.
-CREATE FUNCTION auto_mutex.is_gone(n auto_mutex.names, own uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION auto_mutex.is_gone(wanted text, own uuid) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN n.gone > 0 AND EXISTS (SELECT FROM auto_mutex.gone WHERE name = n.name AND ticket = own);
+  RETURN EXISTS (SELECT FROM auto_mutex.gone WHERE name = wanted AND ticket = own);
 END $$;
 
 CREATE FUNCTION auto_mutex.bury(INOUT n auto_mutex.names, own uuid) LANGUAGE plpgsql AS $$
@@ -83,24 +74,23 @@ BEGIN
     END IF;
   END IF;
   n := auto_mutex.open(wanted, own, false, now);
-  t := auto_mutex.ticket(wanted, own);
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
   IF units > capacity AND NOT takes THEN
     reply := 'TOO_MANY';
-  ELSIF t.flag = 2 OR auto_mutex.is_gone(n, own) THEN
+  ELSIF t.flag = 2 OR n.gone > 0 AND auto_mutex.is_gone(wanted, own) THEN
     reply := 'REFUSED';
   ELSIF t.ticket IS NULL AND n.cap <> capacity THEN
     SELECT 'MISMATCH ' || n.cap || ' ' || x.takes::integer INTO reply FROM auto_mutex.tickets AS x
       WHERE x.name = wanted ORDER BY x.line, x.token, x.place LIMIT 1;
   END IF;
   IF reply IS NOT NULL THEN
-    n := auto_mutex.grant_all(n, opens, caller, NULL);
+    n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
     IF reply LIKE 'MISMATCH%' THEN
-      reply := coalesce(auto_mutex.recall(n, caller), reply);
+      kept := auto_mutex.busy(n, caller);
     END IF;
-    PERFORM auto_mutex.save(n);
-    RETURN reply;
+    RETURN auto_mutex.save(n, CASE WHEN kept LIKE 'KEPT%' THEN kept ELSE reply END);
   END IF;
-  IF NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
+  IF t.ticket IS NULL OR NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
     n.seq := greatest(n.clk, n.seq + 1);
     n.known := true;
     n.cap := capacity;
@@ -111,25 +101,23 @@ BEGIN
     );
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
-  n := auto_mutex.grant_all(n, opens, caller, own);
-  reply := auto_mutex.status(n, opens, own);
-  IF reply LIKE 'QUEUED%' THEN
-    UPDATE auto_mutex.tickets AS x SET retain = 0 WHERE x.name = wanted AND x.ticket = own AND x.retain <> 0;
-    kept := auto_mutex.recall(n, caller);
-    IF tries THEN
-      reply := 'BUSY';
-      -- A grant that cannot be claimed now stays.
-      IF n.clk >= opens OR NOT EXISTS (SELECT FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own AND x.flag = 1) THEN
-        reply := reply || auto_mutex.holder(wanted);
-        DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
-        n.waiting := n.waiting - 1;
-        n := auto_mutex.forget(n);
-      END IF;
-      reply := coalesce(kept, reply);
-    END IF;
+  n := auto_mutex.grant_all(n, opens, caller, own, coalesce(t.owner, owner));
+  reply := auto_mutex.status(n, opens, caller, own, tries);
+  IF reply LIKE 'GRANTED%' THEN
+    RETURN auto_mutex.save(n, reply);
   END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  IF greatest(retain, t.retain) > 0 THEN
+    UPDATE auto_mutex.tickets AS x SET retain = 0 WHERE x.name = wanted AND x.ticket = own AND x.retain <> 0;
+  END IF;
+  IF tries AND reply LIKE 'QUEUED%' THEN
+    -- A grant that cannot be claimed now stays.
+    reply := 'BUSY';
+  ELSIF tries THEN
+    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
+    n.waiting := n.waiting - 1;
+    n := auto_mutex.forget(n);
+  END IF;
+  RETURN auto_mutex.save(n, reply);
 END $$;
 
 CREATE FUNCTION auto_mutex.touch(
@@ -143,7 +131,6 @@ DECLARE
   t auto_mutex.tickets;
   known boolean;
   mark smallint := 0;
-  reply text;
   kept bigint;
 BEGIN
   IF retain = 0 THEN
@@ -160,7 +147,7 @@ BEGIN
     END IF;
   END IF;
   n := auto_mutex.open(wanted, own, false, now);
-  t := auto_mutex.ticket(wanted, own);
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
   known := auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms);
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   IF known AND t.line = 0 AND NOT (t.flag = 0 AND counter < t.counter) THEN
@@ -179,8 +166,7 @@ BEGIN
       UPDATE auto_mutex.tickets AS x SET retain = mark WHERE x.name = wanted AND x.ticket = own AND x.retain <> mark;
     END IF;
   END IF;
-  reply := auto_mutex.finish(n, opens, caller, own);
-  RETURN CASE WHEN known THEN reply ELSE 'GONE' END;
+  RETURN auto_mutex.finish(n, opens, caller, own, t.owner, CASE WHEN NOT known THEN 'GONE' END);
 END $$;
 
 CREATE FUNCTION auto_mutex.release(
@@ -205,32 +191,33 @@ BEGIN
   END IF;
   n := auto_mutex.open(wanted, own, true, now);
   capacity := coalesce(n.cap, 0);
-  t := auto_mutex.ticket(wanted, own);
-  IF t.line = 0 AND t.flag <> 2 AND park_ms > 0 AND t.number IS NULL THEN
-    UPDATE auto_mutex.tickets AS x SET flag = 2, retain = 0, hold_ms = park_ms, ends = n.clk + 1000 * park_ms
-      WHERE x.name = wanted AND x.ticket = own;
-    n.soonest := least(n.soonest, n.clk + 1000 * park_ms);
-  ELSIF t.line > 0 OR t.flag <> 2 THEN
-    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
-    IF t.line > 0 THEN
-      n.waiting := n.waiting - 1;
-      reply := 'CANCELLED';
-    ELSE
-      n.held := n.held - 1;
-      IF t.token <> used THEN
-        n := auto_mutex.put_back(n, t.number, t.text);
-      END IF;
+  DELETE FROM auto_mutex.tickets AS x
+    WHERE x.name = wanted AND x.ticket = own AND (x.line > 0 OR x.flag <> 2 AND (park_ms = 0 OR x.number IS NOT NULL))
+    RETURNING * INTO t;
+  IF t.line > 0 THEN
+    n.waiting := n.waiting - 1;
+    reply := 'CANCELLED';
+  ELSIF t.line = 0 THEN
+    n.held := n.held - 1;
+    IF t.token <> used THEN
+      n := auto_mutex.put_back(n, t.number, t.text);
+    END IF;
+  ELSE
+    SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
+    IF t.flag <> 2 THEN
+      UPDATE auto_mutex.tickets AS x SET flag = 2, retain = 0, hold_ms = park_ms, ends = n.clk + 1000 * park_ms
+        WHERE x.name = wanted AND x.ticket = own;
+      n.soonest := least(n.soonest, n.clk + 1000 * park_ms);
     END IF;
   END IF;
   IF tomb THEN
     n := auto_mutex.bury(n, own);
   END IF;
-  n := auto_mutex.grant_all(n, opens, caller, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
   IF t.line = 0 THEN
-    reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.used(wanted, 0)) + n.signals;
+    reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.in_use(n.name, n.held, n.cap, n.last)) + n.signals;
   END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  RETURN auto_mutex.save(n, reply);
 END $$;
 
 CREATE FUNCTION auto_mutex.adopt(
@@ -240,12 +227,13 @@ CREATE FUNCTION auto_mutex.adopt(
 #variable_conflict use_variable
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
-  t auto_mutex.tickets := auto_mutex.ticket(wanted, own);
-  had CONSTANT auto_mutex.tickets := auto_mutex.ticket(wanted, old);
+  t auto_mutex.tickets;
+  had auto_mutex.tickets;
   refusal text;
-  reply text;
 BEGIN
-  IF auto_mutex.is_gone(n, own) THEN
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
+  SELECT * INTO had FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = old;
+  IF n.gone > 0 AND auto_mutex.is_gone(wanted, own) THEN
     refusal := 'REFUSED';
   ELSIF NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
     IF t.ticket IS NOT NULL OR had.line IS DISTINCT FROM 0 OR had.flag = 2 THEN
@@ -261,8 +249,7 @@ BEGIN
     END IF;
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
-  reply := auto_mutex.finish(n, opens, caller, own);
-  RETURN coalesce(refusal, reply);
+  RETURN auto_mutex.finish(n, opens, caller, own, coalesce(t.owner, had.owner), refusal);
 END $$;
 
 -- Drops holders: those of `owner` if that is not empty, those with this token if that is not 0.
@@ -290,8 +277,7 @@ BEGIN
     n.kick_token := token;
     n.kick_by := kicked_by;
   END IF;
-  PERFORM auto_mutex.finish(n, opens, caller, NULL);
-  RETURN 'COUNT ' || dropped;
+  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || dropped);
 END $$;
 
 CREATE FUNCTION auto_mutex.refresh(
@@ -309,8 +295,7 @@ BEGIN
     told := told + auto_mutex.publish(t.member,
       'refresh ' || auto_mutex.id(t.ticket) || ' ' || expire_ms || ' ' || wanted)::integer;
   END LOOP;
-  PERFORM auto_mutex.finish(n, opens, caller, NULL);
-  RETURN 'COUNT ' || told;
+  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || told);
 END $$;
 
 CREATE FUNCTION auto_mutex.signal(
@@ -320,7 +305,7 @@ DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
   unserved CONSTANT bigint := greatest(0, n.waiting - n.signals);
   added CONSTANT bigint := CASE kind WHEN 'token' THEN 1 WHEN 'one' THEN least(1, unserved) ELSE unserved END;
-  refused CONSTANT boolean := auto_mutex.is_gone(n, own);
+  refused CONSTANT boolean := n.gone > 0 AND auto_mutex.is_gone(wanted, own);
 BEGIN
   IF NOT refused THEN
     IF kind = 'token' THEN
@@ -333,8 +318,7 @@ BEGIN
     n.last := n.last + added;
     n.signals := n.signals + added;
   END IF;
-  PERFORM auto_mutex.finish(n, opens, caller, NULL);
-  RETURN CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END;
+  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END);
 END $$;
 
 CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
@@ -342,7 +326,7 @@ DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   reply text;
 BEGIN
-  n := auto_mutex.grant_all(n, opens, caller, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
   IF n.held + n.waiting > 0 THEN
     reply := 'IN_USE ' || n.held || ' ' || n.waiting;
   ELSE
@@ -352,8 +336,7 @@ BEGIN
     n.known := false;
     n.last := 0;
   END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  RETURN auto_mutex.save(n, reply);
 END $$;
 
 CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, text text) RETURNS text LANGUAGE sql AS $$
@@ -399,17 +382,16 @@ LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
-  t CONSTANT auto_mutex.tickets := auto_mutex.ticket(wanted, own);
+  t auto_mutex.tickets;
   reply text;
 BEGIN
+  SELECT * INTO t FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.ticket = own;
   IF t.line IS DISTINCT FROM 0 OR t.flag = 2 THEN
     reply := 'GONE';
   ELSIF t.token < token THEN
     n.tok := greatest(token, n.tok + 1);
     UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = wanted AND x.ticket = own;
   END IF;
-  n := auto_mutex.grant_all(n, opens, caller, NULL);
-  reply := coalesce(reply, auto_mutex.status(n, 0, own));
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
+  RETURN auto_mutex.save(n, coalesce(reply, auto_mutex.status(n, 0, caller, own, false)));
 END $$;

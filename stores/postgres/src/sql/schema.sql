@@ -4,12 +4,12 @@ SELECT pg_advisory_xact_lock(7272, 38);
 DO $schema$
 DECLARE
   found CONSTANT text := (SELECT coalesce(obj_description(oid, 'pg_namespace'), '') FROM pg_namespace WHERE nspname = 'auto_mutex');
-  version CONSTANT integer[] := string_to_array(substring(found FROM '^auto-mutex schema (\d+\.\d+)$'), '.')::integer[];
+  version CONSTANT integer[] := string_to_array(substring(found FROM '^@MARK@(\d+\.\d+)$'), '.')::integer[];
   made text := '';
 BEGIN
   IF version IS NULL AND found IS NOT NULL THEN
     RAISE EXCEPTION 'the schema auto_mutex is not of auto-mutex: rename it, or use another database';
-  ELSIF version > '{@VERSION@}' THEN
+  ELSIF version > string_to_array('@VERSION@', '.')::integer[] THEN
     RAISE EXCEPTION 'the schema auto_mutex is of a newer version of auto-mutex (%)', found;
   END IF;
   -- Other tables: the locks in the old ones are lost, as in a crash.
@@ -34,4 +34,4 @@ INSERT INTO auto_mutex.note
 INSERT INTO auto_mutex.term
   SELECT true, gen_random_uuid(), auto_mutex.server(), CASE made WHEN '0' THEN 0 ELSE auto_mutex.clock(NULL) END, 'restart', 0
   FROM current_setting('auto_mutex.made') AS made WHERE made > '';
-COMMENT ON SCHEMA auto_mutex IS 'auto-mutex schema @VERSION@';
+COMMENT ON SCHEMA auto_mutex IS '@MARK@@VERSION@';

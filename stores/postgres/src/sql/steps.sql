@@ -24,7 +24,8 @@ BEGIN
   END IF;
   -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
   IF pg_notification_queue_usage() < 0.9 THEN
-    PERFORM pg_notify('auto_mutex:' || auto_mutex.id(receiver), message);
+    -- As an expression, it needs no query.
+    RETURN pg_notify('auto_mutex:' || auto_mutex.id(receiver), message) IS NOT NULL;
   END IF;
   RETURN true;
 END $$;
@@ -143,8 +144,8 @@ BEGIN
   RETURN n;
 END $$;
 
--- Writes the row, with the ticket in it if that is the only one and a plain holder.
-CREATE FUNCTION auto_mutex.save(n auto_mutex.names) RETURNS void LANGUAGE plpgsql AS $$
+-- Writes the row, with the ticket in it if that is the only one and a plain holder. Returns the reply.
+CREATE FUNCTION auto_mutex.save(n auto_mutex.names, reply text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   t auto_mutex.tickets;
 BEGIN
@@ -160,6 +161,7 @@ BEGIN
     tok = n.tok, cap = n.cap, seq = n.seq, clk = n.clk, last = n.last, known = n.known, held = n.held, waiting = n.waiting,
     signals = n.signals, gone = n.gone, soonest = n.soonest, kick_at = n.kick_at, kick_token = n.kick_token, kick_by = n.kick_by, sole = n.sole
     WHERE name = n.name;
+  RETURN reply;
 END $$;
 
 -- The units that the holders use. Those of one owner count once.
@@ -171,6 +173,11 @@ BEGIN
       GROUP BY owner, CASE WHEN owner = '' THEN ticket END
   ) AS holds);
 END $$;
+
+-- The same for all holders, in most cases without a query.
+CREATE FUNCTION auto_mutex.in_use(wanted text, held integer, cap bigint, last bigint) RETURNS bigint LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN held = 0 THEN 0 WHEN cap = 1 AND last = 0 THEN 1 ELSE auto_mutex.used(wanted, 0) END
+$$;
 
 -- Grants to a waiter. Returns the changed row, or NULL if the waiter is unlikely to claim the grant.
 CREATE FUNCTION auto_mutex.give(
@@ -211,10 +218,12 @@ BEGIN
   RETURN n;
 END $$;
 
--- Grants to the waiters in order, while there is room.
-CREATE FUNCTION auto_mutex.grant_all(INOUT n auto_mutex.names, opens bigint, caller uuid, own uuid) LANGUAGE plpgsql AS $$
+-- Grants to the waiters in order, while there is room; then to those who share what the owner of `own`, or of a new holder, has.
+CREATE FUNCTION auto_mutex.grant_all(
+  INOUT n auto_mutex.names, opens bigint, caller uuid, own uuid, own_owner text
+) LANGUAGE plpgsql AS $$
 DECLARE
-  owners text[] := '{}';
+  owners text[] := CASE WHEN own_owner <> '' THEN ARRAY[own_owner] ELSE '{}' END;
   t auto_mutex.tickets;
   shared_units bigint;
   shared_token bigint;
@@ -224,9 +233,6 @@ DECLARE
   asked text;
 BEGIN
   IF n.waiting > 0 AND n.clk >= opens THEN
-    SELECT array_agg(owner) INTO owners FROM auto_mutex.tickets
-      WHERE name = n.name AND ticket = own AND owner <> '';
-    owners := coalesce(owners, '{}');
     FOR tries IN 1..50 LOOP
       SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 1;
       EXIT WHEN NOT FOUND;
@@ -242,7 +248,7 @@ BEGIN
         new_token := greatest(n.clk, n.tok + 1);
         IF t.takes AND n.signals > 0 THEN
           SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
-        ELSIF (CASE WHEN n.held = 0 THEN 0 WHEN n.cap = 1 AND n.last = 0 THEN 1 ELSE auto_mutex.used(n.name, 0) END) + t.units > n.cap THEN
+        ELSIF auto_mutex.in_use(n.name, n.held, n.cap, n.last) + t.units > n.cap THEN
           EXIT;
         END IF;
       END IF;
@@ -273,11 +279,11 @@ BEGIN
     END LOOP;
   END IF;
   IF n.waiting > 0 THEN
-    FOR t IN
-      SELECT * FROM (
-        SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 3
-      ) AS near WHERE told = 0
     LOOP
+      SELECT * INTO t FROM (
+        SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 3
+      ) AS near WHERE told = 0 LIMIT 1;
+      EXIT WHEN NOT FOUND;
       UPDATE auto_mutex.tickets SET told = n.clk WHERE name = n.name AND ticket = t.ticket;
       IF t.ticket IS DISTINCT FROM own THEN
         PERFORM auto_mutex.publish(t.member, 'near ' || auto_mutex.id(t.ticket) || ' ' || n.name);
@@ -289,39 +295,31 @@ BEGIN
   END IF;
 END $$;
 
--- ` token meta` of the holder that has held for the longest; empty if none holds.
-CREATE FUNCTION auto_mutex.holder(wanted text) RETURNS text LANGUAGE plpgsql STABLE AS $$
-BEGIN
-  RETURN coalesce((
-    SELECT ' ' || token || ' ' || meta FROM auto_mutex.tickets WHERE name = wanted AND line = 0
-      ORDER BY token, place LIMIT 1
-  ), '');
-END $$;
-
--- Recalls the keeper of another member. Returns the reply if the lock is kept and unused.
-CREATE FUNCTION auto_mutex.recall(n auto_mutex.names, caller uuid) RETURNS text LANGUAGE plpgsql AS $$
+-- The reply to one who does not wait: `BUSY`, and ` token meta` of the holder that has held for the longest. If the only holder is a
+-- keeper of another member, it is recalled; if the lock is unused, the reply is `KEPT`.
+CREATE FUNCTION auto_mutex.busy(n auto_mutex.names, caller uuid) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   t auto_mutex.tickets;
+  is_kept boolean := false;
 BEGIN
-  IF n.held <> 1 THEN
-    RETURN NULL;
+  SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 0 ORDER BY token, place LIMIT 1;
+  IF n.held = 1 AND t.retain > 0 AND t.member <> caller THEN
+    PERFORM auto_mutex.publish(t.member, 'recall ' || auto_mutex.id(t.ticket) || ' ' || n.name);
+    is_kept := t.retain = 2;
   END IF;
-  SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 0;
-  IF t.retain = 0 OR t.member = caller THEN
-    RETURN NULL;
-  END IF;
-  PERFORM auto_mutex.publish(t.member, 'recall ' || auto_mutex.id(t.ticket) || ' ' || n.name);
-  RETURN CASE WHEN t.retain = 2 THEN 'KEPT' || auto_mutex.holder(n.name) END;
+  RETURN CASE WHEN is_kept THEN 'KEPT' ELSE 'BUSY' END || coalesce(' ' || t.token || ' ' || t.meta, '');
 END $$;
 
--- The reply about a ticket after granting.
-CREATE FUNCTION auto_mutex.status(n auto_mutex.names, opens bigint, own uuid) RETURNS text LANGUAGE plpgsql AS $$
+-- The reply about a ticket after granting. Whoever only tries does not wait.
+CREATE FUNCTION auto_mutex.status(n auto_mutex.names, opens bigint, caller uuid, own uuid, tries boolean) RETURNS text
+LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := n.clk;
   t auto_mutex.tickets;
   position bigint;
   soon bigint;
   first_end bigint;
+  reply text;
 BEGIN
   SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND ticket = own;
   IF NOT FOUND THEN
@@ -334,9 +332,16 @@ BEGIN
   IF t.line <> 1 THEN
     RETURN 'GRANTED ' || t.token || coalesce(' ' || t.text, '');
   END IF;
-  SELECT count(*) INTO position FROM (
-    SELECT FROM auto_mutex.tickets WHERE name = n.name AND line = 1 AND place <= t.place
-  ) AS before;
+  reply := auto_mutex.busy(n, caller);
+  IF tries THEN
+    RETURN reply;
+  END IF;
+  IF t.place = n.seq THEN
+    -- It is the last one.
+    SELECT n.waiting - count(*) INTO position FROM auto_mutex.tickets WHERE name = n.name AND line = 2;
+  ELSE
+    SELECT count(*) INTO position FROM auto_mutex.tickets WHERE name = n.name AND line = 1 AND place <= t.place;
+  END IF;
   IF position <= 3 THEN
     SELECT min(ends) INTO first_end FROM auto_mutex.tickets WHERE name = n.name AND line = 0;
     IF at < opens THEN
@@ -348,22 +353,14 @@ BEGIN
   ELSIF t.told = 0 THEN
     soon := t.place_ms / 3;
   END IF;
-  RETURN 'QUEUED ' || position || ' ' || greatest(1, soon) || auto_mutex.holder(n.name);
+  RETURN 'QUEUED ' || position || ' ' || greatest(1, soon) || substr(reply, 5);
 END $$;
 
--- The last step: grants to waiters and writes the row. Returns the reply about a ticket, if that is not NULL.
-CREATE FUNCTION auto_mutex.finish(n auto_mutex.names, opens bigint, caller uuid, own uuid) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-  reply text;
+-- The last step: grants to waiters and writes the row. Without a reply, that about the ticket is returned.
+CREATE FUNCTION auto_mutex.finish(
+  n auto_mutex.names, opens bigint, caller uuid, own uuid, own_owner text, reply text
+) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
-  n := auto_mutex.grant_all(n, opens, caller, own);
-  IF own IS NOT NULL THEN
-    reply := auto_mutex.status(n, opens, own);
-    IF reply LIKE 'QUEUED%' THEN
-      PERFORM auto_mutex.recall(n, caller);
-    END IF;
-  END IF;
-  PERFORM auto_mutex.save(n);
-  RETURN reply;
+  n := auto_mutex.grant_all(n, opens, caller, own, own_owner);
+  RETURN auto_mutex.save(n, coalesce(reply, auto_mutex.status(n, opens, caller, own, false)));
 END $$;

@@ -14,7 +14,7 @@ DECLARE
   idle CONSTANT bigint := at - 600000000;
   forgotten integer;
 BEGIN
-  PERFORM auto_mutex.save(auto_mutex.open(name, NULL, false, now)) FROM (
+  PERFORM auto_mutex.save(auto_mutex.open(name, NULL, false, now), NULL) FROM (
     SELECT name FROM auto_mutex.names WHERE clk <= idle AND held + waiting + gone > 0 LIMIT most FOR UPDATE SKIP LOCKED
   ) AS used;
   WITH unused AS (
