@@ -10,6 +10,7 @@ mod nested;
 mod one_key;
 mod postgres;
 mod shared;
+mod snapshot;
 mod waiters;
 
 mod attribute;
@@ -62,7 +63,7 @@ impl Column {
 }
 
 /// All scenarios, in the order of the report.
-pub(crate) const ALL: [&Scenario; 12] = [
+pub(crate) const ALL: [&Scenario; 13] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
@@ -75,6 +76,7 @@ pub(crate) const ALL: [&Scenario; 12] = [
     &herd::SCENARIO,
     &nested::SCENARIO,
     &postgres::SCENARIO,
+    &snapshot::SCENARIO,
 ];
 
 pub(crate) fn table(name: &str) -> Option<&'static Table> {

@@ -1,15 +1,24 @@
 //! S12: the locks on PostgreSQL beside those on Redis, and beside what PostgreSQL itself has.
 
+use super::bench::progress;
 use super::waiters::{self, Crowd};
 use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
+use crate::server::Server;
 
 pub(super) const ID: &str = "S12";
 const MANY: &str = "S12 many";
 const ONE_KEY: &str = "S12 one key";
 const WAITERS: &str = "S12 waiters";
+const LISTENERS: &str = "S12 listeners";
+/// How many idle clients listen beside the two that take turns.
+const IDLE: [(usize, &str); 3] = [
+    (0, "auto-mutex, alone"),
+    (100, "auto-mutex, 100 idle clients"),
+    (1_000, "auto-mutex, 1,000 idle clients"),
+];
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: ID,
@@ -67,6 +76,19 @@ pub(super) const SCENARIO: Scenario = Scenario {
             columns: waiters::COLUMNS,
             plot: None,
         },
+        Table {
+            name: LISTENERS,
+            title: "S12: two processes take turns, beside idle clients in the same database",
+            columns: &[
+                Column::new("per_second", "cycles/s"),
+                Column::new("wait_p50_ms", "wait p50 ms"),
+                Column::new("wait_p99_ms", "p99 ms"),
+                Column::new("requests", "requests"),
+                SERVER_US,
+                FOREIGN,
+            ],
+            plot: Some("per_second"),
+        },
     ],
     counts: false,
     run,
@@ -123,5 +145,33 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             seconds,
         };
         waiters::measure(server, who, &crowd)
-    })
+    })?;
+    listeners(bench)
+}
+
+fn listeners(bench: &mut Bench) -> Result<(), Failure> {
+    let contender = Contender::AutoMutexPostgres;
+    if bench.present(&[contender]).is_empty() {
+        return Ok(());
+    }
+    let (options, dir) = (bench.options().clone(), bench.dir());
+    let mut server = Server::of(contender)?;
+    let turns = Contest {
+        contender,
+        placement: Placement::Split,
+        processes: 2,
+        tasks: 1,
+        one_key: true,
+        body_us: 0,
+        seconds: options.seconds,
+    };
+    for (count, who) in IDLE {
+        server.listen(count)?;
+        for round in 0..options.few_repetitions() {
+            progress(&format!("{LISTENERS}, round {}: {who}", round + 1));
+            let values = contest(&mut server, &turns, &dir, false)?;
+            bench.add(LISTENERS, turns.placement, who, round, values);
+        }
+    }
+    Ok(())
 }

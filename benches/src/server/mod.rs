@@ -4,6 +4,9 @@
 pub(crate) mod postgres;
 mod stats;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::resp::Connection;
 
@@ -111,6 +114,33 @@ impl Server {
             }
             #[cfg(feature = "peers")]
             Self::Postgres(server) => cpu::memory_of_tree(server.pid()),
+        }
+    }
+
+    /// On PostgreSQL, opens connections that listen, as those of idle clients do, until there are as many.
+    pub(crate) fn listen(&mut self, count: usize) -> Result<(), Failure> {
+        match self {
+            Self::Redis(_) => Err(format!("{count} listeners need PostgreSQL").into()),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.listen(count),
+        }
+    }
+
+    /// On PostgreSQL, opens a transaction with a snapshot, which stays open.
+    pub(crate) fn hold_snapshot(&mut self) -> Result<(), Failure> {
+        match self {
+            Self::Redis(_) => Err("a snapshot needs PostgreSQL".into()),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.hold_snapshot(),
+        }
+    }
+
+    /// On PostgreSQL, returns where the greatest size of the tables of locks is kept from now on, in bytes.
+    pub(crate) fn watch_tables(&self) -> Result<Arc<AtomicU64>, Failure> {
+        match self {
+            Self::Redis(_) => Err("tables need PostgreSQL".into()),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.watch_tables(),
         }
     }
 

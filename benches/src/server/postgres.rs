@@ -2,6 +2,10 @@
 //! counted by the extension `pg_stat_statements`, bytes by the kernel (`ss`).
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use auto_mutex_tests::databases;
 use sqlx::{Connection, PgConnection, Row};
@@ -11,14 +15,18 @@ use super::Stats;
 use crate::Failure;
 use crate::run::pin;
 
-/// Enough for the scenario with the most waiters. The default is 100.
-const CONNECTIONS: &str = "max_connections=200";
+/// Enough for the scenario with the most connections. The default is 100.
+const CONNECTIONS: &str = "max_connections=1200";
+/// How often the size of the tables is read.
+const PAUSE: Duration = Duration::from_millis(500);
 
 pub(crate) struct Postgres {
     process: databases::Server,
     runtime: Runtime,
     /// Uses another database than the workers, so its statements are not counted.
     connection: Option<PgConnection>,
+    /// Those of idle clients, and of a transaction that stays open.
+    idle: Vec<PgConnection>,
 }
 
 /// If PostgreSQL cannot be started on this machine, returns the reason.
@@ -35,11 +43,9 @@ impl Postgres {
             process,
             runtime: Builder::new_current_thread().enable_all().build()?,
             connection: None,
+            idle: Vec::new(),
         };
-        let url = server.process.url("postgres");
-        let connecting = PgConnection::connect(&url);
-        let connection = server.runtime.block_on(connecting);
-        server.connection = Some(connection.map_err(|error| format!("PostgreSQL: {error}"))?);
+        server.connection = Some(server.connect(&server.process.url("postgres"))?);
         server.execute("CREATE DATABASE bench")?;
         server.execute("CREATE EXTENSION pg_stat_statements")?;
         pin::server(server.pid())?;
@@ -48,6 +54,55 @@ impl Postgres {
 
     pub(super) fn url(&self) -> String {
         self.process.url("bench")
+    }
+
+    fn connect(&self, url: &str) -> Result<PgConnection, Failure> {
+        let connection = self.runtime.block_on(PgConnection::connect(url));
+        Ok(connection.map_err(|error| format!("PostgreSQL: {error}"))?)
+    }
+
+    /// Opens a connection that runs `sql`, and nothing after it.
+    fn stay(&mut self, sql: &str) -> Result<(), Failure> {
+        let mut connection = self.connect(&self.url())?;
+        self.runtime
+            .block_on(sqlx::raw_sql(sql).execute(&mut connection))
+            .map_err(|error| format!("PostgreSQL: {sql}: {error}"))?;
+        self.idle.push(connection);
+        Ok(())
+    }
+
+    /// Opens connections that listen, as those of idle clients do, until there are as many.
+    pub(super) fn listen(&mut self, count: usize) -> Result<(), Failure> {
+        while self.idle.len() < count {
+            self.stay("LISTEN bench")?;
+        }
+        Ok(())
+    }
+
+    /// Opens a transaction with a snapshot.
+    pub(super) fn hold_snapshot(&mut self) -> Result<(), Failure> {
+        self.stay("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+    }
+
+    /// Reads the size of the tables of locks again and again, until the server stops. The greatest size in bytes is kept in the result.
+    pub(super) fn watch_tables(&self) -> Result<Arc<AtomicU64>, Failure> {
+        let mut connection = self.connect(&self.url())?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let most = Arc::new(AtomicU64::new(0));
+        let size = most.clone();
+        thread::spawn(move || {
+            loop {
+                let row = sqlx::query_scalar::<_, i64>("SELECT auto_mutex.size()");
+                match runtime.block_on(row.fetch_one(&mut connection)) {
+                    Ok(bytes) => drop(size.fetch_max(bytes.unsigned_abs(), Ordering::Relaxed)),
+                    // Before the first client there is no schema.
+                    Err(sqlx::Error::Database(_)) => {}
+                    Err(_) => return,
+                }
+                thread::sleep(PAUSE);
+            }
+        });
+        Ok(most)
     }
 
     pub(super) fn pid(&self) -> u32 {

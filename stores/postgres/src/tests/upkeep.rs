@@ -1,6 +1,9 @@
 //! The size of the tables.
 
-use super::peer::Peer;
+use auto_mutex_core::store::{Mode, Reply, Ticket};
+use tokio_postgres::Client;
+
+use super::peer::{Peer, acquire, release, touch};
 use super::server::shared;
 
 const MEGABYTE: i64 = 1 << 20;
@@ -30,4 +33,43 @@ async fn the_tables_stay_small_beside_an_old_snapshot() {
     let names: i64 = client.query_one(count, &[]).await.unwrap().get(0);
     assert_eq!(names, 200);
     idle.batch_execute("ROLLBACK").await.unwrap();
+}
+
+/// How often the table was read as a whole, and how often by an index.
+async fn scans(client: &Client) -> (i64, i64) {
+    let sql = "SELECT seq_scan, idx_scan FROM pg_stat_user_tables WHERE relid = 'auto_mutex.tickets'::regclass";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    (row.get(0), row.get(1))
+}
+
+/// The planner prefers to read the whole of a table that it takes for empty, and a connection keeps its plans.
+#[tokio::test]
+async fn a_table_that_was_empty_is_not_read_as_a_whole() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    Peer::new(&url).await.end().await;
+    let client = server.admin(&database).await;
+    let analyze = "VACUUM ANALYZE auto_mutex.tickets";
+    client.batch_execute(analyze).await.unwrap();
+    let (whole, by_index) = scans(&client).await;
+    let mut peer = Peer::new(&url).await;
+    // More often than the times for which a statement is planned each time.
+    for _ in 0..10 {
+        let (holder, waiter) = (peer.holds("k").await.0, Ticket::random());
+        let queued = peer.ask("k", acquire(waiter, Mode::Queue)).await.unwrap();
+        assert!(matches!(queued, Reply::Queued { .. }), "{queued:?}");
+        peer.ask("k", touch(holder, 2)).await.unwrap();
+        peer.ask("k", release(waiter)).await.unwrap();
+        peer.ask("k", release(holder)).await.unwrap();
+    }
+    peer.end().await;
+    // The server counts once the connection has ended.
+    let after = loop {
+        let (whole, after) = scans(&client).await;
+        if after > by_index {
+            break whole;
+        }
+    };
+    assert_eq!(after, whole);
 }
