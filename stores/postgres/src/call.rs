@@ -76,13 +76,9 @@ fn flag(is: bool) -> Value {
     (Box::new(is), Type::BOOL)
 }
 
+/// 0, 1 or 2, as in the table.
 fn retain(retain: Retain) -> Value {
-    let code: i16 = match retain {
-        Retain::No => 0,
-        Retain::InUse => 1,
-        Retain::Kept => 2,
-    };
-    (Box::new(code), Type::INT2)
+    (Box::new(retain as i16), Type::INT2)
 }
 
 /// A request as the driver takes it.

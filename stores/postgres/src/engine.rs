@@ -141,12 +141,8 @@ impl Engine for Postgres {
 
     fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
         let is_tcp = |address: &Address| matches!(address, Address::Tcp { .. });
-        if !self.servers.iter().any(is_tcp) {
-            return None;
-        }
-        Some(Arc::new(
-            self.everywhere(&|it| it.dialer = Some(dialer.clone())),
-        ))
+        let dialed = || Arc::new(self.everywhere(&|it| it.dialer = Some(dialer.clone()))) as _;
+        self.servers.iter().any(is_tcp).then(dialed)
     }
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {

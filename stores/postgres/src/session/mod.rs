@@ -189,26 +189,19 @@ impl Connector {
             let found = "the two connections end at different places".to_owned();
             return Err(schema::unsuitable(ELSEWHERE, found));
         }
-        // If nobody has ever used locks there, a reader has nothing to see.
-        let is_blank = self.reads && facts.schema == Found::Missing;
-        if place.is_none() && !is_blank {
-            ensure::ensure(&mut requests, facts.schema, self.reads).await?;
-        }
         if !is_pooled && !self.reads {
             requests.listen(self.member).await?;
         }
-        let longest = match self.reads {
-            true => Duration::ZERO,
-            false => self.options.longest_lease,
-        };
-        let term = match place.is_none() && !is_blank {
-            true => {
-                let client = requests.client.clone();
-                let asked = requests.ask(Term::ask(&client, longest)).await?;
-                Term::read(&asked).ok_or_else(nonsense)?
-            }
-            false => Term::default(),
-        };
+        // If nobody has ever used locks there, a reader has nothing to see.
+        let is_blank = self.reads && facts.schema == Found::Missing;
+        let mut term = Term::default();
+        if place.is_none() && !is_blank {
+            ensure::ensure(&mut requests, facts.schema, self.reads).await?;
+            let longest = Some(self.options.longest_lease).filter(|_| !self.reads);
+            let client = requests.client.clone();
+            let asked = Term::ask(&client, longest.unwrap_or_default());
+            term = Term::read(&requests.ask(asked).await?).ok_or_else(nonsense)?;
+        }
         let queries = Queries::of(
             &mut requests,
             is_pooled.then_some(&term),
