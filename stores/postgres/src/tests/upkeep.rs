@@ -1,6 +1,9 @@
 //! The size of the tables.
 
+use std::time::Duration;
+
 use auto_mutex_core::store::{Mode, Reply, Ticket};
+use tokio::time::sleep;
 use tokio_postgres::Client;
 
 use super::peer::{Peer, acquire, release, touch};
@@ -32,6 +35,55 @@ async fn the_tables_stay_small_beside_an_old_snapshot() {
     let count = "SELECT count(*) FROM auto_mutex.names";
     let names: i64 = client.query_one(count, &[]).await.unwrap().get(0);
     assert_eq!(names, 200);
+    idle.batch_execute("ROLLBACK").await.unwrap();
+}
+
+/// More than the calls of one name that are left alone.
+const CALLS: i64 = 3_000;
+
+async fn number(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
+}
+
+/// Waits until the server has counted that many updates.
+async fn counted(client: &Client, updates: i64) {
+    let sql =
+        "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = 'auto_mutex.names'::regclass";
+    while number(client, sql).await < updates {
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Rewrites the tables if need be, and returns the number of the file of one, which is another one then.
+async fn compact(client: &Client) -> i64 {
+    let compact = "SELECT auto_mutex.compact(1 << 30)";
+    client.query_one(compact, &[]).await.unwrap();
+    let file = "SELECT pg_relation_filenode('auto_mutex.names')::bigint";
+    number(client, file).await
+}
+
+/// All old versions of one row are few bytes, but each operation reads past them.
+#[tokio::test]
+async fn a_busy_name_is_rewritten_only_beside_an_old_snapshot() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (client, idle) = (server.admin(&database).await, server.admin(&database).await);
+    let first = compact(&client).await;
+    for _ in 0..CALLS / 2 {
+        peer.works().await;
+    }
+    counted(&client, CALLS).await;
+    assert_eq!(compact(&client).await, first);
+    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class";
+    idle.batch_execute(begin).await.unwrap();
+    for _ in 0..CALLS / 2 {
+        peer.works().await;
+    }
+    counted(&client, 2 * CALLS).await;
+    assert_ne!(compact(&client).await, first);
+    peer.works().await;
+    peer.end().await;
     idle.batch_execute("ROLLBACK").await.unwrap();
 }
 
