@@ -227,22 +227,22 @@ locks a row by `SELECT … FOR UPDATE`. Two `SELECT 1` lock nothing: they are th
 default settings, but more connections and `pg_stat_statements`. An advisory lock lives in the server's shared memory and has no lease; a
 locked row lasts as long as its transaction; neither has a fencing token, and both need a connection for each lock and each waiter.
 
-A transaction that holds an old snapshot keeps PostgreSQL from removing old versions of rows, so a client rewrites the tables every ten
-seconds if they have grown beyond 16 MB. Measured once, on 2026-11-27 (PostgreSQL 15, four connections of `pgbench` with 256 names, 60
-seconds at full speed beside an open `REPEATABLE READ` transaction; p50 and p99 of a cycle in each ten
-seconds, on a busy machine):
+On one processor (*same*), even two plain `UPDATE`s of a row by its key cost more than three times as much as two `SELECT 1`, because each
+begins and commits a transaction that writes. Under contention, each handoff is a message by `NOTIFY`, and each operation a dozen
+queries inside a function; a connection that is blocked in an advisory lock needs neither.
 
-| seconds | without rewriting: MB | p50 ms | p99 ms | with it: MB | p50 ms | p99 ms |
-|---:|---:|---:|---:|---:|---:|---:|
-| 10 | 34 | 0.39 | 1.0 | 30 | 0.40 | 1.8 |
-| 20 | 52 | 0.68 | 4.9 | 21 | 0.40 | 4.5 |
-| 30 | 63 | 1.00 | 6.2 | 20 | 0.44 | 5.1 |
-| 40 | 69 | 1.48 | 11.7 | 22 | 0.42 | 4.6 |
-| 50 | 75 | 1.87 | 13.8 | 20 | 0.43 | 4.7 |
-| 60 | 81 | 1.99 | 11.1 | 17 | 0.47 | 5.3 |
-
-These are 210,000 cycles without it, and 350,000 with it. Without an old snapshot the tables stay below 1 MB: of 1,172,236 updates all
-but 70 were made in place (HOT).
+In the last table, two processes take turns with one lock, while other connections of the same database listen and do nothing else, as
+idle clients do. Before PostgreSQL 19, each `NOTIFY` wakes all of them, here on one processor. Use a database of its own for the locks, fewer
+clients, or `poll=200ms` in clients that seldom wait.
+",
+        ),
+        "S13" => (
+            "an old snapshot",
+            "\
+A transaction that holds an old snapshot keeps PostgreSQL from removing old versions of rows: each operation reads past all of them.
+So every ten seconds a client rewrites the tables if there are many. S2 runs on PostgreSQL, first without such a transaction, then beside
+one (`REPEATABLE READ`, idle) for an hour, in repetitions of a minute. The size, which is read twice a second, is that of all tables and indexes of the
+locks. `benches/run --only S13 --repetitions 60 --seconds 60` measures it; other runs leave it out.
 ",
         ),
         _ => (

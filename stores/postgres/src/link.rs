@@ -22,7 +22,7 @@ use crate::wire::{Use, Wire, tell};
 
 /// How often the server is asked for its term. Suspended time counts.
 const TERM: Duration = Duration::from_secs(10);
-/// Forgets idle names, and rewrites tables full of old rows, if nobody has done so lately.
+/// Forgets idle names, and rewrites tables with many old versions of rows, if nobody has done so lately.
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
