@@ -110,20 +110,17 @@ impl Reader for Inspector {
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
         Box::pin(self.with(async move |connector, ready| {
             let (query, member) = (query(INSPECT, 2, false), connector.member);
-            let empty = is_empty(ready);
+            let there = if is_empty(ready) { &[][..] } else { names };
             let client = ready.requests.client.clone();
             let asked = ready.requests.ask(async {
                 let mut states = Vec::new();
-                for name in names {
-                    if empty {
-                        states.push(Ok(NameRecord::default()));
-                        continue;
-                    }
+                for name in there {
                     let op = Op::Inspect { above: 0 };
                     let call = Call::of(name, &op, member, 0);
                     let rows = client.query_typed(&query, &call.typed()).await?;
                     states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
                 }
+                states.resize_with(names.len(), || Ok(NameRecord::default()));
                 let now = client.query_typed_one(NOW, &[]).await?;
                 let now: i64 = now.try_get(0)?;
                 Ok(Snapshot {

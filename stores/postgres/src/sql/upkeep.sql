@@ -39,11 +39,12 @@ END $$;
 -- Rewrites the tables if old row versions fill most of them, or each operation has to read past many. A transaction that holds an old
 -- snapshot keeps the server from removing those versions; a table that is emptied and filled again has none. Operations wait for the
 -- milliseconds that this takes, and then plan their queries again, so it leaves tables with many rows alone, and gives up if an
--- operation makes it wait. Returns whether it did so. In `names`, old versions stay for no other reason.
+-- operation makes it wait. Returns whether it did so.
 CREATE FUNCTION auto_mutex.compact(smallest bigint) RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 DECLARE
   parts CONSTANT text[] := ARRAY['names', 'tickets', 'signals', 'gone', 'mail', 'mailboxes'];
   live CONSTANT bigint := (SELECT sum(pg_stat_get_live_tuples(format('auto_mutex.%I', name)::regclass)) FROM unnest(parts) AS name);
+  -- In this table, old versions stay for no other reason.
   old CONSTANT bigint := pg_stat_get_dead_tuples('auto_mutex.names'::regclass);
   part text;
   kept text;
