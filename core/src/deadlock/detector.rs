@@ -17,8 +17,10 @@ use crate::base::sync::{HashMap, HashSet};
 use crate::base::wait::lock;
 use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered};
 
-/// After this time, a round ends even without the missing answers.
+/// After this time without an answer, a round ends even if some are missing. From then on, its waits have twice as long, because
+/// messages may be slow: a client that asks for them gets them a second late.
 const ROUND: Duration = Duration::from_millis(400);
+const SLOWEST: Duration = Duration::from_millis(3200);
 /// Searches start at least this far apart, so that one search covers all waits that are due by then.
 const SPACING: Duration = Duration::from_millis(500);
 /// When to search again if answers were missing, or another client has to end the deadlock.
@@ -57,6 +59,7 @@ struct Look {
     pause: Duration,
     repeated: u32,
     incomplete: u32,
+    round: Duration,
     /// The deadlocks reported so far, each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
@@ -80,6 +83,7 @@ impl Detector {
             pause: after,
             repeated: 0,
             incomplete: 0,
+            round: ROUND,
             reported: HashSet::default(),
         };
         let mut state = lock(&self.state);
@@ -97,12 +101,10 @@ impl Detector {
     }
 
     pub(crate) fn tick(&self, now: Instant) -> Vec<Todo> {
-        let is_over = |state: &State| matches!(&state.search, Some((ends, _)) if *ends <= now);
-        let is_over = is_over(&lock(&self.state));
-        let mut todos = if is_over {
-            self.end_round(now)
-        } else {
-            Vec::new()
+        let ends = lock(&self.state).search.as_ref().map(|(ends, _)| *ends);
+        let mut todos = match ends {
+            Some(ends) if ends <= now => self.end_round(now),
+            _ => Vec::new(),
         };
         let due = lock(&self.state).take_due(now);
         todos.extend(self.begin_round(due, None, now));
@@ -178,11 +180,12 @@ impl Detector {
         step: impl FnOnce(&mut Search) -> Vec<Todo>,
     ) -> Vec<Todo> {
         let mut state = lock(&self.state);
-        let search = state.search.as_mut().map(|(_, search)| search);
-        let Some(search) = search.filter(|search| search.round == round) else {
+        let search = state.search.as_mut();
+        let Some((ends, search)) = search.filter(|(_, search)| search.round == round) else {
             return Vec::new();
         };
         let mut todos = step(search);
+        *ends = now.after(search.patience);
         if search.is_complete() {
             drop(state);
             todos.extend(self.end_round(now));
@@ -210,7 +213,10 @@ impl Detector {
         }
         let todos = search.take_todos();
         if !search.roots.is_empty() {
-            lock(&self.state).search = Some((now.after(ROUND), search));
+            let mut state = lock(&self.state);
+            let looks = search.roots.iter().filter_map(|id| state.looks.get(id));
+            search.patience = looks.map(|look| look.round).max().unwrap_or(ROUND);
+            state.search = Some((now.after(search.patience), search));
         }
         todos
     }
@@ -227,6 +233,9 @@ impl Detector {
                 continue;
             };
             look.incomplete = if complete { 0 } else { look.incomplete + 1 };
+            if !complete {
+                look.round = (look.round * 2).min(SLOWEST);
+            }
             // With fewer answers, clients could choose different calls to end. After `PATIENT` incomplete rounds, a
             // silent client counts as gone.
             let waits = (1..PATIENT).contains(&look.incomplete);

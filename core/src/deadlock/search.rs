@@ -3,6 +3,7 @@
 //! about each name and ticket, however many waits need the answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
 use super::probe::{Answer, MOST_TICKETS, Probe};
@@ -36,6 +37,8 @@ pub(super) struct Search {
     /// Answers to other rounds are ignored.
     pub(super) round: u64,
     pub(super) roots: Vec<WaitId>,
+    /// How long the round lasts without an answer.
+    pub(super) patience: Duration,
     /// What the first round has found.
     first: Option<Graph>,
     graph: Graph,
@@ -56,6 +59,7 @@ impl Search {
         Self {
             round,
             roots: Vec::new(),
+            patience: Duration::ZERO,
             first,
             graph: Graph::default(),
             names: HashMap::default(),

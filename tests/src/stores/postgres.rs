@@ -87,7 +87,7 @@ pub fn postgres() -> OnPostgres {
 
 /// A PostgreSQL whose clients do not listen.
 pub fn postgres_by_asking() -> OnPostgres {
-    OnPostgres(PLAIN.take(), "&poll=50ms")
+    OnPostgres(PLAIN.take(), "&poll=200ms")
 }
 
 impl TestStore for OnPostgres {

@@ -24,6 +24,10 @@ use crate::script::reply;
 use crate::script::{code, command};
 use crate::wire::{ErrorReply, Value};
 
+/// The source of time of the scripts in tests with a manual clock: the key `now`.
+pub(super) const CLOCK: &str =
+    "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
+
 /// Far longer than even a slow machine needs.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 

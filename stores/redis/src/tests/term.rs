@@ -6,12 +6,10 @@ use std::time::Duration;
 use auto_mutex_core::store::{Instant, lock};
 use redis::{Connection, Value};
 
-use super::server::{LONG, Server, attempt, borrowed, guard, run};
+use super::server::{CLOCK, LONG, Server, attempt, borrowed, guard, run};
 use crate::connect::term::{self, Guard, Term};
 use crate::script::Scripts;
 
-/// The scripts' clock in this test.
-const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 const EPOCH: &str = "auto_mutex:epoch";
 const SECOND: u64 = 1_000_000;
 const LAG: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Deadlocks of hosts that die, are suspended, or lose their store.
+//! Deadlocks of hosts that die, are suspended, are slow, or lose their store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +62,23 @@ async fn a_silent_process_is_not_taken_for_a_part(world: World) {
         matches!(ended, Err(LockError::Lost { .. }) | Ok(Ok(()))),
         "{ended:?}"
     );
+}
+
+/// A search first waits 400 ms for an answer. Here, each needs four times as long, and a search needs four, one after the other.
+#[auto_mutex::test(seeds = 5)]
+async fn slow_messages_hide_no_deadlock(world: World) {
+    let all = Arc::new(Barrier::new(6));
+    let hosts: [_; 5] = cycle(&world, LEASE / 4, &all);
+    all.wait().await;
+    world.delay(Duration::from_millis(500));
+    let mut failed = Vec::new();
+    for (_client, running) in hosts {
+        failed.extend(running.await.unwrap().err());
+    }
+    let [LockError::Deadlock { cycle, .. }] = &failed[..] else {
+        panic!("{failed:?}");
+    };
+    assert_eq!(cycle.len(), 5);
 }
 
 #[auto_mutex::test(seeds = 10)]

@@ -13,12 +13,10 @@ use crate::script::command::{self, Part, channel};
 use crate::script::reply;
 use crate::script::{Scripts, code};
 use crate::tests::ops::touch;
-use crate::tests::server::{Server, attempt, borrowed, parse, run};
+use crate::tests::server::{CLOCK, Server, attempt, borrowed, parse, run};
 use crate::tests::{KEYS, key};
 use crate::wire::Value;
 
-/// The scripts' clock in this test.
-const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 

@@ -1,6 +1,7 @@
-//! Many tickets of one name: each run of a script handles a few of them, and later runs handle the rest.
+//! Many tickets of one name: each run of a script handles a few of them, and later runs handle the rest. No time passes, however
+//! long a machine takes for all these operations, unless a test lets it pass.
 
-use std::thread;
+use std::time::SystemTime;
 
 use auto_mutex_core::store::{BATCH, Lease, Message};
 use redis::PubSub;
@@ -13,20 +14,31 @@ const MANY: usize = 5 * BATCH;
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(1);
 
-/// A name, and the member that gets all messages about it.
+/// A name with a manual clock, and the member that gets all messages about it.
 struct Crowd {
     bench: Bench,
     inbox: PubSub<'static>,
+    now: Duration,
 }
 
 impl Crowd {
     fn new(server: &Server) -> Self {
         // The connection lives as long as the process, because PubSub borrows it.
         let inbox: &'static mut Connection = Box::leak(Box::new(server.connection()));
-        let (bench, mut inbox) = (Bench::new(server), inbox.as_pubsub());
+        let (bench, mut inbox) = (Bench::manual(server), inbox.as_pubsub());
         inbox.subscribe(channel(bench.member)).unwrap();
         inbox.subscribe("end").unwrap();
-        Self { bench, inbox }
+        // Keys end by the server's clock.
+        let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        let mut crowd = Self { bench, inbox, now };
+        crowd.pass(Duration::ZERO);
+        crowd
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now += time;
+        let set = ["SET", "now", &self.now.as_micros().to_string()];
+        run::<()>(&mut self.bench.connection, &set);
     }
 
     fn come(&mut self, count: usize, share: &Share, place: Duration) -> Vec<Ticket> {
@@ -158,8 +170,8 @@ fn all_waiters_of_a_condition_are_notified_once() {
 #[test]
 fn many_dead_waiters_are_passed_over_in_several_steps() {
     let server = Server::start();
-    let mut dead = Bench::new(&server);
     let mut crowd = Crowd::new(&server);
+    let mut dead = Bench::manual(&server);
     let holder = crowd.come(1, &Share::MUTEX, LONG)[0];
     for _ in 0..MANY {
         dead.put(&acquire(Ticket::random(), 1, Mode::Queue))
@@ -181,21 +193,14 @@ fn places_that_have_ended_are_dropped_in_several_steps() {
     let server = Server::start();
     let mut crowd = Crowd::new(&server);
     let holder = crowd.come(1, &Share::MUTEX, LONG)[0];
-    crowd.come(MANY, &Share::MUTEX, Duration::from_secs(1));
-    while !crowd.bench.info().waiters.is_empty() {}
-    let waits = crowd.bench.key(":waits");
-    let left = |crowd: &mut Crowd| -> usize {
-        let count = ["ZCARD", &waits];
-        run(&mut crowd.bench.connection, &count)
-    };
-    // On a slow machine, some have been dropped before the last ones came.
-    let mut before = left(&mut crowd);
-    assert!(before > BATCH);
-    while before > BATCH {
+    crowd.come(MANY, &Share::MUTEX, SHORT);
+    crowd.pass(2 * SHORT);
+    assert!(crowd.bench.info().waiters.is_empty());
+    let count = ["ZCARD", &crowd.bench.key(":waits")];
+    for step in 1..MANY / BATCH {
         crowd.touch(holder);
-        let after = left(&mut crowd);
-        assert_eq!(after, before - BATCH);
-        before = after;
+        let left: usize = run(&mut crowd.bench.connection, &count);
+        assert_eq!(left, MANY - step * BATCH);
     }
     crowd.touch(holder);
     assert_eq!(crowd.bench.keys(), [""]);
@@ -212,7 +217,7 @@ fn an_operation_reads_few_waiters() {
     // A place that ends immediately makes the next operation look for what has ended.
     for _ in 0..3 {
         crowd.come(1, &Share::MUTEX, SHORT);
-        thread::sleep(2 * SHORT);
+        crowd.pass(2 * SHORT);
         crowd.touch(holder);
         crowd.touch(waiters[MANY - 1]);
     }

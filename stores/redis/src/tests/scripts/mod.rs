@@ -17,11 +17,11 @@ use auto_mutex_core::store::{
 use redis::Connection;
 
 use super::ops::{acquire, release, touch};
-use super::server::{Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
+use super::server::{CLOCK, Server, attempt, evaluate, evaluate_spread, immortal, parse, run};
 use super::{KEYS, key};
 use crate::script::Scripts;
 
-/// One name on one server, with the server's own clock.
+/// One name on one server.
 struct Bench {
     connection: Connection,
     scripts: Arc<Scripts>,
@@ -32,9 +32,18 @@ struct Bench {
 }
 
 impl Bench {
+    /// With the server's own clock.
     fn new(server: &Server) -> Self {
+        Self::with(server, Scripts::of(false))
+    }
+
+    /// With a manual clock.
+    fn manual(server: &Server) -> Self {
+        Self::with(server, Arc::new(Scripts::made_of(CLOCK, false)))
+    }
+
+    fn with(server: &Server, scripts: Arc<Scripts>) -> Self {
         let mut connection = server.connection();
-        let scripts = Scripts::of(false);
         for text in scripts.texts() {
             run::<()>(&mut connection, &["SCRIPT", "LOAD", text]);
         }

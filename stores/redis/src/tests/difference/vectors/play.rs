@@ -12,7 +12,7 @@ use crate::script::Scripts;
 use crate::script::command::{self, Part, channel};
 use crate::tests::key;
 use crate::tests::ops::touch;
-use crate::tests::server::{Server, attempt, run};
+use crate::tests::server::{CLOCK, Server, attempt, run};
 
 /// Executes sequences.
 pub(super) trait Player {
@@ -85,9 +85,6 @@ impl Player for Model {
         }
     }
 }
-
-/// The source of time of the scripts: the key `now`.
-const CLOCK: &str = "local function clock() return tonumber(redis.call('GET', 'now')) end\n";
 
 /// A server with the scripts.
 pub(super) struct Real {
