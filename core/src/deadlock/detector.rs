@@ -114,7 +114,8 @@ impl Detector {
     /// Searches because another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
         let mut state = lock(&self.state);
-        if state.is_due(wait) {
+        let due = state.looks.get(&wait).map(|look| (look.due, wait));
+        if due.is_some_and(|due| state.due.contains(&due)) {
             state.plan(wait, now);
             state.rests = state.rests.min(now);
         }
@@ -198,7 +199,10 @@ impl Detector {
         let mut search = Search::new(self.rounds.fetch_add(1, Ordering::Relaxed), first);
         for id in roots {
             if search.is_full() {
-                lock(&self.state).postpone(id, now);
+                // It is left to a search that begins right after this one.
+                let mut state = lock(&self.state);
+                state.plan(id, now);
+                state.rests = now;
                 continue;
             }
             let wait = |state: &State| state.looks.get(&id)?.wait.upgrade();
@@ -296,23 +300,12 @@ impl State {
         }
     }
 
-    fn is_due(&self, id: WaitId) -> bool {
-        let look = self.looks.get(&id);
-        look.is_some_and(|look| self.due.contains(&(look.due, id)))
-    }
-
     fn plan(&mut self, id: WaitId, due: Instant) {
         if let Some(look) = self.looks.get_mut(&id) {
             self.due.remove(&(look.due, id));
             self.due.insert((due, id));
             look.due = due;
         }
-    }
-
-    /// Leaves the wait to a search that begins right after the current one.
-    fn postpone(&mut self, id: WaitId, now: Instant) {
-        self.plan(id, now);
-        self.rests = now;
     }
 
     /// `settled` means that the search need not be repeated soon.

@@ -210,11 +210,9 @@ impl Search {
             if !self.graph.locks.contains_key(&wait.name) || !blockers.iter().all(known) {
                 return false;
             }
-            next.extend(
-                blockers
-                    .iter()
-                    .flat_map(|(_, ticket)| self.graph.waits_of(*ticket)),
-            );
+            for (_, ticket) in blockers {
+                next.extend(self.graph.waits_of(ticket));
+            }
         }
         true
     }
