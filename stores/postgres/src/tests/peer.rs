@@ -10,7 +10,7 @@ use auto_mutex_core::store::{
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::LONG;
 use crate::url;
@@ -130,8 +130,9 @@ impl Peer {
 
     /// The next event but closings, which are noted, and failed attempts.
     pub(crate) async fn event(&mut self) -> Event {
+        let end = Instant::now() + LONG;
         loop {
-            let event = timeout(LONG, self.events.recv()).await;
+            let event = timeout_at(end, self.events.recv()).await;
             match event.expect("no event").unwrap() {
                 Event::Closed(closed) => self.closed = closed,
                 Event::Still => {}
