@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    self, Answer, BEAT, Events, Node, NodeChange, Request, StoreErrorKind,
+    self, Answer, BEAT, Events, Node, NodeChange, Op, Request, StoreErrorKind,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep};
@@ -76,7 +76,7 @@ impl Link<'_> {
             self.beat(cx)?;
         }
         loop {
-            self.ask_for_mail(cx);
+            self.ask_for_mail(cx, false);
             let closed = self.send(cx);
             let mut is_busy = self.requests.hear(cx, self.events)?;
             while let Some((purpose, answer)) = self.requests.land(cx) {
@@ -98,9 +98,9 @@ impl Link<'_> {
         }
     }
 
-    fn ask_for_mail(&mut self, cx: &mut Context<'_>) {
+    fn ask_for_mail(&mut self, cx: &mut Context<'_>, now: bool) {
         let is_due = |mail: &mut Pin<Box<Sleep>>| {
-            mail.deadline() <= Instant::now() || mail.as_mut().poll(cx).is_ready()
+            now || mail.deadline() <= Instant::now() || mail.as_mut().poll(cx).is_ready()
         };
         if self.mail.take_if(is_due).is_some() {
             let call = Call::read_mail(self.pipeline.connector.member);
@@ -119,6 +119,8 @@ impl Link<'_> {
             let Some(request) = request else {
                 return true;
             };
+            // If a lock was broken, the message says so; the answer to a renewal says only that it is gone.
+            self.ask_for_mail(cx, matches!(request.op, Op::Touch { .. }));
             let call = Call::of(&request.name, &request.op, caller, opens);
             let purpose = Use::Request(request, call.function);
             let run = self.queries.run(&self.requests.client, call);

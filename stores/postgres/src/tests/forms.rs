@@ -293,6 +293,22 @@ async fn who_does_not_listen_reads_mail() {
 }
 
 #[tokio::test]
+async fn whoever_reads_mail_has_read_it_when_a_renewal_is_answered() {
+    let server = shared();
+    let url = server.url(&server.database().await);
+    let mut one = Peer::new(&url).await;
+    let mut other = Peer::new(&format!("{url}?poll=1100ms")).await;
+    let (held, _) = other.holds("n").await;
+    let forced = one.ask("n", Op::Force { owner: "".into() }).await;
+    assert_eq!(forced.unwrap(), Reply::Count(1));
+    let renewal = other.submit("n", touch(held, 2));
+    assert_eq!(other.message().await, Message::Lost { ticket: held });
+    assert_eq!(other.answer(renewal).await.unwrap(), Reply::Gone);
+    one.end().await;
+    other.end().await;
+}
+
+#[tokio::test]
 async fn a_full_queue_of_notifications_costs_a_second() {
     let server = shared();
     let database = server.database().await;
