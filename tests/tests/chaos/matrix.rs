@@ -14,6 +14,10 @@ use crate::judge::{Judgement, every_key_ends, judge};
 use crate::locks::Lock;
 use crate::recovery::{Recovery, recover, settle};
 
+/// A fault that has not happened so many times in a row is over. The longest reply may have been several that came together, so no other
+/// one has as many bytes to cut.
+const MOST_MISSES: u32 = 10;
+
 /// The result of one fault on one lock.
 #[derive(Debug)]
 pub(crate) struct Cell {
@@ -133,10 +137,16 @@ fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut 
     };
     let mut field = Field::open(lock, needs, seed);
     settle(&mut field);
+    let mut misses = 0;
     for round in 0..fault.rounds(&mut field, rounds) {
         let Some(struck) = fault.strike(&mut field, round) else {
+            misses += 1;
+            if misses == MOST_MISSES {
+                break;
+            }
             continue;
         };
+        misses = 0;
         let recovery = recover(&mut field, struck.since, &struck.alive);
         cell.recoveries.push(recovery);
         fault.mend(&mut field);
