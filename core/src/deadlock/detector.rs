@@ -59,7 +59,8 @@ struct Look {
     pause: Duration,
     repeated: u32,
     incomplete: u32,
-    round: Duration,
+    /// How long a round with this wait may go without an answer.
+    patience: Duration,
     /// The deadlocks reported so far, each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
@@ -83,7 +84,7 @@ impl Detector {
             pause: after,
             repeated: 0,
             incomplete: 0,
-            round: ROUND,
+            patience: ROUND,
             reported: HashSet::default(),
         };
         let mut state = lock(&self.state);
@@ -219,7 +220,7 @@ impl Detector {
         if !search.roots.is_empty() {
             let mut state = lock(&self.state);
             let looks = search.roots.iter().filter_map(|id| state.looks.get(id));
-            search.patience = looks.map(|look| look.round).max().unwrap_or(ROUND);
+            search.patience = looks.map(|look| look.patience).max().unwrap_or(ROUND);
             state.search = Some((now.after(search.patience), search));
         }
         todos
@@ -238,7 +239,7 @@ impl Detector {
             };
             look.incomplete = if complete { 0 } else { look.incomplete + 1 };
             if !complete {
-                look.round = (look.round * 2).min(SLOWEST);
+                look.patience = (look.patience * 2).min(SLOWEST);
             }
             // With fewer answers, clients could choose different calls to end. After `PATIENT` incomplete rounds, a
             // silent client counts as gone.

@@ -64,7 +64,7 @@ async fn a_silent_process_is_not_taken_for_a_part(world: World) {
     );
 }
 
-/// A search first waits 400 ms for an answer. Here, each needs four times as long, and a search needs four, one after the other.
+/// A search first waits 400 ms for an answer. Here, each takes 2 s, and a search needs four, one after the other.
 #[auto_mutex::test(seeds = 5)]
 async fn slow_messages_hide_no_deadlock(world: World) {
     let all = Arc::new(Barrier::new(6));
