@@ -14,6 +14,8 @@ use super::votes::{Vote, Votes, is_granted, most_frequent};
 
 const PERSISTENCE: Duration = Duration::from_millis(200);
 const TRIES: u32 = 6;
+/// How long a minority of the nodes may still have to hear of the release that ended another use of the name.
+const FORMER_USE: Duration = Duration::from_secs(1);
 /// A waiter tries again after this pause even if no release has woken it.
 const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
 
@@ -38,13 +40,10 @@ pub(super) fn lost(
         }));
     }
     for node in nodes.indices() {
-        let may_hold = match votes.of(node) {
-            Vote::Answered(Ok(reply)) => is_granted(reply),
-            Vote::Unanswered | Vote::Answered(Err(_)) => true,
-            Vote::None => false,
-        };
-        if may_hold {
-            state.withdraw_from(nodes, node, 0);
+        match votes.of(node) {
+            Vote::Answered(Ok(reply)) if !is_granted(reply) => {}
+            Vote::None => {}
+            _ => state.withdraw_from(nodes, node, 0),
         }
     }
     if adopts {
@@ -58,6 +57,12 @@ pub(super) fn lost(
     }
     if nodes.len() - votes.count(is_final) >= enough {
         return after_collision(state, nodes, job).map_break(Ok);
+    }
+    let disagree = votes.count(|reply| matches!(reply, Reply::Mismatch { .. }));
+    let is_new = state.asked.until(nodes.now) < FORMER_USE.min(state.lease.hold / 4);
+    if is_new && disagree == votes.count(is_final) && disagree < nodes.majority() {
+        state.collisions += 1;
+        return Continue(backoff(state.collisions, job.began.until(nodes.now)));
     }
     let refusal = votes.replies().find(|reply| is_final(reply));
     Break(match refusal.cloned().unwrap_or(Reply::Gone) {
@@ -77,11 +82,8 @@ fn after_collision(
 ) -> ControlFlow<Reply, Duration> {
     let (holder, is_held) = holder(&job.votes, nodes.majority());
     let took = job.began.until(nodes.now);
-    let waited = state.asked.until(nodes.now);
-    let persists = waited < PERSISTENCE.min(state.lease.hold / 4);
-    if !is_held {
-        state.collisions += 1;
-    }
+    let persists = state.asked.until(nodes.now) < PERSISTENCE.min(state.lease.hold / 4);
+    state.collisions += u32::from(!is_held);
     let pause = backoff(state.collisions, took);
     if state.mode == Mode::Try {
         return match is_held || state.rounds >= TRIES || !persists {

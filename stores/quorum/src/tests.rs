@@ -573,6 +573,42 @@ fn a_lost_round_gives_back_what_it_got() {
     assert_eq!(rig.on(loser), 0);
 }
 
+/// A release counts once a majority has executed it. The others still know the mutex when a semaphore, which needs all
+/// nodes, takes its name.
+#[test]
+fn a_minority_that_lags_behind_a_release_does_not_disagree_about_the_kind() {
+    let (mutex, semaphore) = (Ticket::random(), Ticket::random());
+    let wait = Duration::from_millis(300);
+    let after_release = |late: &[usize]| {
+        let mut rig = Rig::new(5);
+        assert!(is_granted(&rig.ask(acquire(mutex, 1, 1))));
+        for node in late {
+            rig.ways[*node] = Way::Freezes;
+        }
+        rig.ask(release(mutex, 0));
+        rig.ways = vec![Way::Answers; 5];
+        rig
+    };
+    let disagrees = |answer| matches!(answer, Some(Ok(Reply::Mismatch { .. })));
+
+    let mut rig = after_release(&[3, 4]);
+    assert!(rig.ask(acquire(semaphore, 1, 5)).is_none());
+    assert_eq!(rig.on(semaphore), 0);
+    for (node, request) in std::mem::take(&mut rig.kept) {
+        rig.execute(node, &request);
+    }
+    rig.pass(wait);
+    assert!(is_granted(&rig.answer()));
+
+    // What stays is reported, and so is at once what a majority knows.
+    let mut rig = after_release(&[3, 4]);
+    assert!(rig.ask(acquire(semaphore, 1, 5)).is_none());
+    rig.pass(LEASE / 4);
+    assert!(disagrees(rig.answer()));
+    let mut rig = after_release(&[0, 1, 2]);
+    assert!(disagrees(rig.ask(acquire(semaphore, 1, 5))));
+}
+
 /// Every request is answered, even one that is queued behind another request of its ticket.
 #[test]
 fn what_was_asked_while_a_wait_ended_is_answered() {

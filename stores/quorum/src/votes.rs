@@ -62,10 +62,8 @@ impl Votes {
     }
 
     pub(super) fn unanswered(&self) -> usize {
-        let votes = self.0.iter();
-        votes
-            .filter(|vote| matches!(vote, Vote::Unanswered))
-            .count()
+        let is_open = |vote: &&Vote| matches!(vote, Vote::Unanswered);
+        self.0.iter().filter(is_open).count()
     }
 
     pub(super) fn answered(&self) -> usize {
