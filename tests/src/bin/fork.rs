@@ -11,9 +11,11 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use auto_mutex::test::{self, Runs};
 use auto_mutex::{Client, Config, Deadlock, LockError, SetupError, auto_mutex};
 use auto_mutex_tests::events::{LONG, eventually_within};
 
@@ -57,7 +59,7 @@ fn holding(url: &str) -> ExitCode {
             say("child gone");
             say(&format!("parent check {}", guard.check().is_ok()));
             say(&format!("parent unlocked {:?}", guard.blocking_unlock()));
-            children_connect();
+            children_connect(&client);
             say("children connected");
             ExitCode::SUCCESS
         }
@@ -98,23 +100,29 @@ fn keeping(url: &str) -> ExitCode {
 
 /// Forks children one after another. Many of them probably find something that the parent had locked. A child that
 /// waits for it never ends.
-fn children_connect() {
+///
+/// No thread of the parent may start or end meanwhile: the standard library then locks its list of threads, and in a
+/// child that is forked at that moment, no thread ever gets to work. So `client` has all its threads by now, and the
+/// clients made meanwhile are those of Worlds, which have none.
+fn children_connect(client: &Client) {
     let is_over = AtomicBool::new(false);
-    let client = Client::connect("memory://").expect("a client");
+    let started = Barrier::new(5);
     let whatever: [&(dyn Fn() + Sync); 4] = [
         &|| drop(auto_mutex::lock_order()),
         &|| drop(auto_mutex::lock_order()),
         &|| drop(client.mutex("m").reentrant().blocking_lock()),
-        &|| drop(Client::connect("memory://")),
+        &|| test::run(Runs::new(), async |_| drop(Client::connect("memory://"))),
     ];
     thread::scope(|scope| {
         for some in whatever {
             scope.spawn(|| {
+                started.wait();
                 while !is_over.load(Ordering::Relaxed) {
                     some();
                 }
             });
         }
+        started.wait();
         for _ in 0..50 {
             match os::fork() {
                 None => {

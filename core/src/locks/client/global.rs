@@ -24,7 +24,9 @@ static GLOBAL: PerProcess<OnceBox<Client>> = PerProcess::new(OnceBox::new);
 /// [`Config::connect_lazily`], it does not block.
 ///
 /// A forked child cannot use its parent's client: calls fail with [`LockError::Forked`] until the child calls `setup`
-/// itself. A program that forks worker processes has to call `setup` in each of them.
+/// itself. A program that forks worker processes has to call `setup` in each of them. It should fork before it has
+/// clients, or at least not while it makes or drops one: while a thread starts or ends, the standard library has its
+/// list of threads locked, and a child forked at that moment hangs as soon as it starts a thread.
 ///
 /// # Errors
 ///
