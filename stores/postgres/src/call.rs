@@ -15,12 +15,13 @@ pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
 
-/// Materialized, because the planner would call a stable function again for each column.
-const INSPECTION: &str = "WITH state AS MATERIALIZED (SELECT auto_mutex.inspect($1, $2, NULL) AS i) \
-    SELECT (i->>'at')::int8, (i->>'token')::int8, (i->>'capacity')::int8, (i->>'used')::int8, \
-    (i->>'signals')::int8, (i->>'exists')::bool, i->'kick'->>0, i->'kick'->>1, i->'kick'->>2, \
-    t->>0, t->>1, (t->>2)::int8, (t->>3)::bool, (t->>4)::int8, (t->>5)::int8, t->>6, (t->>7)::int8, (t->>8)::bool, \
-    (t->>9)::bool, (t->>10)::bool, (t->>11)::bool \
+/// Materialized, because the planner would call a stable function again for each column. It names the table itself, so that
+/// PostgreSQL locks it before the query's moment: `compact` may be at work, and to an earlier moment the tables are empty then.
+const INSPECTION: &str = "WITH state AS MATERIALIZED (SELECT auto_mutex.inspect($1, $2, NULL) AS i \
+    FROM (SELECT count(*) FROM auto_mutex.names WHERE false) AS locked) SELECT (i->>'at')::int8, (i->>'token')::int8, \
+    (i->>'capacity')::int8, (i->>'used')::int8, (i->>'signals')::int8, (i->>'exists')::bool, i->'kick'->>0, i->'kick'->>1, \
+    i->'kick'->>2, t->>0, t->>1, (t->>2)::int8, (t->>3)::bool, (t->>4)::int8, (t->>5)::int8, t->>6, (t->>7)::int8, \
+    (t->>8)::bool, (t->>9)::bool, (t->>10)::bool, (t->>11)::bool \
     FROM state LEFT JOIN LATERAL jsonb_array_elements(i->'tickets') AS t ON true";
 
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
