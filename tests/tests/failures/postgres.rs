@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{
-    AfterFailover, AfterRestart, Client, Eviction, LockError, SetupError, Term, Weakness,
+    AfterFailover, AfterRestart, Client, Config, Eviction, LockError, SetupError, Term, Weakness,
 };
 use auto_mutex_tests::chain;
 use auto_mutex_tests::databases::{self, missing_postgres};
@@ -19,7 +19,12 @@ use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::worker::Setup;
 
-use crate::rig::config;
+use crate::rig;
+
+/// On a slow machine, the first client of a database takes its time to make the schema.
+fn config(url: &str) -> Config {
+    rig::config(url).connect_timeout("60s")
+}
 
 /// Without PostgreSQL, says so.
 fn is_skipped() -> bool {

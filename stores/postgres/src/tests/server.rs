@@ -38,10 +38,11 @@ pub(crate) struct Server {
 /// The folder of the programs: that of the PATH, or the newest of Debian.
 fn bin() -> PathBuf {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
-    let mut folders: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
-    folders.sort();
-    folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
-    let mut programs = folders.iter().rev().map(|folder| folder.join("initdb"));
+    let mut versions: Vec<_> = versions.flatten().map(|it| it.path().join("bin")).collect();
+    versions.sort();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(versions.into_iter().rev());
+    let mut programs = folders.map(|folder| folder.join("initdb"));
     let program = programs.find_map(|program| program.canonicalize().ok());
     let program = program.expect("PostgreSQL is installed");
     program.parent().unwrap().to_owned()

@@ -61,11 +61,15 @@ fn restarts_of_the_server_lose_nothing() {
 }
 
 fn everything(mut arena: Arena) {
+    let ready = |arena: &Arena| arena.said.iter().filter(|line| *line == "ready").count();
     while !arena.is_over() {
         match arena.seed.below(5) {
             0 | 1 => {
                 let victim = arena.victim();
+                let before = ready(&arena);
                 arena.replace(victim);
+                // The next fault of the store would end the set-up of the new worker.
+                arena.watch_until(|arena| ready(arena) > before);
             }
             2 => {
                 let victim = arena.victim();

@@ -31,6 +31,7 @@ impl Fault for Crossed {
             let config = Config::new(field.server.url()).expect("a good URL");
             // A stall must not cost a client its lock, because the loss would end the deadlock.
             let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
+            let config = config.connect_timeout("60s");
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
         };
