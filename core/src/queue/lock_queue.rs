@@ -16,7 +16,7 @@ use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
-use crate::store::{Answer, Op, Reply, Request, RequestId, Retain, Ticket as TicketId};
+use crate::store::{self, Answer, Op, Reply, Request, RequestId, Retain, Ticket as TicketId};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -112,7 +112,7 @@ impl LockQueue {
         Arc::new(Self {
             name,
             number: core.request_id().0,
-            beat: core.settings().lease() / 3,
+            beat: core.settings().lease() / store::watchdog::RENEWALS,
             core,
             state: Mutex::default(),
         })

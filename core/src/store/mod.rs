@@ -29,7 +29,7 @@ mod store_options;
 mod text;
 mod throttle;
 mod url;
-mod watchdog;
+pub(crate) mod watchdog;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
 pub use self::closed::{Cause, Closed};

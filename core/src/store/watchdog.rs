@@ -7,12 +7,15 @@ use super::StoreError;
 /// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
 /// for silence.
 pub const BEAT: Duration = Duration::from_millis(500);
-/// After how many silent beats the connection is given up, depending on the lease. The maximum, six and a half seconds,
-/// outlasts a server that stalls for six in an fsync or a fork, whose load reconnects would increase.
+/// A lock is renewed this many times in the length of its lease.
+pub(crate) const RENEWALS: u32 = 3;
+/// After how many silent beats the connection is given up, depending on the lease. With the default lease it is eleven,
+/// five and a half seconds, which outlasts a server that stalls for five in an fsync or a fork, whose load reconnects
+/// would increase.
 const PATIENCE: (u32, u32) = (4, 13);
-/// The part of a lease that the watchdog leaves for the reconnect. It starts counting up to [`IDLE`] beats after the
-/// last renewal, and ends up to a beat late.
-const REST: Duration = Duration::from_millis(3500);
+/// The part of a lease that the watchdog leaves for the reconnect, if the connection died just before a renewal. It ends
+/// up to a beat late.
+const REST: Duration = Duration::from_secs(1);
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
@@ -32,7 +35,7 @@ impl Watchdog {
     /// For a client whose leases are of this length. `slowest` is how long the slowest answer took so far.
     pub fn new(lease: Duration, slowest: Duration) -> Self {
         let beats = |time: Duration| time.as_millis() / BEAT.as_millis();
-        let patience = beats(lease.saturating_sub(REST));
+        let patience = beats((lease - lease / RENEWALS).saturating_sub(REST));
         Self {
             idle: 0,
             silent: 0,
@@ -66,5 +69,48 @@ impl Watchdog {
             return Err(StoreError::disconnected("the server does not answer"));
         }
         Ok(is_quiet && self.idle >= IDLE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long after an answered renewal its connection is given up, if it dies after `died`, and the first beat is
+    /// after `phase`.
+    fn given_up(lease: Duration, died: Duration, phase: Duration) -> Duration {
+        let mut watchdog = Watchdog::new(lease, Duration::ZERO);
+        let mut renewal = lease / RENEWALS;
+        let (mut has_written, mut is_quiet) = (true, true);
+        for beat in 0.. {
+            let now = phase + BEAT * beat;
+            if renewal <= now {
+                has_written = true;
+                is_quiet = renewal < died;
+                renewal += lease / RENEWALS;
+            }
+            match watchdog.beat(has_written, is_quiet) {
+                Err(_) => return now,
+                Ok(pings) => {
+                    has_written = pings;
+                    is_quiet &= !pings || now < died;
+                }
+            }
+        }
+        unreachable!("beats do not end")
+    }
+
+    #[test]
+    fn whenever_a_connection_dies_it_is_given_up_half_a_second_before_the_lease_ends() {
+        let steps = |to: Duration| (0..=20).map(move |step| to * step / 20);
+        for lease in (4500..30_000).step_by(250).map(Duration::from_millis) {
+            for died in steps(lease / RENEWALS) {
+                for phase in steps(BEAT) {
+                    let end = given_up(lease, died, phase);
+                    let what = (lease, died, phase);
+                    assert!(end <= lease - BEAT, "{what:?}: given up after {end:?}");
+                }
+            }
+        }
     }
 }
