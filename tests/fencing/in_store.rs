@@ -207,10 +207,9 @@ struct Holder(Child, BufReader<std::process::ChildStdout>);
 
 impl Holder {
     fn says(&mut self, expected: &str) {
-        let lines = self.1.by_ref().lines().map(Result::unwrap);
-        let all: Vec<_> = lines.take_while(|line| line != expected).collect();
-        assert!(!all.iter().any(|it| it.contains("panicked")), "{all:?}");
-        assert!(self.0.try_wait().unwrap().is_none(), "{all:?}");
+        let mut lines = self.1.by_ref().lines().map(Result::unwrap);
+        let said = lines.any(|line| line == expected);
+        assert!(said, "the holder ended without saying {expected:?}");
     }
 
     fn goes_on(&mut self) {
