@@ -70,7 +70,7 @@ impl Hold {
     pub(crate) fn export(self: &Arc<Self>) -> bool {
         let over = self.queue.step(|step| {
             let index = step.find_hold(self)?;
-            // The store may not know that the call is inside, and have a short lease.
+            // The store may have a short lease: it may not know that the call is inside, or that a grant by message arrived.
             step.end_retention(index);
             let ended = self.end(step.now, step.wakes);
             if ended {

@@ -242,8 +242,8 @@ impl Transition<'_> {
         let held = self.state.tickets[index].held_mut();
         if let Some(retention) = held.and_then(|held| held.retention.as_mut()) {
             retention.recalled = true;
-            self.send(index);
         }
+        self.send(index);
     }
 
     pub(super) fn due_kept(&mut self, index: usize) {

@@ -1,7 +1,9 @@
 //! A hold passes from one member to another, and the lock is not free in between.
 
+use std::time::Duration;
+
 use auto_mutex::{LockError, Ticket};
-use auto_mutex_tests::events::{soon, waiters};
+use auto_mutex_tests::events::{becomes, soon, waiters};
 use auto_mutex_tests::stores::TestStore;
 
 pub(crate) async fn a_ticket_takes_the_lock_to_another_member(store: &dyn TestStore) {
@@ -41,6 +43,24 @@ pub(crate) async fn the_waiters_wait_on_through_a_handoff(store: &dyn TestStore)
     assert!(!waiting.is_finished());
     assert!(guard.unlock().await.unwrap());
     drop(soon("the waiter", waiting).await.unwrap().unwrap());
+}
+
+/// The store keeps a grant by message for two seconds, unless it is claimed.
+pub(crate) async fn a_lock_that_was_just_granted_can_be_handed_over(store: &dyn TestStore) {
+    let (here, there, other) = (store.member(), store.member(), store.member());
+    let held = other.mutex("m").lock().await.unwrap();
+    let waiting = tokio::spawn(async move { here.mutex("m").lock().await });
+    waiters(&other.mutex("m"), 1).await;
+    drop(held);
+    let guard = soon("the lock", waiting).await.unwrap().unwrap();
+    let ticket = guard.into_ticket().unwrap();
+    becomes("the store keeps it longer", async || {
+        let left = other.mutex("m").info().await.unwrap().expires_in;
+        left > Some(Duration::from_secs(3))
+    })
+    .await;
+    let guard = there.adopt(&ticket).await.unwrap();
+    assert!(guard.unlock().await.unwrap());
 }
 
 pub(crate) async fn a_hold_that_is_over_makes_no_ticket(store: &dyn TestStore) {

@@ -136,6 +136,7 @@ auto_mutex_tests::conformance! {
     handoff:
         a_ticket_takes_the_lock_to_another_member,
         a_second_adopter_comes_too_late,
+        a_lock_that_was_just_granted_can_be_handed_over,
         the_waiters_wait_on_through_a_handoff,
         a_hold_that_is_over_makes_no_ticket;
     holding:

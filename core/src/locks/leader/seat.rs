@@ -48,8 +48,7 @@ impl<'a> Seat<'a> {
         }
         let aborts = leading.overrun == Overrun::Abort;
         if aborts && stop_within < SHORTEST_STOP {
-            let reason =
-                "less than 100 ms is too short for `Overrun::Abort`: every body would be aborted";
+            let reason = "with less than 100 ms, `Overrun::Abort` would abort every body";
             return Err(LockError::invalid("stop_within", reason));
         }
         if leading.value.len() > LONGEST_VALUE {
@@ -135,7 +134,8 @@ impl<'a> Seat<'a> {
         let hold = holding.first();
         log_obtained(hold);
         // A grant that came as a message is short until the store has answered. A term begins with time to end it.
-        while self.rules.tells_at(hold.valid()) <= Instant::now() {
+        let spare = self.rules.stop_within / 2;
+        while self.rules.tells_at(hold.valid()) <= Instant::now().after(spare) {
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
             };

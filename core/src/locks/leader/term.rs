@@ -90,7 +90,7 @@ impl Term {
         self.holding.holds().fencing_tokens()
     }
 
-    fn hold(&self) -> &Arc<Hold> {
+    pub(super) fn hold(&self) -> &Arc<Hold> {
         self.holding.first()
     }
 

@@ -1,10 +1,10 @@
 //! Requests that end a hold or a part of it: releases (also of foreign data), handoffs and downgrades.
 
-use super::{Rig, SECOND, granted};
+use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
-use crate::store::{Op, Reply, Share};
+use crate::store::{Events as _, Op, Reply, Share};
 
 #[test]
 fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
@@ -55,10 +55,27 @@ fn what_is_over_cannot_be_handed_over() {
     assert!(hold.export());
     assert!(!hold.is_valid() && !hold.is_lost());
     assert!(!hold.export(), "it is gone already");
-    assert!(rig.is_silent(), "the store keeps it");
+    assert_is!(rig.next().op, Op::Touch { .. });
+    assert!(rig.is_silent());
     let hold = rig.take(&Rig::want());
     by_hand::set(rig.now.after(60 * SECOND));
     assert!(!hold.export(), "it is lost");
+}
+
+/// Until it is claimed, a grant by message lasts for two seconds only.
+#[test]
+fn what_is_handed_over_before_it_was_claimed_is_claimed_by_that() {
+    let rig = Rig::new();
+    let mut waits = rig.enter(&Rig::want());
+    let (asked, ticket, _) = rig.asked();
+    rig.answer(asked, queued());
+    rig.member.told(&rig.name, grant(ticket, 1, 2 * SECOND));
+    let hold = poll(&mut waits).expect("granted").expect("granted");
+    assert!(rig.is_silent(), "it is not claimed yet");
+    assert!(hold.export());
+    let claim = rig.next().op;
+    assert_is!(claim, Op::Touch { ref lease, .. } if lease.ticket == ticket && lease.hold == 10 * SECOND);
+    assert!(rig.is_silent());
 }
 
 #[test]
