@@ -357,14 +357,14 @@ impl Config {
     /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
     ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
     /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
-    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), and get twice the time if this
-    ///   limit was too short.
+    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), or `connect_timeout` if that is
+    ///   shorter, and get more time if this limit was too short.
     /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
     ///   logs. So it must not contain a secret. A panic counts as an error.
     /// - **Threads**: each call of `dial` runs on its own thread, in a tokio runtime (`enable_all`). So it may block,
     ///   and delays no renewal. The streams of a client share one more thread, which the methods of a stream must not
     ///   block. A request and its reply each take one more thread switch.
-    /// - **Keepalive** is left to the dialer. This library sends a `PING` every three seconds on an idle connection.
+    /// - **Keepalive** is left to the dialer. This library sends a `PING` every two seconds on an idle connection.
     pub fn dialer<F, R, S>(self, dial: F) -> Self
     where
         F: Fn(String, u16) -> R + Send + Sync + 'static,

@@ -24,11 +24,8 @@ pub(super) async fn ensure(
         _ if reads => return Err(unsuitable(OLD, format!("the schema is {found:?}"))),
         _ => {}
     }
-    let made = make(session).await;
-    if made.is_err() {
-        let _ = session.run("ROLLBACK").await;
-    }
-    made.map_err(|error| match error {
+    // After an error, the connection is closed, which also ends the transaction.
+    make(session).await.map_err(|error| match error {
         ConnectError::Permission(source) => ConnectError::Unsuitable(ADMINISTRATOR.into(), source),
         error => error,
     })

@@ -8,9 +8,10 @@ use tokio_postgres::types::Type;
 use super::{PAUSE, Session};
 
 /// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection. A plan that
-/// was made when a table was empty must not read the whole table later.
+/// was made when a table was empty must not read the whole table later. Dead connections must not use up `max_connections` for hours.
 const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
-    SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off; SET enable_seqscan = off";
+    SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off; SET enable_seqscan = off; \
+    SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 /// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`. A connection does not see
 /// its own lock, so it also knows its member.
 pub(crate) const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended(\

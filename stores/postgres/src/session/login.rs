@@ -12,7 +12,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 
 use super::listen::channel;
-use super::{Connector, Session, pass_file};
+use super::{Connector, STEPS, Session, pass_file};
 use crate::engine::Postgres;
 use crate::error;
 use crate::socket::{self, Agreed};
@@ -25,7 +25,7 @@ impl Connector {
         silence: Duration,
     ) -> Result<Session, ConnectError> {
         let mut config = self.config(postgres, server).await?;
-        let end = Instant::now() + silence;
+        let end = Instant::now() + silence * if postgres.dialer.is_some() { STEPS } else { 1 };
         let connecting = async {
             let channel = socket::open(postgres, server, end).await;
             let channel = channel.map_err(|error| error::of_io(&error))?;

@@ -28,7 +28,7 @@ use crate::term::Term;
 /// How long a server may be silent at first. If that was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// How many answers a set-up may wait for.
+/// How many answers a set-up, or a dialer, may wait for.
 const STEPS: u32 = 4;
 const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
 
@@ -121,8 +121,10 @@ impl Connector {
     }
 
     pub(crate) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let whole = self.options.connect_timeout.max(silence * 2);
-        let opened = timeout(whole, Box::pin(self.open(silence.min(whole)))).await;
+        // Servers before the one that takes writes may all be silent.
+        let turns = self.postgres.servers.len() as u32 + 1;
+        let whole = self.options.connect_timeout.max(silence * turns);
+        let opened = timeout(whole, Box::pin(self.open(silence))).await;
         opened.unwrap_or_else(|_| Err(self.too_late()))
     }
 

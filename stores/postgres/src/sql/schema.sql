@@ -28,10 +28,11 @@ END $schema$;
 
 -- Functions may be replaced while older clients call them.
 @RULES@
-INSERT INTO auto_mutex.note
-  SELECT true, auto_mutex.server(), auto_mutex.timeline(), 0, auto_mutex.clock(NULL) / 604800000000, made::bigint, 0
-  FROM current_setting('auto_mutex.made') AS made WHERE made > '';
 INSERT INTO auto_mutex.term
   SELECT true, gen_random_uuid(), auto_mutex.server(), CASE made WHEN '0' THEN 0 ELSE auto_mutex.clock(NULL) END, 'restart', 0
   FROM current_setting('auto_mutex.made') AS made WHERE made > '';
+-- What the old note said of a promotion is gone, and one may just have happened: as if it had.
+INSERT INTO auto_mutex.note
+  SELECT true, server, auto_mutex.timeline(), began, auto_mutex.clock(NULL) / 604800000000, made::bigint, 0
+  FROM auto_mutex.term, current_setting('auto_mutex.made') AS made WHERE made > '';
 COMMENT ON SCHEMA auto_mutex IS '@MARK@@VERSION@';

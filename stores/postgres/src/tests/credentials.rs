@@ -112,6 +112,49 @@ async fn the_program_may_dial_and_block() {
     assert!(with_sources(&error).contains("panicked"), "{error:?}");
 }
 
+/// Dialers go through proxies and tunnels, so they may wait for several answers.
+#[tokio::test]
+async fn a_reconnect_gives_a_dialer_more_time_than_a_server() {
+    let server = shared();
+    let (database, port) = (server.database().await, server.port);
+    let calls = Arc::new(AtomicU32::new(0));
+    let counted = calls.clone();
+    let dialer = auto_mutex_core::store::Dialer::new(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        async move {
+            tokio::time::sleep(Duration::from_millis(2500)).await;
+            TcpStream::connect(("127.0.0.1", port)).await
+        }
+    });
+    let dialed = engine(&format!("test@h/{database}"))
+        .dialed_by(&dialer)
+        .unwrap();
+    let mut peer = Peer::lazily(dialed, options());
+    peer.lost().await;
+    assert!(peer.connected().await);
+    assert_eq!(calls.load(Ordering::Relaxed), 1);
+    peer.end().await;
+}
+
+/// While a server is silent, it gets more time with each attempt. The one that takes writes must be reached behind it.
+#[tokio::test]
+async fn silent_servers_do_not_hide_the_one_behind_them() {
+    let server = shared();
+    let database = server.database().await;
+    let silent = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [one, two] = silent.each_ref().map(|it| it.local_addr().unwrap().port());
+    let third = server.port;
+    let hosts = format!("127.0.0.1:{one},127.0.0.1:{two},127.0.0.1:{third}");
+    let brief = StoreOptions {
+        connect_timeout: Duration::from_secs(1),
+        ..options()
+    };
+    let mut peer = Peer::lazily(engine(&format!("test@{hosts}/{database}")), brief);
+    peer.lost().await;
+    assert!(peer.connected().await);
+    peer.end().await;
+}
+
 #[tokio::test]
 async fn a_full_server_is_waited_for() {
     let server = with_passwords("max_connections = 60\nsuperuser_reserved_connections = 3\n").await;

@@ -404,7 +404,8 @@ async fn messages_may_come_on_a_connection_of_their_own() {
     assert!(matches!(other.message().await, Message::Grant { .. }));
     let admin = server.admin("postgres").await;
     let listening = format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'auto_mutex:{}' AND query LIKE '%advisory%'",
+        "SELECT 1 / count(pg_terminate_backend(pid)) FROM pg_stat_activity JOIN pg_locks USING (pid) \
+         WHERE locktype = 'advisory' AND application_name = 'auto_mutex:{}'",
         other.member
     );
     admin.batch_execute(&listening).await.unwrap();

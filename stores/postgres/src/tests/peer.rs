@@ -122,9 +122,9 @@ impl Peer {
         }
     }
 
-    pub(crate) fn lazily(url: &str) -> Self {
+    pub(crate) fn lazily(engine: Arc<dyn Engine>, options: StoreOptions) -> Self {
         let member = MemberId::random();
-        let (store, driver) = engine(url).unconnected(&options(), member);
+        let (store, driver) = engine.unconnected(&options, member);
         Self::run(store, driver, member)
     }
 

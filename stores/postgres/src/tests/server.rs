@@ -10,6 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
+use auto_mutex_core::store::MemberId;
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
@@ -171,6 +172,17 @@ impl Server {
         let data = fs::metadata(self.dir.path().join("data")).unwrap();
         chown(&path, Some(data.uid()), Some(data.gid())).unwrap();
         path
+    }
+
+    /// Waits until a request of the member waits for a lock. It does so for a second at most, so this may come too late.
+    pub(crate) async fn blocks(&self, member: MemberId) {
+        let admin = self.admin("postgres").await;
+        let blocked = format!(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'auto_mutex:{member}')"
+        );
+        let end = Instant::now() + Duration::from_secs(2);
+        let waits = async || admin.query_one(&blocked, &[]).await.unwrap().get(0);
+        while Instant::now() < end && !waits().await {}
     }
 
     /// A standby of this server.

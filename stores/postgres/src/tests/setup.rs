@@ -278,7 +278,7 @@ const OF_ROLES: [(&str, Option<&str>, Option<&str>); 10] = [
     ("statement_timeout = '300ms'", None, None),
     ("lock_timeout = '300ms'", None, None),
     ("idle_in_transaction_session_timeout = 1", None, None),
-    ("idle_session_timeout = '1500ms'", None, None),
+    ("idle_session_timeout = '3s'", None, None),
     (
         "default_transaction_isolation = 'serializable'",
         None,
@@ -324,7 +324,7 @@ async fn settings_of_a_role_harm_nobody_unnoticed() {
                         (Err(error), None) => panic!("{setting}: {}", with_sources(&error)),
                         (Ok(_), Some(_)) => panic!("{setting}: it is not refused"),
                     };
-                    let idle = Duration::from_millis(1800);
+                    let idle = Duration::from_millis(3300);
                     if setting.starts_with("idle_session") && !url.contains("poll") {
                         tokio::time::sleep(idle).await;
                     }
@@ -342,8 +342,11 @@ async fn settings_of_a_role_harm_nobody_unnoticed() {
                 }
             }
             let mut reader = engine(&url).reader(&options());
-            let described = reader.describe().await;
-            assert!(described[0].is_ok(), "{setting}: {described:?}");
+            while let Err((_, error)) = &reader.describe().await[0] {
+                // It may strike here, too.
+                let error = with_sources(error);
+                assert!(error.contains("statement timeout"), "{setting}: {error}");
+            }
         })
     });
     let cases: Vec<_> = cases.collect();
@@ -366,14 +369,19 @@ async fn a_stricter_isolation_of_a_role_fails_no_request() {
     let url = format!("{role}@127.0.0.1:{}/{database}", server.port);
     let mut peer = Peer::new(&url).await;
     let (held, _) = peer.holds("n").await;
-    let change = "BEGIN; UPDATE auto_mutex.names SET last = last WHERE name = 'n'";
-    admin.batch_execute(change).await.unwrap();
-    let waiting = peer.submit("n", touch(held, 2));
-    let blocked = "SELECT FROM pg_locks WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE usename = $1)";
-    let observer = server.admin(&database).await;
-    while observer.query(blocked, &[&role]).await.unwrap().is_empty() {}
-    admin.batch_execute("COMMIT").await.unwrap();
-    let kept = peer.answer(waiting).await;
-    assert!(matches!(kept, Ok(Reply::Granted { .. })), "{kept:?}");
+    let mut counter = 2;
+    loop {
+        let change = "BEGIN; UPDATE auto_mutex.names SET last = last WHERE name = 'n'";
+        admin.batch_execute(change).await.unwrap();
+        let waiting = peer.submit("n", touch(held, counter));
+        server.blocks(peer.member).await;
+        admin.batch_execute("COMMIT").await.unwrap();
+        match peer.answer(waiting).await {
+            Ok(Reply::Granted { .. }) => break,
+            // On a slow machine, it waits longer for the row than it may.
+            Err(error) if error.code() == Some("55P03") => counter += 1,
+            other => panic!("{other:?}"),
+        }
+    }
     peer.end().await;
 }
