@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use auto_mutex::LockError;
 use auto_mutex::operator::Operator;
@@ -52,12 +52,14 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A snapshot that is as recent as that of an open page.
+    /// A snapshot that is as recent as that of an open page, or newer than the request.
     async fn fresh(&self) -> Arc<Snapshot> {
+        let asked = Instant::now();
         let mut snapshots = self.snapshots.clone();
         loop {
             let snapshot = snapshots.borrow_and_update().clone();
-            if snapshot.at.is_some_and(|at| at.elapsed() <= self.every) {
+            let serves = |at: Instant| at >= asked || at.elapsed() <= self.every;
+            if snapshot.at.is_some_and(serves) {
                 return snapshot;
             }
             // If there is already a message, that is enough.

@@ -132,11 +132,11 @@ pub(crate) fn keep(
             sender.send_replace(Arc::new(snapshot));
             // This read has answered them.
             while asked.try_recv().is_ok() {}
-            // Each open page has a receiver.
+            sleep(every);
+            // Each open page has a receiver. Those of single requests are gone.
             if sender.receiver_count() <= 1 {
                 break;
             }
-            sleep(every);
         }
     }
 }

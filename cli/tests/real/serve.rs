@@ -265,7 +265,8 @@ fn it_asks_only_while_somebody_watches() {
     // The first answer is not empty, because it comes after a read.
     let listed = parsed(&page.ask("GET /api/ls").2);
     assert_eq!(listed["locks"].as_array().unwrap().len(), 3);
-    assert_eq!(looks(), 1);
+    // If the answer takes as long as the interval, there is another read.
+    assert!((1..=2).contains(&looks()), "{}", looks());
     let mut stream = TcpStream::connect(&page.address).unwrap();
     write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     eventually("it looks again and again", || looks() > 5);
@@ -281,7 +282,7 @@ fn it_asks_only_while_somebody_watches() {
 #[test]
 fn what_is_not_known_is_not_said() {
     let shop = Shop::open();
-    let page = Page::start(&shop.url, &["--timeout", "1s"]);
+    let page = Page::start(&shop.url, &[]);
     assert_eq!(page.ask("GET /api/ls").0, 200);
     shop.redis.kill9();
     eventually("it has no answer", || page.ask("GET /api/ls").0 == 502);

@@ -92,7 +92,8 @@ fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
     let url = quorum_url(servers.iter().map(Redis::port));
     let client = client(&url);
     let _held = client.mutex("n").blocking_lock().unwrap();
-    drop(client.mutex("idle").blocking_lock().unwrap());
+    let guard = client.mutex("idle").blocking_lock().unwrap();
+    assert!(guard.blocking_unlock().unwrap());
     let idle = format!("1 i {}", "\0".repeat(8));
     servers[0].command(&["SET", "auto_mutex:{n}", &idle, "EX", "600"]);
     let listed = document(&url, &["ls"], 0);
