@@ -36,17 +36,17 @@ async fn worker(client: Client, name: &'static str) -> Result<Vec<String>, LockE
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let config = store("jobs")?;
-    let workers = [
+    let clients = [
         ("ada", Client::connect(config.clone())?),
         ("bob", Client::connect(config.clone())?),
     ];
-    let workers: Vec<_> = workers
+    let jobs = Client::connect(config)?.semaphore("jobs", 0);
+    jobs.signal("job 1").await?;
+    let workers: Vec<_> = clients
         .into_iter()
         .map(|(name, client)| tokio::spawn(worker(client, name)))
         .collect();
-
-    let jobs = Client::connect(config)?.semaphore("jobs", 0);
-    for number in 1..=JOBS {
+    for number in 2..=JOBS {
         jobs.signal(format!("job {number}")).await?;
     }
 

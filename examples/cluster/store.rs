@@ -50,8 +50,8 @@ impl Store {
             }
             Kind::Postgres => Self::Private(kind, postgres::start()?),
         };
-        // A problem with the store shows here, once, and not in each worker.
-        Client::connect(store.config()?)?;
+        // A problem with the store shows here, once, and not in each worker. A server may still be starting.
+        Client::connect(store.config()?.connect_timeout("60s"))?;
         Ok(store)
     }
 

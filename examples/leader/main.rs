@@ -87,7 +87,8 @@ fn show() -> Result<ExitCode, Failure> {
     stage.wait_for_jobs()?;
     stage.tell("sends SIGTERM to the last process");
     stage.signal(Signal::TERM)?;
-    stage.wait_for("watcher", "nobody leads")?;
+    // In whatever order they are heard.
+    stage.wait_for(&[(stage.leader, "stops working"), ("watcher", "nobody leads")])?;
 
     let (killed, told) = (after_kill.as_secs_f64(), after_term.as_secs_f64());
     println!("\ntake-over after kill -9    {killed:.3} s (at most one lease)");
@@ -166,7 +167,7 @@ impl Stage {
                 }
             }
         });
-        self.wait_for(name, "stands")
+        self.wait_for(&[(name, "stands")])
     }
 
     fn tell(&self, line: &str) {
@@ -195,13 +196,14 @@ impl Stage {
         Ok((by, line))
     }
 
-    fn wait_for(&mut self, by: &str, start: &str) -> Result<(), Failure> {
-        loop {
+    /// Waits until each has said a line that begins so.
+    fn wait_for(&mut self, lines: &[(&str, &str)]) -> Result<(), Failure> {
+        let mut missing = lines.to_vec();
+        while !missing.is_empty() {
             let (who, line) = self.next()?;
-            if who == by && line.starts_with(start) {
-                return Ok(());
-            }
+            missing.retain(|(by, start)| who != *by || !line.starts_with(start));
         }
+        Ok(())
     }
 
     /// Waits until another process leads.
@@ -216,7 +218,7 @@ impl Stage {
     /// Waits until the leader has done some jobs.
     fn wait_for_jobs(&mut self) -> Result<(), Failure> {
         for _ in 0..JOBS {
-            self.wait_for(self.leader, JOB)?;
+            self.wait_for(&[(self.leader, JOB)])?;
         }
         Ok(())
     }

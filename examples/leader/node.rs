@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::Failure;
 
 /// Short, so that the take-over after the kill is soon seen.
-pub(crate) const LEASE: Duration = Duration::from_secs(3);
+pub(crate) const LEASE: Duration = Duration::from_secs(6);
 /// The name of the seat.
 pub(crate) const SEAT: &str = "scheduler";
 

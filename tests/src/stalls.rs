@@ -2,6 +2,7 @@
 //! no lease. A test must neither take the effects for bugs nor hide bugs behind them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,6 +16,9 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// The number of runs after which a test fails, even if the machine stalled in each of them.
 const ATTEMPTS: usize = 6;
 
+/// The rounds of the thread that notes stalls.
+static ROUNDS: AtomicU64 = AtomicU64::new(0);
+
 /// When each stall of this process ended, and how long the stall was. The first access starts the thread that notes them.
 static NOTES: LazyLock<Mutex<Vec<(Instant, Duration)>>> = LazyLock::new(|| {
     thread::spawn(|| {
@@ -26,6 +30,7 @@ static NOTES: LazyLock<Mutex<Vec<(Instant, Duration)>>> = LazyLock::new(|| {
             if stall >= NOTED {
                 notes().push((last, stall));
             }
+            ROUNDS.fetch_add(1, Ordering::Release);
         }
     });
     Mutex::default()
@@ -82,6 +87,11 @@ pub fn despite_stalls(test: impl Fn()) {
         let Err(panic) = catch_unwind(AssertUnwindSafe(&test)) else {
             return;
         };
+        // After a stall, a test may fail before the stall is noted. The first of two rounds may have begun before it.
+        let round = ROUNDS.load(Ordering::Acquire);
+        while ROUNDS.load(Ordering::Acquire) < round + 2 {
+            thread::sleep(PACE);
+        }
         if attempt == ATTEMPTS || !stalls.may_have_cost_a_claim() {
             resume_unwind(panic);
         }
@@ -91,7 +101,7 @@ pub fn despite_stalls(test: impl Fn()) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use super::*;
 

@@ -126,7 +126,8 @@ pub(crate) async fn neither_leaders_nor_standbys_are_slow(store: &dyn TestStore)
     let (led, stood) = tokio::join!(lead, stands);
     led.unwrap();
     stood.unwrap();
-    assert_eq!(hears::told(&[&name]), [""; 0]);
+    let of_seat = format!("name=suite:{name} ");
+    assert_eq!(hears::told(&[&of_seat]), [""; 0]);
 }
 
 pub(crate) async fn who_resigns_leads_after_all_who_waited(store: &dyn TestStore) {

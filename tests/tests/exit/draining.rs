@@ -117,8 +117,10 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     drains.say("check other");
     drains.expect("held other");
     drains.say("drop other");
-    drains.expect("dropped other");
-    drains.expect("drained true");
+    // Two tasks of the worker write these lines.
+    let mut said: Vec<_> = (0..2).filter_map(|_| drains.hear()).collect();
+    said.sort();
+    assert_eq!(said, ["drained true", "dropped other"]);
     drains.say("return");
     assert!(drains.ended().success());
 }

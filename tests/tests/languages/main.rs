@@ -176,7 +176,7 @@ async fn a_waiter_that_gives_up_or_dies_is_forgotten() {
     let mut waiter = rig.python(LEASE);
     waiter.say("try m");
     waiter.expect("busy m");
-    waiter.say("lock m 300");
+    waiter.say("lock m 3000");
     waiters(&mutex, 1).await;
     waiter.expect("failed m Timeout");
     waiters(&mutex, 0).await;
@@ -285,7 +285,7 @@ fn an_operator_sees_python_and_breaks_its_hold() {
 #[tokio::test]
 async fn a_closed_server_grants_nothing_to_python() {
     let Some(rig) = Rig::new() else { return };
-    let python = || rig.python(Duration::from_millis(1_500));
+    let python = || rig.python(LONG);
     let mut early = python();
     early.lock("a");
     // From now on, the server counts as restarted, for all clients: one of them wants the guard, and it is a new server.

@@ -66,6 +66,8 @@ impl Arena {
         let config = Config::new(store.url()).expect("a good URL");
         // A store that has lost its locks is closed for the longest lease.
         let config = config.lease(plan.lease).longest_lease(plan.lease);
+        // The first client makes the tables of PostgreSQL.
+        let config = config.connect_timeout("60s");
         let mut arena = Self {
             observer: Client::connect(config.namespace("suite")).expect("an observer"),
             store,
