@@ -101,7 +101,8 @@ impl Route {
         })
     }
 
-    /// After the first answer, the others have only [`OTHERS`] left.
+    /// After the first answer, the others have only [`OTHERS`] left, unless that sentinel sees few of them: it may be
+    /// left over from an earlier set.
     async fn answers(&self, limits: Limits) -> Vec<(Address, Answer)> {
         let all = lock(&self.all).clone();
         let enough = all.len() / 2 + 1;
@@ -117,9 +118,11 @@ impl Route {
         while named < enough
             && let Ok(Some(Ok((address, answer)))) = timeout_at(end, asked.join_next()).await
         {
-            if answer.is_ok() {
+            if let Ok(view) = &answer {
                 named += 1;
-                end = end.min(Instant::now() + OTHERS);
+                let sees_most = view.up + 1 >= enough;
+                let left = if sees_most { OTHERS } else { SENTINEL_SILENCE };
+                end = end.min(Instant::now() + left);
             }
             answers.push((address, answer));
         }
@@ -131,10 +134,8 @@ impl Route {
     /// reports.
     fn take_in(&self, views: &mut Vec<(Address, View)>) {
         let mut most = lock(&self.most);
-        *most = views
-            .iter()
-            .map(|(_, view)| view.up + 1)
-            .fold(*most, usize::max);
+        let seen = views.iter().map(|(_, view)| view.up + 1);
+        *most = seen.fold(*most, usize::max);
         views.retain(|(_, view)| (view.up + 1) * 2 > *most);
         if views.is_empty() {
             // Those sentinels may be gone.
