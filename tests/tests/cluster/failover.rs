@@ -16,7 +16,12 @@ fn quick() -> Shape {
 #[tokio::test]
 async fn a_lock_and_its_queue_survive_a_failover_by_command() {
     let cluster = Cluster::start();
-    let [holder, waiter] = [(); 2].map(|()| patient(&cluster));
+    // A failover by command that is tried again stops writes for five seconds.
+    let lease = Duration::from_secs(12);
+    let [holder, waiter] = [(); 2].map(|()| {
+        let config = config(&cluster).longest_lease(lease).lease(lease);
+        Client::connect(config.store_timeout("60s")).expect("a client")
+    });
     let name = cluster.name_at("suite", "m", 1);
     let guard = holder.mutex(&name).lock().await.unwrap();
     let waiting = tokio::spawn({

@@ -26,11 +26,12 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
         async move { mutex.lock().await }
     });
     waiters(&holder.mutex(&there), 1).await;
+    cluster.node(1).kill9();
+    becomes("it is noticed", async || !client.is_connected()).await;
     let asking = tokio::spawn({
         let mutex = client.mutex(&there).block(Duration::from_millis(100));
         async move { mutex.lock().await }
     });
-    cluster.node(1).kill9();
     for task in [waiting, asking] {
         let error = soon("patience ends", task).await.unwrap().unwrap_err();
         assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");

@@ -110,7 +110,7 @@ fn nobody_at_home_is_unreachable() {
 fn one_primary_that_is_down_keeps_nobody_from_the_others() {
     let cluster = without_replicas();
     cluster.node(2).kill9();
-    let client = Client::connect(config(&cluster).store_timeout("500ms")).unwrap();
+    let client = Client::connect(config(&cluster).store_timeout("2s")).unwrap();
     for node in 0..2 {
         let name = cluster.name_at("suite", "m", node);
         assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());

@@ -62,14 +62,14 @@ async fn what_the_old_primary_noted_opens_nothing() {
 #[tokio::test]
 async fn the_longest_lease_of_anybody_counts() {
     let pair = Pair::new();
-    let long = Client::connect(config(&pair.url()).longest_lease("4s")).unwrap();
+    let long = Client::connect(config(&pair.url()).longest_lease("8s")).unwrap();
     pair.replica.wait_for(&pair.primary);
     drop(long);
     let promoted = Instant::now();
     pair.fail_over();
     let short = client(&pair.url());
     drop(soon("granted", short.mutex("m").lock()).await.unwrap());
-    let least = CLOSED - LONGEST + Duration::from_secs(4);
+    let least = CLOSED - LONGEST + Duration::from_secs(8);
     assert!(promoted.elapsed() >= least, "{:?}", promoted.elapsed());
 }
 

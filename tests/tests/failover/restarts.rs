@@ -46,12 +46,17 @@ async fn nothing_is_granted_until_the_old_leases_have_ended() {
 #[tokio::test]
 async fn with_its_data_the_queue_goes_on_in_order() {
     let redis = Redis::with(Options::default().replicated().survives_kills());
-    let holder = guarded(&redis);
+    // The lease outlasts a slow restart.
+    let guarded = || {
+        let config = config(&redis.url()).longest_lease("10s").lease("10s");
+        Client::connect(config.restart_guard(true).store_timeout("60s")).expect("a client")
+    };
+    let holder = guarded();
     let mutex = holder.mutex("m");
     let guard = mutex.lock().await.unwrap();
     let (granted, mut grants) = mpsc::unbounded_channel();
     for number in 0..3 {
-        let (client, granted) = (guarded(&redis), granted.clone());
+        let (client, granted) = (guarded(), granted.clone());
         tokio::spawn(async move { granted.send((number, client.mutex("m").lock().await)) });
         becomes("it waits", async || {
             mutex.info().await.unwrap().waiters.len() == number + 1

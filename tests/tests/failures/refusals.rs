@@ -11,7 +11,7 @@ use crate::rig::{Rig, config, waiters};
 const LEASE: Duration = Duration::from_secs(4);
 
 fn impatient(rig: &Rig) -> Client {
-    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("300ms")).unwrap()
+    Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("1s")).unwrap()
 }
 
 #[track_caller]
@@ -49,9 +49,10 @@ async fn script_flush_goes_unnoticed() {
 #[tokio::test]
 async fn a_busy_server_is_waited_for() {
     let rig = Rig::new();
-    let client = rig.leasing(Duration::from_secs(3));
+    // A renewal is due in that time, and the lease outlasts it.
+    let client = rig.leasing(Duration::from_secs(9));
     let held = client.mutex("held").lock().await.unwrap();
-    rig.redis.keep_busy(Duration::from_millis(1500));
+    rig.redis.keep_busy(Duration::from_millis(3500));
     let guard = soon("granted when it is over", client.mutex("m").lock())
         .await
         .unwrap();
@@ -82,7 +83,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
     let said = unavailable(soon("an answer", impatient.mutex("m").lock()).await);
     assert!(said.contains("NOREPLICAS"), "{said}");
     let url = rig.redis.url();
-    let late = config(&url).connect_timeout("300ms");
+    let late = config(&url).connect_timeout("3s");
     let error = tokio::task::spawn_blocking(move || Client::connect(late).unwrap_err());
     let error = error.await.unwrap();
     assert!(
@@ -118,7 +119,7 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
 async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
     let rig = Rig::new();
     let client =
-        Client::connect(config(&rig.redis.url()).lease(LEASE).store_timeout("300ms")).unwrap();
+        Client::connect(config(&rig.redis.url()).lease(LEASE).store_timeout("1s")).unwrap();
     let renewed = client.mutex("renewed").lock().await.unwrap();
     let released = client.mutex("released").lock().await.unwrap();
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
@@ -170,7 +171,7 @@ async fn a_primary_that_becomes_a_replica_grants_nothing() {
     let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
     let primary = Redis::start();
     let config = config(&rig.redis.url())
-        .store_timeout("300ms")
+        .store_timeout("1s")
         .longest_lease(LEASE);
     let client = Client::connect(config).unwrap();
     drop(client.mutex("m").lock().await.unwrap());

@@ -3,27 +3,28 @@
 use std::time::Duration;
 
 use auto_mutex::Client;
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{LONG, soon};
 use auto_mutex_tests::redis::Options;
 use auto_mutex_tests::was_lost;
 
-use crate::rig::{Rig, config, waiters};
+use crate::rig::{Rig, all_are_back, config, waiters};
 
 #[tokio::test]
 async fn a_restart_with_data_keeps_holder_and_queue() {
     let rig = Rig::with(Options::default().survives_kills());
     let holder = rig.client();
     let guard = holder.mutex("m").lock().await.unwrap();
-    let mut waiting = Vec::new();
+    let (mut waiting, mut clients) = (Vec::new(), Vec::new());
     for number in 0..3 {
         let client =
             Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("60s")).unwrap();
-        waiting.push(tokio::spawn(async move { client.mutex("m").lock().await }));
+        let mutex = client.mutex("m");
+        waiting.push(tokio::spawn(async move { mutex.lock().await }));
         waiters(&holder.mutex("m"), number + 1).await;
+        clients.push(client);
     }
     rig.redis.restart();
-    // A waiter that is not back when its turn comes would be passed over.
-    becomes("all are back", async || rig.redis.members() == 4).await;
+    all_are_back(&clients).await;
     guard.check().unwrap();
     let mut last = guard.fencing_token();
     assert!(guard.unlock().await.unwrap());

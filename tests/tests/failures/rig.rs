@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::LONG;
 pub(crate) use auto_mutex_tests::events::waiters;
+use auto_mutex_tests::events::{LONG, becomes};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::worker;
@@ -55,6 +55,18 @@ impl Rig {
 
     pub(crate) fn worker_setup(&self, lease: Duration) -> worker::Setup {
         worker::Setup::new(env!("CARGO_BIN_EXE_test-worker"), self.redis.url(), lease)
+    }
+}
+
+/// Waits until the waiting clients have asked for their places again. A waiter that is not back when its turn comes is
+/// passed over.
+pub(crate) async fn all_are_back(clients: &[Client]) {
+    for client in clients {
+        // A new connection touches the places first.
+        becomes("it is back", async || {
+            client.mutex("m").is_locked().await.is_ok()
+        })
+        .await;
     }
 }
 

@@ -80,6 +80,8 @@ async fn a_primary_that_is_suspended_and_comes_back() {
     service.watch_closely();
     service.server(0).stop();
     contest.go_on(&service, began).await;
+    // A primary that is late for a moment must not be replaced once more.
+    service.leave_alone();
     service.server(0).cont();
     service.wait_until_whole();
     assert_ne!(service.primary(), Some(0));

@@ -63,7 +63,7 @@ async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
     let suffixes = ["", ":tickets", ":held", ":tokens", ":queue", ":waits"];
     for suffix in suffixes {
         let rig = Rig::new();
-        let lease = Duration::from_millis(900);
+        let lease = Duration::from_secs(2);
         let (holder, waiter, fresh) = (rig.leasing(lease), rig.leasing(lease), rig.leasing(lease));
         let guard = holder.mutex("m").lock().await.unwrap();
         let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });

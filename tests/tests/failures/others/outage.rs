@@ -12,7 +12,7 @@ const LEASE: Duration = Duration::from_millis(1500);
 #[tokio::test]
 async fn others_a_server_that_is_down_is_no_absent_key() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("300ms")).unwrap();
+    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("1s")).unwrap();
     let mutex = client.mutex("m");
     let guard = mutex.lock().await.unwrap();
     let free = client.mutex("free");

@@ -58,7 +58,7 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
 #[tokio::test]
 async fn rw_lock_6_a_failing_release_hides_no_result() {
     let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease("20s").store_timeout("300ms")).unwrap();
+    let client = Client::connect(rig.proxied_config().lease("20s").store_timeout("1s")).unwrap();
     let lock = client.rw_lock("rw");
     let cut_off = || {
         rig.proxy.refuse();

@@ -13,8 +13,7 @@ async fn semaphore_11_an_error_of_time_never_brings_in_the_clients_clock() {
             .password("admin")
             .user("locker", "pass", "~* &* +@all"),
     );
-    let client =
-        Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("300ms")).unwrap();
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG).store_timeout("1s")).unwrap();
     let semaphore = client.semaphore("s", 2);
     let permit = semaphore.acquire().await.unwrap();
     let before = rig.redis.keys().len();
