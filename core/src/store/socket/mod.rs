@@ -7,7 +7,7 @@ mod local;
 mod tls;
 
 pub use self::dial::dial;
-pub use self::dialed::{Fault, MOST_CALLS, dialed};
+pub use self::dialed::{DIALED_STEPS, Fault, MOST_CALLS, dialed};
 pub use self::local::connect as local;
 #[cfg(feature = "tls-no-provider")]
 pub use self::tls::*;

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use auto_mutex_core::store::socket::DIALED_STEPS;
 use auto_mutex_core::store::{Address, ConnectError};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 
 use super::listen::channel;
-use super::{Connector, STEPS, Session, pass_file};
+use super::{Connector, Session, pass_file};
 use crate::engine::Postgres;
 use crate::error;
 use crate::socket::{self, Agreed};
@@ -25,7 +26,8 @@ impl Connector {
         silence: Duration,
     ) -> Result<Session, ConnectError> {
         let mut config = self.config(postgres, server).await?;
-        let end = Instant::now() + silence * if postgres.dialer.is_some() { STEPS } else { 1 };
+        let steps = postgres.dialer.as_ref().map_or(1, |_| DIALED_STEPS);
+        let end = Instant::now() + silence * steps;
         let connecting = async {
             let channel = socket::open(postgres, server, end).await;
             let channel = channel.map_err(|error| error::of_io(&error))?;

@@ -28,7 +28,7 @@ use crate::term::Term;
 /// How long a server may be silent at first. If that was too short, later attempts wait longer.
 pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
-/// How many answers a set-up, or a dialer, may wait for.
+/// How many answers a set-up may wait for.
 const STEPS: u32 = 4;
 const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
 

@@ -17,6 +17,9 @@ use super::local::pair;
 use crate::base::sync::Mutex;
 use crate::store::{Dialer, first, lock};
 
+/// How many answers a dialer may wait for: those of a proxy, a login and a handshake.
+pub const DIALED_STEPS: u32 = 4;
+
 /// Why the program's stream failed, because a socket pair carries no errors.
 #[derive(Clone, Debug, Default)]
 pub struct Fault(Arc<Mutex<Option<io::Error>>>);

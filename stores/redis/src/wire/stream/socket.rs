@@ -5,16 +5,13 @@ use std::net::{self, Shutdown};
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::store::Dialer;
-use auto_mutex_core::store::socket::{Fault, dial, dialed};
+use auto_mutex_core::store::socket::{DIALED_STEPS, Fault, dial, dialed};
 use redis::io::tcp::socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::timeout_at;
 
 use super::super::limits::Limits;
-
-/// How many answers a dialer may wait for: those of a proxy, a login and a handshake.
-const DIALED_STEPS: u32 = 4;
 
 /// Its methods do not wait, and any thread may call them.
 #[derive(Debug)]
