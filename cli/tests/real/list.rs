@@ -68,8 +68,8 @@ fn a_list_is_narrowed() {
 #[test]
 fn a_look_costs_what_is_in_use() {
     const IDLE: u64 = 300;
-    // Each run asks a few more questions when it connects, and the clients of the shop now and then.
-    let fair = 3..IDLE / 5;
+    // Each run asks a few more questions when it connects.
+    let fair = 3..10;
     let shop = Shop::open();
     let free = client(&shop.url);
     for number in 0..IDLE {
@@ -89,8 +89,12 @@ fn a_look_costs_what_is_in_use() {
         &["why", "orders:7"],
         &["doctor"],
     ] {
-        let (calls, out) = asked(args);
-        assert!(fair.contains(&calls), "{args:?}: {calls} questions\n{out}");
+        // On a slow machine, the clients of the shop ask meanwhile.
+        let tries: Vec<_> = (0..5)
+            .map(|_| asked(args))
+            .take_while(|it| !fair.contains(&it.0))
+            .collect();
+        assert!(tries.len() < 5, "{args:?}: {tries:?}");
     }
     let (calls, out) = asked(&["ls", "--all"]);
     assert!(calls > IDLE && out.contains("idle:299"), "{calls} {out}");

@@ -114,8 +114,20 @@ async fn what_is_wrong_is_found_at_its_limit() {
     assert_eq!(ids, [""; 0]);
 
     let admin = server.admin(&database).await;
-    let limits = [("> 268435456", "> 0"), ("> 0.5", ">= 0"), ("> 200", "> 0")];
-    let found = problems(&admin, &limits).await;
+    let limits = [
+        ("> 268435456", "> 0"),
+        ("> 0.5", ">= 0"),
+        ("> 200", "> 0"),
+        ("interval '10 minutes'", "interval '0'"),
+    ];
+    let mut found = problems(&admin, &limits).await;
+    for _ in 0..20 {
+        // The client that polls may be reading its mail.
+        if !found.contains_key("old-snapshot") {
+            break;
+        }
+        found = problems(&admin, &limits).await;
+    }
     let ids: Vec<_> = found.keys().map(|id| &**id).collect();
     let all = ["listeners", "notification-queue", "table-size"];
     assert_eq!(ids, all, "{found:?}");

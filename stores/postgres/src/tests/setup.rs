@@ -266,6 +266,8 @@ async fn behind_a_pooler_a_crash_is_told_from_a_new_connection() {
     assert!(matches!(kept, Ok(Reply::Granted { token: same, .. }) if same == token));
     server.down("QUIT");
     peer.lost().await;
+    let refused = peer.refusal("n", acquire(Ticket::random(), Mode::Try));
+    assert!(refused.unwrap_err().is_disconnected());
     server.up();
     assert!(peer.connected().await);
     assert_eq!(peer.closed.unwrap().cause, Cause::Restart);
