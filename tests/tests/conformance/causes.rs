@@ -30,7 +30,7 @@ pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn
     }
     // Two more cases: a refresh with a shorter `expire`, and a lock whose grant came by message.
     let guard = long.mutex("d").lock().await.unwrap();
-    guard.refresh(BRIEF / 2).await.unwrap();
+    guard.refresh(BRIEF / 8).await.unwrap();
     let waiter = brief.mutex("d").expire(BRIEF / 4);
     let waiting = tokio::spawn(async move { waiter.lock().await.unwrap() });
     soon("the end", guard.lost()).await;

@@ -60,9 +60,10 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
     let rig = Rig::new();
     let client = Client::connect(rig.proxied_config().lease("20s").store_timeout("1s")).unwrap();
     let lock = client.rw_lock("rw");
-    let cut_off = || {
+    let cut_off = async || {
         rig.proxy.refuse();
         rig.proxy.cut();
+        becomes("it is noticed", async || !client.is_connected()).await;
     };
     // Wait before the next call, whose `store_timeout` is too short for a new connection on a busy machine.
     let healed = async || {
@@ -70,7 +71,7 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
         becomes("it is connected", async || client.is_connected()).await;
     };
     let read = lock.synchronize_read(async |_: &RwLockReadGuard| {
-        cut_off();
+        cut_off().await;
         Err::<(), _>("the body's own")
     });
     assert_eq!(
@@ -79,7 +80,7 @@ async fn rw_lock_6_a_failing_release_hides_no_result() {
     );
     healed().await;
     let write = lock.synchronize_write(async |_: &RwLockWriteGuard| {
-        cut_off();
+        cut_off().await;
         7
     });
     assert_eq!(soon("the result", write).await.unwrap(), 7);
