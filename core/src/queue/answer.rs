@@ -83,12 +83,6 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn too_slow(&self) -> LockError {
-        let message =
-            "the store took longer to answer than the lock may be held: use a longer `expire`";
-        self.unavailable(StoreError::new(StoreErrorKind::Busy, message))
-    }
-
     fn answer_waiting(&mut self, index: usize, lease: Lease, reply: Reply) {
         let ticket = &mut self.state.tickets[index];
         match reply {

@@ -203,9 +203,8 @@ impl Transition<'_> {
         if self.state.queries.is_empty() {
             return;
         }
-        let now = self.now;
+        let (now, spared) = (self.now, self.state.spared);
         self.send_again(|query| query.again <= now);
-        let spared = self.state.spared;
         let late = |query: &Query| query.ends(spared) <= now;
         if !self.state.queries.iter().any(late) {
             return;

@@ -11,6 +11,7 @@ use super::retain::Retention;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
+use crate::base::error::{StoreError, StoreErrorKind};
 use crate::observe::spans_are_on;
 use crate::observer::Metric;
 use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
@@ -176,7 +177,7 @@ impl Transition<'_> {
         (!has_left).then_some((hold, index))
     }
 
-    /// Fails an attempt at once. Other waiters may get another grant.
+    /// Fails an attempt at once. Waiters get a few more grants.
     fn granted_too_late(&mut self, index: usize) {
         if let Some(waiting) = self.state.tickets[index].waiting_mut() {
             waiting.queued = true;
@@ -185,7 +186,9 @@ impl Transition<'_> {
                 return self.send(index);
             }
         }
-        self.fail_ticket(index, self.too_slow());
+        let message = "the store took longer to answer than the lease lasts: use a longer `expire`";
+        let error = StoreError::new(StoreErrorKind::TooLate, message);
+        self.fail_ticket(index, self.unavailable(error));
     }
 
     /// The caller must have its own guard. Otherwise the last guard could be dropped before all waiters are served.

@@ -95,6 +95,7 @@ impl From<StoreErrorKind> for StoreError {
             StoreErrorKind::Disconnected => return Self::disconnected("the connection broke"),
             StoreErrorKind::Busy => ("BUSY", "the server is busy running a script"),
             StoreErrorKind::NotGrantingYet => ("", "the server grants nothing yet"),
+            StoreErrorKind::TooLate => ("", "the answer came too late"),
             StoreErrorKind::Refused => ("OOM", "used memory > 'maxmemory'"),
             StoreErrorKind::Forbidden => ("NOPERM", "this user has no permissions"),
             StoreErrorKind::Foreign => ("", "the key holds other data"),

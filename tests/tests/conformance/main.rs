@@ -201,6 +201,7 @@ auto_mutex_tests::conformance! {
         a_thread_that_would_wait_for_itself_is_told,
         it_waits_with_what_comes_before_and_without_what_comes_after,
         several_busy_ones_are_waited_for_one_after_another,
+        what_was_granted_too_late_is_waited_for,
         opposite_orders_cannot_block_each_other,
         block_is_one_time_for_all,
         block_zero_does_not_wait,

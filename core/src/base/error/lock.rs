@@ -309,10 +309,11 @@ impl LockError {
     }
 
     /// Whether a call that holds other locks should release them and wait for this one: because another caller holds
-    /// it, or the store grants nothing yet.
+    /// it, the store grants nothing yet, or its grant came too late.
     pub(crate) fn may_be_waited_for(&self) -> bool {
-        let closed = matches!(self, Self::Unavailable { source, .. } if source.kind() == StoreErrorKind::NotGrantingYet);
-        self.is_timeout() || closed
+        use StoreErrorKind::{NotGrantingYet, TooLate};
+        self.is_timeout()
+            || matches!(self, Self::Unavailable { source, .. } if matches!(source.kind(), NotGrantingYet | TooLate))
     }
 
     /// The holder, if other callers held the lock and the store reported one of them.

@@ -24,6 +24,8 @@ pub enum StoreErrorKind {
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
     NotGrantingYet,
+    /// The answer came after the lease that it granted had ended.
+    TooLate,
     /// The server refuses (OOM, MISCONF…).
     Refused,
     /// The credentials are wrong, or a right is missing.

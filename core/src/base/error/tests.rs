@@ -247,6 +247,7 @@ fn only_errors_that_end_by_themselves_are_transient() {
         (StoreErrorKind::Disconnected, true),
         (StoreErrorKind::Busy, true),
         (StoreErrorKind::NotGrantingYet, true),
+        (StoreErrorKind::TooLate, true),
         (StoreErrorKind::Refused, true),
         (StoreErrorKind::Forbidden, false),
         (StoreErrorKind::Protocol, false),

@@ -30,6 +30,23 @@ pub(crate) async fn it_waits_with_what_comes_before_and_without_what_comes_after
     all_free(&holder, &["a", "b", "c"]).await;
 }
 
+pub(crate) async fn what_was_granted_too_late_is_waited_for(store: &dyn TestStore) {
+    let expire = Duration::from_millis(400);
+    let client = store.member();
+    // A first call, so that the next one needs nothing but its own requests.
+    drop(client.multi(["a", "b"]).lock().await.unwrap());
+    all_free(&client, &["a", "b"]).await;
+    if !store.answer(false) {
+        return;
+    }
+    let multi = client.multi(["a", "b"]).expire(expire);
+    let call = tokio::spawn(async move { multi.lock().await });
+    // The requests are executed after this sleep, so the answers cannot come before `expire` ends.
+    tokio::time::sleep(expire * 2).await;
+    assert!(store.answer(true));
+    assert!(soon("all", call).await.unwrap().is_ok());
+}
+
 pub(crate) async fn several_busy_ones_are_waited_for_one_after_another(store: &dyn TestStore) {
     let (holder, client) = (store.member(), store.member());
     let mut guards = Vec::new();
