@@ -8,7 +8,7 @@ use auto_mutex_tests::stores::TestStore;
 use auto_mutex_tests::was_lost;
 
 /// An `expire` that ends while a test waits for it.
-const SHORT: Duration = Duration::from_millis(200);
+const SHORT: Duration = Duration::from_millis(600);
 /// An `expire` that does not end in any test.
 const LONG: Duration = Duration::from_secs(3600);
 

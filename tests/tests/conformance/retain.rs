@@ -318,15 +318,15 @@ pub(crate) async fn at_least_comes_before(store: &dyn TestStore) {
 
 pub(crate) async fn each_call_has_an_expire_of_its_own(store: &dyn TestStore) {
     let (client, other) = (store.member(), store.member());
-    let mutex = retaining(&client, "m").expire("800ms");
+    let mutex = retaining(&client, "m").expire("3s");
     // More than `expire` in all. A machine that stands still meanwhile shows nothing.
     let mut shown = 0;
     while shown < 3 {
         let asked = Instant::now();
         let guard = soon("the lock", mutex.lock()).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(Duration::from_millis(1_100)).await;
         let held = guard.check();
-        if asked.elapsed() < Duration::from_millis(700) {
+        if asked.elapsed() < Duration::from_millis(1_800) {
             held.unwrap();
             shown += 1;
         }

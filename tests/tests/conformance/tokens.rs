@@ -53,7 +53,7 @@ pub(crate) async fn they_grow_across_expiry_and_force_unlock(store: &dyn TestSto
     let (a, b) = (store.member(), store.member());
     let first = a
         .mutex("m")
-        .expire(Duration::from_millis(100))
+        .expire(Duration::from_millis(500))
         .lock()
         .await
         .unwrap();

@@ -23,7 +23,7 @@ pub(crate) async fn unlock_after_a_loss_says_so_and_frees_nobody_else(store: &dy
     let (client, other) = (store.member(), store.member());
     let stale = client
         .mutex("m")
-        .expire(Duration::from_millis(100))
+        .expire(Duration::from_millis(500))
         .lock()
         .await
         .unwrap();

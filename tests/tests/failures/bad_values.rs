@@ -153,7 +153,7 @@ async fn release_twice_by_others_or_too_late_is_false_and_harmless() {
     assert!(was_lost(guard.unlock().await), "and by the guard");
     let guard = mutex
         .clone()
-        .expire(Duration::from_millis(50))
+        .expire(Duration::from_millis(500))
         .lock()
         .await
         .unwrap();
