@@ -177,7 +177,7 @@ impl Transition<'_> {
         (!has_left).then_some((hold, index))
     }
 
-    /// Fails an attempt at once. Waiters get a few more grants.
+    /// An attempt fails at once. A waiter asks for a few more grants.
     fn granted_too_late(&mut self, index: usize) {
         if let Some(waiting) = self.state.tickets[index].waiting_mut() {
             waiting.queued = true;

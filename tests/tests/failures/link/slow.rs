@@ -129,7 +129,7 @@ fn connections(servers: &[Redis]) -> Vec<String> {
     found
 }
 
-/// A stall of all servers, as caused by an fsync or a fork, costs clients with default settings no connection and no
+/// A stall of all servers, as caused by an fsync or a fork, costs clients with the default lease no connection and no
 /// lock. One of the clients sends more than the servers' sockets take.
 async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     // Whatever the machine needs for two thousand calls.
