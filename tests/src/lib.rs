@@ -18,6 +18,7 @@ pub mod managed;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+pub mod real_time;
 pub mod redis;
 pub mod resp;
 pub mod runtimes;
