@@ -1,18 +1,16 @@
 //! Database servers in temporary folders, without a driver: their users connect to [`Server::url`]. A guardian ends them
 //! when the test process ends, even if it is killed.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::fs;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::chown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use rustix::process::geteuid;
+use rustix::process::{geteuid, getuid};
 use tempfile::TempDir;
 
 use crate::events::{PATIENCE, happens_within};
@@ -66,46 +64,41 @@ pub fn postgres(settings: &[&str]) -> Result<Server, String> {
     })
 }
 
-/// The files of a PostgreSQL that has never run. A shell deletes them when this process ends.
-struct Template {
-    dir: PathBuf,
-    _guardian: Child,
-}
-
-/// Makes the files of a PostgreSQL. Each process makes them once for the same options, and copies them from then on, which is
-/// faster.
+/// Makes the files of a PostgreSQL: a copy of a template, because that is faster. All test processes of this user share the
+/// templates, one for each `initdb` and each set of options.
 pub(crate) fn init(
     user: &User,
     initdb: &Path,
     data: &Path,
-    options: &'static [&'static str],
+    options: &[&str],
 ) -> Result<(), String> {
-    static TEMPLATES: Mutex<BTreeMap<&[&str], Template>> = Mutex::new(BTreeMap::new());
-    let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
-    let template = match templates.entry(options) {
-        Entry::Occupied(made) => made.into_mut(),
-        Entry::Vacant(place) => place.insert(Template::new(user, initdb, options)?),
-    };
+    let template = template(user, initdb, options)?;
     let mut copy = user.command(Path::new("cp"));
-    copy.arg("-Rp").arg(template.dir.join("data/."));
+    copy.arg("-Rp").arg(template.join("."));
     succeeds(copy.arg(data))
 }
 
-impl Template {
-    fn new(user: &User, initdb: &Path, options: &[&str]) -> Result<Self, String> {
+/// The folder of a template. The first process that needs it makes it, and the others wait for that one.
+fn template(user: &User, initdb: &Path, options: &[&str]) -> Result<PathBuf, String> {
+    let made = fs::metadata(initdb).and_then(|it| it.modified());
+    let mut key = DefaultHasher::new();
+    (initdb, made.map_err(text)?, options).hash(&mut key);
+    let uid = getuid().as_raw();
+    let templates = std::env::temp_dir().join(format!("auto-mutex-templates-{uid}"));
+    fs::create_dir_all(&templates).map_err(text)?;
+    let template = templates.join(format!("{:016x}", key.finish()));
+    let lock = File::create(template.with_extension("lock")).map_err(text)?;
+    lock.lock().map_err(text)?;
+    if !template.exists() {
         let (dir, _) = folder()?;
         let mut init = user.command(initdb);
         init.args(["-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C"]);
         init.arg("--no-sync").args(options);
-        succeeds(init.arg("-D").arg(dir.path().join("data")))?;
-        let mut guardian = Command::new("sh");
-        guardian.args(["-c", "read -r _; rm -rf \"$1\"", "sh"]);
-        let guardian = guardian.arg(dir.path()).stdin(Stdio::piped()).spawn();
-        Ok(Self {
-            _guardian: guardian.map_err(text)?,
-            dir: dir.keep(),
-        })
+        let data = dir.path().join("data");
+        succeeds(init.arg("-D").arg(&data))?;
+        fs::rename(data, &template).map_err(text)?;
     }
+    Ok(template)
 }
 
 /// Runs a program. If it fails, the error is what it has said.

@@ -121,7 +121,7 @@ fn blur(info: &mut NameRecord) {
 }
 
 /// The number of runs, of 250 operations each.
-const RUNS: u64 = 900;
+const RUNS: u64 = 30;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

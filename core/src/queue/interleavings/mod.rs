@@ -5,8 +5,8 @@
 //! without timers if the clock stands still. Nothing is left in the queue or the store. The simulation
 //! (`queue/simulation`) tries orders of transitions in one thread; here several threads run transitions.
 //!
-//! `tests/interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed schedule is
-//! printed, and `AUTO_MUTEX_SCHEDULE=… tests/interleavings NAME` replays it.
+//! `cargo shuttle interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed schedule is
+//! printed, and `AUTO_MUTEX_SCHEDULE=… cargo shuttle NAME` replays it.
 
 mod calm;
 mod end;
@@ -19,7 +19,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
 /// How many schedules each test tries.
-const SCHEDULES: usize = 6000;
+const SCHEDULES: usize = 1500;
 /// The depth of the PCT scheduler, which makes half of the schedules: it finds bugs that need at most this many ordered
 /// steps.
 const DEPTH: usize = 3;
@@ -57,7 +57,7 @@ impl Drop for Hint {
             let thread = std::thread::current();
             let test = thread.name().unwrap_or_default();
             eprintln!(
-                "replay with AUTO_MUTEX_SCHEDULE='…the failing schedule…' tests/interleavings {test}"
+                "replay with AUTO_MUTEX_SCHEDULE='…the failing schedule…' cargo shuttle {test}"
             );
         }
     }
