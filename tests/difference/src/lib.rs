@@ -120,8 +120,10 @@ fn blur(info: &mut NameRecord) {
     }
 }
 
-/// The number of runs, of 250 operations each.
+/// The number of runs, of 250 operations each, if `AUTO_MUTEX_RUNS` is not set.
 const RUNS: u64 = 30;
+/// So many runs meet every kind of outcome.
+const MANY: u64 = 900;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
@@ -129,7 +131,7 @@ fn number(variable: &str) -> Option<u64> {
 }
 
 /// Compares the subjects made by `new` with the rules, on all processors. `expected` are kinds of outcomes, besides
-/// `USUAL`, that some run must meet; otherwise the test has shown little.
+/// `USUAL`, that some of many runs must meet; otherwise they have shown little.
 pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
     if let Some(seed) = number("AUTO_MUTEX_SEED") {
         return run(&mut new(), seed, &mut HashSet::new());
@@ -156,8 +158,7 @@ pub fn compare<S: Subject>(new: impl Fn() -> S + Sync, expected: &[&str]) {
         seen.flat_map(|seen| seen.unwrap_or_else(|panic| resume_unwind(panic)))
             .collect()
     });
-    if runs < RUNS {
-        // Fewer runs need not meet every kind of outcome.
+    if runs < MANY {
         return;
     }
     let all = USUAL.iter().chain(expected);
