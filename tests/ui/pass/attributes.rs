@@ -1,5 +1,5 @@
-//! Attributes, visibility and documentation survive; so do inner ones.
-#![deny(warnings, missing_docs)]
+//! Attributes and visibility survive; so do inner ones. (That documentation does, `auto_mutex_tests::annotated` shows.)
+#![deny(warnings)]
 #![allow(
     unreachable_pub,
     clippy::double_must_use,
@@ -45,7 +45,7 @@ pub mod billing {
     #[auto_mutex]
     #[track_caller]
     #[cold]
-    pub(in crate::billing) fn old() -> Result<u32, LockError> {
+    pub(in crate::pass::attributes::billing) fn old() -> Result<u32, LockError> {
         Ok(1)
     }
 
@@ -90,12 +90,31 @@ impl Ledger {
     }
 }
 
+/// What is imported only for the functions of a block counts as used.
+mod imports {
+    use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
+
+    #[auto_mutex::auto_mutex(expire = 10)]
+    impl super::Ledger {
+        #[auto_mutex(expire = 20)]
+        pub fn imported(&self) -> Result<u32, LockError> {
+            Ok(self.plain())
+        }
+
+        #[no_auto_mutex]
+        fn plain(&self) -> u32 {
+            1
+        }
+    }
+}
+
 #[cfg_attr(all(), auto_mutex(expire = 10))]
 fn conditional() -> Result<u32, LockError> {
     Ok(1)
 }
 
-fn main() {
+#[test]
+fn runs() {
     let client = auto_mutex::Client::connect("memory://").unwrap();
     client.blocking_scope(|| {
         assert_eq!(
@@ -103,5 +122,6 @@ fn main() {
             3
         );
         assert_eq!(Ledger::new().Close().unwrap() + conditional().unwrap(), 4);
+        assert_eq!(Ledger::new().imported().unwrap(), 1);
     });
 }

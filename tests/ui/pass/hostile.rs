@@ -10,26 +10,15 @@ mod core {}
 mod std {}
 mod auto_mutex_private {}
 
-/// Shadows of the prelude.
-pub struct Ok;
-pub struct Err;
-pub struct Some;
-pub struct None;
-pub struct Result;
-pub struct Box;
-pub struct Duration;
-pub struct Request;
-pub struct Site;
-pub struct Mutex;
-pub struct Multi;
-pub struct Semaphore;
-pub struct Read;
-pub struct Write;
-pub struct Attribute;
-pub struct Listed;
-pub struct Leader;
-pub struct Overrun;
-pub struct Standing;
+macro_rules! shadows {
+    ($($name:ident)*) => {
+        $(pub struct $name;)*
+    };
+}
+
+// Of the prelude, and of what the expansion names.
+shadows!(Ok Err Some None Result Box Duration Request);
+shadows!(Site Mutex Multi Semaphore Read Write Attribute Listed Leader Overrun Standing);
 
 #[allow(unused_macros)]
 macro_rules! concat {
@@ -45,36 +34,17 @@ macro_rules! submit {
     };
 }
 
-/// Methods on everything.
-pub trait Everything {
-    fn part(&self, _: &str) {
-        panic!("the user's")
-    }
-    fn each(&self, _: &str) {
-        panic!("the user's")
-    }
-    fn into_iter(&self) {
-        panic!("the user's")
-    }
-    fn list(&self) {
-        panic!("the user's")
-    }
-    fn lock(&self) {
-        panic!("the user's")
-    }
-    fn expire(&self) {
-        panic!("the user's")
-    }
-    fn from_lock_error(&self) {
-        panic!("the user's")
-    }
-    fn next(&self) {
-        panic!("the user's")
-    }
-    fn run(&self) {
-        panic!("the user's")
-    }
+macro_rules! on_everything {
+    ($($name:ident)*) => {
+        pub trait Everything {
+            $(fn $name(&self) {
+                panic!("the user's")
+            })*
+        }
+    };
 }
+
+on_everything!(part each into_iter list lock expire from_lock_error next run);
 impl<T: ?Sized> Everything for T {}
 
 static __SITE: u32 = 7;
@@ -125,7 +95,8 @@ async fn lead(__term: u32, __value: &auto_mutex::Term, __standing: u32) -> Out<u
     ::std::result::Result::Ok(if __body { __term + __standing } else { __SITE })
 }
 
-fn main() {
+#[test]
+fn runs() {
     let client = Client::connect("memory://").unwrap();
     assert_eq!(client.blocking_scope(|| sync(1)), 15);
     assert_eq!(client.blocking_scope(|| several(&[1, 2])).unwrap(), 4);

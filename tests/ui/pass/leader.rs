@@ -231,7 +231,8 @@ const fn is_send<F: Send>(future: F) -> F {
     future
 }
 
-fn main() {
+#[test]
+fn runs() {
     let client = Client::connect("memory://").unwrap();
     let scheduler = || Scheduler {
         addr: "10.0.0.5".to_owned(),

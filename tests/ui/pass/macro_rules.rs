@@ -40,7 +40,8 @@ block!(Ledger, Result<u32, LockError>, {
     Ok(3)
 });
 
-fn main() {
+#[test]
+fn runs() {
     let client = auto_mutex::Client::connect("memory://").unwrap();
     client.blocking_scope(|| {
         assert_eq!(close(1).unwrap(), 1);

@@ -12,3 +12,8 @@ async fn main() -> Result<(), LockError> {
     tokio::task::yield_now().await;
     Ok(())
 }
+
+#[test]
+fn runs() {
+    main().unwrap();
+}

@@ -61,7 +61,8 @@ fn gone() -> ! {
     panic!("gone")
 }
 
-fn main() {
+#[test]
+fn runs() {
     let client = auto_mutex::Client::connect("memory://").unwrap();
     client.blocking_scope(|| assert_eq!(sync().unwrap() + closures(1).unwrap(), 2));
     futures::executor::block_on(client.scope(async {

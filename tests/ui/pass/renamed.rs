@@ -12,12 +12,12 @@ mod mine {
 
 use mine::deep::locks::{self, LockError};
 
-#[locks::auto_mutex(crate = crate::mine::deep::locks, expire = 10, on_timeout = skip)]
+#[locks::auto_mutex(crate = crate::pass::renamed::mine::deep::locks, expire = 10, on_timeout = skip)]
 fn close() -> Result<u32, LockError> {
     Ok(1)
 }
 
-#[locks::auto_leader(crate = crate::mine::deep::locks, value = "x", stop_within = 1, on_overrun = log)]
+#[locks::auto_leader(crate = crate::pass::renamed::mine::deep::locks, value = "x", stop_within = 1, on_overrun = log)]
 fn lead(_: &locks::Term) -> Result<u32, LockError> {
     Ok(1)
 }
@@ -36,7 +36,8 @@ impl Ledger {
     }
 }
 
-fn main() {
+#[test]
+fn runs() {
     let client = locks::Client::connect("memory://").unwrap();
     client.blocking_scope(|| {
         assert_eq!(

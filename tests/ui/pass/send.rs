@@ -169,7 +169,8 @@ fn boxed(value: Cell<u32>) -> Pin<Box<dyn Future<Output = Result<u32, LockError>
     })
 }
 
-fn main() {
+#[test]
+fn runs() {
     fn is_send<T: Send>(future: T) -> T {
         future
     }

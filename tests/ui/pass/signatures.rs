@@ -13,7 +13,6 @@
 
 use std::borrow::Cow;
 use std::fmt::{Debug, Display};
-use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -172,17 +171,6 @@ async fn recursive_async(n: u32) -> Result<u32, LockError> {
 }
 
 #[auto_mutex]
-fn recursive_boxed(n: u32) -> Pin<Box<dyn Future<Output = Result<u32, LockError>> + Send>> {
-    Box::pin(async move {
-        if n == 0 {
-            Ok(0)
-        } else {
-            Ok(1 + recursive_boxed(n - 1).await?)
-        }
-    })
-}
-
-#[auto_mutex]
 async fn not_send(value: Rc<u32>) -> Result<Rc<u32>, LockError> {
     std::future::ready(()).await;
     Ok(value)
@@ -255,7 +243,8 @@ impl Ledger {
     }
 }
 
-fn main() {
+#[test]
+fn runs() {
     fn is_send<T: Send>(_: &T) {}
 
     let client = auto_mutex::Client::connect("memory://").unwrap();
@@ -303,7 +292,6 @@ fn main() {
         assert_eq!(format!("{:?}", impl_result_async(3).await.unwrap()), "3");
         assert_eq!(format!("{:?}", coerced_async(false).await), "\"one\"");
         assert_eq!(recursive_async(4).await.unwrap(), 4);
-        assert_eq!(recursive_boxed(4).await.unwrap(), 4);
         let mut ledger = Ledger::default();
         ledger.by_mut_async().await.unwrap().push('b');
         assert_eq!(Pin::new(&mut ledger).by_pin().await.unwrap(), 1);

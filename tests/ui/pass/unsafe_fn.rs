@@ -41,7 +41,8 @@ unsafe impl Book for Ledger {
     }
 }
 
-fn main() {
+#[test]
+fn runs() {
     // Without a client there is no lock, so no body runs.
     assert!(unsafe { Ledger.close() }.is_err() && unsafe { Ledger.open() }.is_err());
     let client = auto_mutex::Client::connect("memory://").unwrap();

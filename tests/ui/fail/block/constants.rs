@@ -8,9 +8,7 @@ impl Ledger {
     const CLOSE: fn(&Self) -> u8 = |ledger| ledger.0;
 
     const OPEN: [fn() -> u8; 2] = [|| 1, {
-        fn open() -> u8 {
-            2
-        }
+        fn open() -> u8 { 2 }
         open
     }];
 
@@ -29,5 +27,3 @@ trait Close {
     #[no_auto_mutex]
     const PAGES: u8 = 1;
 }
-
-fn main() {}

@@ -3,9 +3,7 @@ use auto_mutex::{LockError, auto_mutex, auto_read, no_auto_mutex};
 
 macro_rules! functions {
     () => {
-        fn close(&self) -> Result<(), LockError> {
-            Ok(())
-        }
+        fn close(&self) -> Result<(), LockError> { Ok(()) }
     };
 }
 
@@ -40,5 +38,3 @@ impl Closing for Ledger {
     #[cfg_attr(any(), no_auto_mutex)]
     functions!();
 }
-
-fn main() {}

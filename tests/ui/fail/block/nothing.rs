@@ -1,12 +1,12 @@
 //! A block in which no function is protected.
 use auto_mutex::{LockError, auto_mutex, auto_semaphore, no_auto_mutex};
 
+type Out = Result<(), LockError>;
+
 struct Ledger;
 
 trait Job {
-    fn run(&self) -> Result<(), LockError> {
-        Ok(())
-    }
+    fn run(&self) -> Out { Ok(()) }
 }
 
 /// The function that runs is the default one of the trait.
@@ -20,29 +20,20 @@ impl Ledger {
 
 #[auto_mutex]
 impl Ledger {
-    #[no_auto_mutex]
-    fn pages(&self) -> u32 {
-        Self::PAGES
-    }
+    #[no_auto_mutex] fn pages(&self) -> u32 { Self::PAGES }
 }
 
 #[auto_mutex(explicit, expire = 10)]
 impl Ledger {
-    fn read(&self) -> Result<(), LockError> {
-        Ok(())
-    }
+    fn read(&self) -> Out { Ok(()) }
 }
 
 #[auto_semaphore(permits = 5)]
 trait Close {
-    fn close(&self) -> Result<(), LockError>;
+    fn close(&self) -> Out;
 }
 
 #[auto_mutex(on_timeout = Self::busy, on_error = panic)]
 impl Ledger {
     fn busy(&self) {}
-}
-
-fn main() {
-    let _ = (Ledger.pages(), Ledger.read(), Ledger.busy(), Ledger.run());
 }

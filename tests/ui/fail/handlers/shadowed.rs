@@ -4,9 +4,7 @@ use auto_mutex::auto_mutex;
 struct Ledger;
 
 impl Ledger {
-    fn busy(&self, month: u32) -> u32 {
-        month + 1
-    }
+    fn busy(&self, month: u32) -> u32 { month + 1 }
 }
 
 trait Book {
@@ -16,16 +14,6 @@ trait Book {
 
 #[auto_mutex(on_timeout = Self::busy, on_error = |_| 6)]
 impl Book for Ledger {
-    fn write(&self, month: u32) -> u32 {
-        month
-    }
-
-    fn busy(&self, month: u32) -> u32 {
-        month + 2
-    }
-}
-
-fn main() {
-    Ledger.busy(1);
-    Ledger.write(1);
+    fn write(&self, month: u32) -> u32 { month }
+    fn busy(&self, month: u32) -> u32 { month + 2 }
 }

@@ -33,11 +33,3 @@ use std::fmt::Debug;
 
 #[auto_mutex]
 static START: u32 = 1;
-
-fn main() {
-    let amount: Amount = LIMIT + billing::RATE + START;
-    let ledger = Ledger { n: amount };
-    let bits = Bits { n: ledger.n };
-    let entry: &dyn Debug = &Entry::Credit;
-    let _ = (bits, entry);
-}

@@ -9,9 +9,7 @@ struct Scheduler;
 
 #[auto_leader]
 impl Scheduler {
-    fn run(&self) -> Out {
-        Ok(())
-    }
+    fn run(&self) -> Out { Ok(()) }
 }
 
 #[auto_leader]
@@ -20,16 +18,11 @@ trait Run {}
 #[auto_leader]
 struct Struct;
 
-#[auto_leader]
-const fn constant() -> Out {
-    Ok(())
-}
+#[auto_leader] const fn constant() -> Out { Ok(()) }
 
 #[auto_leader]
 #[auto_mutex]
-fn two() -> Out {
-    Ok(())
-}
+fn two() -> Out { Ok(()) }
 
 #[auto_leader]
 fn made(term: &Term) -> impl Future<Output = Out> {
@@ -42,10 +35,5 @@ fn made(term: &Term) -> impl Future<Output = Out> {
 
 #[auto_mutex]
 impl Scheduler {
-    #[cfg_attr(all(), auto_leader)]
-    fn conditional(&self) -> Out {
-        Ok(())
-    }
+    #[cfg_attr(all(), auto_leader)] fn conditional(&self) -> Out { Ok(()) }
 }
-
-fn main() {}

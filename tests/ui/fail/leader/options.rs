@@ -8,39 +8,12 @@ type Out = Result<(), LockError>;
     on_error = panic, on_lost = finish, keys = [1, 2], was = "old", owner = 5, reentrant = false, permits = 5,
     guard = g, explicit
 )]
-fn of_locks() -> Out {
-    Ok(())
-}
+fn of_locks() -> Out { Ok(()) }
 
 #[auto_leader(stop_whithin = 5, lease_duration = 15, identity = "a", renew_deadline = 10, scheduler, retry_period = 2)]
-fn unknown() -> Out {
-    Ok(())
-}
-
-#[auto_mutex(value = "x")]
-fn mutex() -> Out {
-    Ok(())
-}
-
-#[auto_semaphore(permits = 2, stop_within = 5)]
-fn semaphore() -> Out {
-    Ok(())
-}
-
-#[auto_read(progress = 60, on_overrun = abort)]
-fn read() -> Out {
-    Ok(())
-}
-
-#[auto_leader(on_overrun = exit, stop_within = 0, progress = "60")]
-fn values() -> Out {
-    Ok(())
-}
-
-#[auto_leader(on_overrun = Overrun::Abort, name = "{shard}")]
-fn more_values(shard: u32) -> Out {
-    let _ = shard;
-    Ok(())
-}
-
-fn main() {}
+fn unknown() -> Out { Ok(()) }
+#[auto_mutex(value = "x")] fn mutex() -> Out { Ok(()) }
+#[auto_semaphore(permits = 2, stop_within = 5)] fn semaphore() -> Out { Ok(()) }
+#[auto_read(progress = 60, on_overrun = abort)] fn read() -> Out { Ok(()) }
+#[auto_leader(on_overrun = exit, stop_within = 0, progress = "60")] fn values() -> Out { Ok(()) }
+#[auto_leader(on_overrun = Overrun::Abort, name = "{shard}")] fn more_values(shard: u32) -> Out { Ok(()) }

@@ -4,22 +4,15 @@ struct World;
 #[auto_mutex::test]
 struct Ledger;
 
-#[auto_mutex::test]
-async fn two_worlds(_: World, _: World) {}
-
-#[auto_mutex::test]
-async fn generic<T: Default>(_: World) {}
+#[auto_mutex::test] async fn two_worlds(_: World, _: World) {}
+#[auto_mutex::test] async fn generic<T: Default>(_: World) {}
 
 impl Ledger {
-    #[auto_mutex::test]
-    async fn method(&self, _: World) {}
+    #[auto_mutex::test] async fn method(&self, _: World) {}
 }
 
-#[auto_mutex::test]
-const fn constant(_: World) {}
-
-#[auto_mutex::test]
-unsafe extern "C" fn foreign(_: World) {}
+#[auto_mutex::test] const fn constant(_: World) {}
+#[auto_mutex::test] unsafe extern "C" fn foreign(_: World) {}
 
 #[auto_mutex::test]
 #[tokio::test]
@@ -35,8 +28,4 @@ fn plain(_: World) {}
 
 #[auto_mutex::test]
 #[auto_mutex::auto_mutex]
-async fn locked(_: World) -> Result<(), auto_mutex::LockError> {
-    Ok(())
-}
-
-fn main() {}
+async fn locked(_: World) -> Result<(), auto_mutex::LockError> { Ok(()) }
