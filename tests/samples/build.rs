@@ -1,8 +1,9 @@
 //! Takes each Rust sample out of the pages, and writes a module for it that `samples.rs` compiles.
 //!
-//! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has no `main`, it gets
-//! one around it, or beside it if it consists of items only. Each module lies in a file that is called like its page, and each
-//! line has the number that it has there. So the compiler's messages name page and line.
+//! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has such lines, a second
+//! module has them too, and that one runs: rustdoc doesn't test these pages. If it has no `main`, it gets one around it, or beside
+//! it if it consists of items only. Each module lies in a file that is called like its page, and each line has the number that it
+//! has there. So the compiler's messages name page and line.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -29,7 +30,10 @@ struct Sample {
     line: usize,
     /// What follows the fence: `rust,no_run` for example.
     info: Vec<String>,
+    /// What a reader sees.
     code: String,
+    /// With what rustdoc hides.
+    whole: String,
 }
 
 fn main() {
@@ -48,24 +52,38 @@ fn main() {
                 writeln!(ignored, "({page:?}, {line}),").unwrap();
                 continue;
             }
-            let (text, has_main) = pasted(&sample);
+            let hides = sample.whole != sample.code
+                && !["standalone_crate", "should_panic"]
+                    .iter()
+                    .any(|it| sample.has(it));
             let name = format!("{page}_{line}")
                 .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
                 .to_lowercase();
-            let file = out.join("pages").join(page).join(format!("{line}.rs"));
-            fs::create_dir_all(file.parent().unwrap()).unwrap();
-            fs::write(&file, text).unwrap();
-            let allowed = if has_main { "" } else { "#[allow(dead_code)]" };
-            // (Where a line is hidden, an empty one is left.)
-            let lints =
-                format!("#[deny(warnings)] {allowed}#[allow(clippy::empty_line_after_outer_attr)]");
-            writeln!(modules, "{lints} #[path = {file:?}] mod {name};").unwrap();
-            let (runs, run) = (sample.runs(), format!("{name}::__sample::run"));
-            writeln!(
-                programs,
-                "Sample {{ page: {page:?}, line: {line}, runs: {runs}, run: {run} }},"
-            )
-            .unwrap();
+            for whole in [false, true].into_iter().take(1 + usize::from(hides)) {
+                let (text, has_main) = pasted(&sample, whole);
+                let part = if whole { "_whole" } else { "" };
+                let folder = out.join("pages").join(page);
+                let file = folder.join(format!("{line}{part}.rs"));
+                fs::create_dir_all(&folder).unwrap();
+                fs::write(&file, text).unwrap();
+                // (Where a line is hidden, an empty one is left.)
+                let lints = match (whole, has_main) {
+                    (true, _) => "#[allow(warnings)]",
+                    (false, true) => {
+                        "#[deny(warnings)] #[allow(clippy::empty_line_after_outer_attr)]"
+                    }
+                    (false, false) => {
+                        "#[deny(warnings)] #[allow(dead_code, clippy::empty_line_after_outer_attr)]"
+                    }
+                };
+                writeln!(modules, "{lints} #[path = {file:?}] mod {name}{part};").unwrap();
+                let runs = sample.runs() && whole == hides;
+                writeln!(
+                    programs,
+                    "Sample {{ page: {page:?}, line: {line}, runs: {runs}, run: {name}{part}::__sample::run }},"
+                )
+                .unwrap();
+            }
         }
     }
     let text = format!(
@@ -128,6 +146,9 @@ fn samples(root: &Path, page: &str) -> Vec<Sample> {
                 let hidden = rustdoc && (line.trim() == "#" || line.trim_start().starts_with("# "));
                 sample.code.push_str(if hidden { "" } else { line });
                 sample.code.push('\n');
+                let shown = line.trim_start().trim_start_matches('#');
+                sample.whole.push_str(if hidden { shown } else { line });
+                sample.whole.push('\n');
                 open = Some((sample, indent));
             }
             (None, Some(info)) => {
@@ -141,6 +162,7 @@ fn samples(root: &Path, page: &str) -> Vec<Sample> {
                     line: index + 1,
                     info,
                     code: String::new(),
+                    whole: String::new(),
                 };
                 open = Some((sample, indent));
             }
@@ -176,11 +198,12 @@ impl Sample {
 }
 
 /// The text of the module, and whether the reader sees a `main`.
-fn pasted(sample: &Sample) -> (String, bool) {
-    let (before, after, has_main) = main_around(sample);
-    let mut code = with_own_server(&sample.code);
+fn pasted(sample: &Sample, whole: bool) -> (String, bool) {
+    let code = if whole { &sample.whole } else { &sample.code };
+    let (before, after, has_main) = main_around(sample, code, whole);
+    let mut code = with_own_server(code);
     if sample.has("standalone_crate") {
-        // As a test here, it would see the other samples too. rustdoc runs it.
+        // As a test here, it would see the other samples too: `samples.rs` compares its list.
         code = code.replace("#[test]", "#[cfg(test)]");
     }
     let run = "#[allow(clippy::unit_arg)] pub(crate) mod __sample { pub(crate) fn run() -> ::std::process::ExitCode { \
@@ -191,8 +214,8 @@ fn pasted(sample: &Sample) -> (String, bool) {
 }
 
 /// What is to be written before and after the sample, and whether it has a `main` itself.
-fn main_around(sample: &Sample) -> (&'static str, &'static str, bool) {
-    if let Ok(syn::File { items, .. }) = syn::parse_file(&sample.code) {
+fn main_around(sample: &Sample, code: &str, whole: bool) -> (&'static str, &'static str, bool) {
+    if let Ok(syn::File { items, .. }) = syn::parse_file(code) {
         // `assert!(…);` may be an item too.
         let statement =
             |item: &syn::Item| matches!(item, syn::Item::Macro(it) if it.ident.is_none());
@@ -203,8 +226,12 @@ fn main_around(sample: &Sample) -> (&'static str, &'static str, bool) {
             return ("", "fn main() {}", false);
         }
     }
-    let block = syn::parse_str::<syn::Block>(&format!("{{ {} }}", sample.code))
+    let block = syn::parse_str::<syn::Block>(&format!("{{ {code} }}"))
         .unwrap_or_else(|error| panic!("{}:{}: {error}", sample.page, sample.line));
+    if whole {
+        // As rustdoc does.
+        return ("fn main() {", "}", false);
+    }
     let statements = block
         .stmts
         .iter()

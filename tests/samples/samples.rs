@@ -156,10 +156,36 @@ fn programs_run() {
 #[ignore = "programs_run runs it"]
 fn a_program() {
     let wanted = env::var(SAMPLE).unwrap_or_default();
-    let found = SAMPLES.iter().find(|it| name(it.page, it.line) == wanted);
+    let found = SAMPLES
+        .iter()
+        .find(|it| it.runs && name(it.page, it.line) == wanted);
     if let Some(sample) = found {
         assert!((sample.run)() == ExitCode::SUCCESS, "{wanted} failed");
     }
+}
+
+/// In a program of its own, such a sample compares the whole list.
+#[test]
+fn lists_of_locks_are_those_of_their_samples() {
+    let sites: BTreeSet<_> = auto_mutex::sites()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let mut seen = 0;
+    for page in PAGES {
+        for fence in fences(page) {
+            let list = fence.text.split_once("LOCKS: &str = r#\"\n");
+            for line in list.iter().flat_map(|(_, list)| list.lines()) {
+                if line == "\"#;" {
+                    break;
+                }
+                let place = name(page, fence.line);
+                assert!(sites.contains(line), "{place}: no function has: {line}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 0, "no list: are the pages read at all?");
 }
 
 #[test]

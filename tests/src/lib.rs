@@ -42,27 +42,3 @@ pub fn chain(error: &dyn std::error::Error) -> String {
     let said: Vec<_> = causes.map(ToString::to_string).collect();
     said.join(": ")
 }
-
-/// The examples of the attributes' documentation. They need the runtime crate, which the attributes' own crate cannot depend on.
-#[cfg(doctest)]
-mod attributes {
-    #[doc = include_str!("../../macros/src/docs/auto_mutex.md")]
-    struct AutoMutex;
-    #[doc = include_str!("../../macros/src/docs/auto_read.md")]
-    struct AutoRead;
-    #[doc = include_str!("../../macros/src/docs/auto_semaphore.md")]
-    struct AutoSemaphore;
-    #[doc = include_str!("../../macros/src/docs/auto_write.md")]
-    struct AutoWrite;
-    #[doc = include_str!("../../macros/src/docs/auto_leader.md")]
-    struct AutoLeader;
-    #[doc = include_str!("../../macros/src/docs/no_auto_mutex.md")]
-    struct NoAutoMutex;
-    #[doc = include_str!("../../macros/src/docs/test.md")]
-    struct Test;
-}
-
-/// The examples of the guide for users of other libraries.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/migration.md")]
-struct Migration;

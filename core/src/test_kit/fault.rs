@@ -53,7 +53,7 @@ static TRIED: AtomicU32 = AtomicU32::new(0);
 /// Call it last: from a test whose name sorts behind all others, with `cargo test -- --test-threads=1`. Test runners that
 /// start a process for each test, such as nextest, see the faults of one test only.
 ///
-/// ```standalone_crate
+/// ```
 /// use auto_mutex::test::{Fault, Runs, World, coverage};
 ///
 /// assert!(coverage().contains(&Fault::Failover));
