@@ -1,7 +1,7 @@
-//! Takes each Rust sample out of the pages, and writes a module for it that `samples.rs` compiles.
+//! Takes each Rust sample out of the pages and of the items' documentation, and writes a module for it that `samples.rs` compiles.
 //!
 //! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has such lines, a second
-//! module has them too, and that one runs: rustdoc doesn't test these pages. If it has no `main`, it gets one around it, or beside
+//! module has them too, and that one runs. An item's has no other: few are whole. If it has no `main`, it gets one around it, or beside
 //! it if it consists of items only. Each module lies in a file that is called like its page, and each line has the number that it
 //! has there. So the compiler's messages name page and line.
 
@@ -12,13 +12,16 @@ use std::{env, fs};
 use quote::ToTokens as _;
 
 /// Folders and files with samples.
-const PLACES: [&str; 6] = [
+const PLACES: [&str; 9] = [
     "README.md",
     "cli/README.md",
+    "core/src",
     "docs",
     "macros/src/docs",
+    "operator/src",
     "runtime/src/guide",
     "runtime/src/lib.rs",
+    "stores",
 ];
 
 /// Where samples say that a server is. The test's own server takes its place.
@@ -43,23 +46,25 @@ fn main() {
         .unwrap();
     let out = PathBuf::from(env::var("OUT_DIR").unwrap());
     let _ = fs::remove_dir_all(out.join("pages"));
-    let (mut modules, mut programs, mut ignored) = (String::new(), String::new(), String::new());
+    let (mut modules, mut programs) = (String::new(), String::new());
     let pages = pages(root);
     for page in &pages {
         for sample in samples(root, page) {
             let (page, line) = (&sample.page, sample.line);
             if sample.has("ignore") {
-                writeln!(ignored, "({page:?}, {line}),").unwrap();
+                // `documents.rs` finds what is written like this in a program.
+                assert_eq!(sample.info, ["rust", "ignore"], "{page}:{line}");
                 continue;
             }
-            let hides = sample.whole != sample.code
-                && !["standalone_crate", "should_panic"]
-                    .iter()
-                    .any(|it| sample.has(it));
+            let variants: &[bool] = match (sample.is_items(), sample.hides()) {
+                (true, _) => &[true],
+                (false, true) => &[false, true],
+                (false, false) => &[false],
+            };
             let name = format!("{page}_{line}")
                 .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
                 .to_lowercase();
-            for whole in [false, true].into_iter().take(1 + usize::from(hides)) {
+            for &whole in variants {
                 let (text, has_main) = pasted(&sample, whole);
                 let part = if whole { "_whole" } else { "" };
                 let folder = out.join("pages").join(page);
@@ -77,10 +82,11 @@ fn main() {
                     }
                 };
                 writeln!(modules, "{lints} #[path = {file:?}] mod {name}{part};").unwrap();
-                let runs = sample.runs() && whole == hides;
+                let runs = sample.runs() && whole == variants.contains(&true);
+                let panics = sample.has("should_panic") && sample.is_items();
                 writeln!(
                     programs,
-                    "Sample {{ page: {page:?}, line: {line}, runs: {runs}, run: {name}{part}::__sample::run }},"
+                    "Sample {{ page: {page:?}, line: {line}, runs: {runs}, panics: {panics}, run: {name}{part}::__sample::run }},"
                 )
                 .unwrap();
             }
@@ -88,44 +94,53 @@ fn main() {
     }
     let text = format!(
         "{modules}\nstatic SAMPLES: &[Sample] = &[\n{programs}];\n\n\
-         const IGNORED_SAMPLES: &[(&str, usize)] = &[\n{ignored}];\n\nconst PAGES: &[&str] = &{pages:?};\n"
+         const PAGES: &[&str] = &{pages:?};\n"
     );
     fs::write(out.join("samples.rs"), text).unwrap();
 }
 
-/// The pages, by their paths from the root.
+/// The pages, and the sources with samples, by their paths from the root.
 fn pages(root: &Path) -> Vec<String> {
-    let mut pages = Vec::new();
+    let (mut pages, mut places) = (Vec::new(), PLACES.map(PathBuf::from).to_vec());
     for place in PLACES {
         println!("cargo::rerun-if-changed={}", root.join(place).display());
-        if root.join(place).is_file() {
-            pages.push(place.to_owned());
-            continue;
-        }
-        for entry in fs::read_dir(root.join(place)).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".md") {
-                pages.push(format!("{place}/{name}"));
-            }
+    }
+    while let Some(place) = places.pop() {
+        let path = root.join(&place);
+        if path.is_dir() {
+            let entries = fs::read_dir(path).unwrap();
+            places.extend(entries.map(|it| place.join(it.unwrap().file_name())));
+        } else if is_page(&path) {
+            pages.push(place.into_os_string().into_string().unwrap());
         }
     }
     pages.sort();
     pages
 }
 
+fn is_page(file: &Path) -> bool {
+    let read = || fs::read_to_string(file).unwrap();
+    match file.extension().and_then(|it| it.to_str()) {
+        Some("md") => true,
+        Some("rs") => read()
+            .lines()
+            .any(|it| comment(it).is_some_and(|it| it.starts_with("```"))),
+        _ => false,
+    }
+}
+
 fn samples(root: &Path, page: &str) -> Vec<Sample> {
     let text = fs::read_to_string(root.join(page)).unwrap();
     // Other pages show lines that begin with `#`.
-    let rustdoc = ["macros/", "runtime/"]
-        .iter()
-        .any(|folder| page.starts_with(folder));
+    let source = page.ends_with(".rs");
+    let rustdoc = source || page.starts_with("macros/") || page.starts_with("runtime/");
     let mut samples = Vec::new();
     let mut open: Option<(Sample, usize)> = None;
     for (index, line) in text.lines().enumerate() {
-        let line = if page.ends_with(".rs") {
-            match line.strip_prefix("//!") {
-                Some(line) => line.strip_prefix(' ').unwrap_or(line),
-                None => break,
+        let line = if source {
+            match comment(line) {
+                Some(line) => line,
+                None => continue,
             }
         } else {
             line
@@ -173,7 +188,27 @@ fn samples(root: &Path, page: &str) -> Vec<Sample> {
     samples
 }
 
+/// The text of a line of documentation.
+fn comment(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let text = line
+        .strip_prefix("///")
+        .or_else(|| line.strip_prefix("//!"))?;
+    Some(text.strip_prefix(' ').unwrap_or(text))
+}
+
 impl Sample {
+    /// Whether it documents an item, not a crate.
+    fn is_items(&self) -> bool {
+        self.page.ends_with(".rs") && !self.page.starts_with("runtime/")
+    }
+
+    /// Whether hidden lines are to run. (A test runs instead of them where one panics.)
+    fn hides(&self) -> bool {
+        let alone = self.has("standalone_crate") || self.has("should_panic");
+        self.whole != self.code && !alone
+    }
+
     fn has(&self, word: &str) -> bool {
         self.info.iter().any(|info| info == word)
     }
@@ -191,9 +226,8 @@ impl Sample {
 
     /// Whether the test runs its `main`: if rustdoc would, or if all that it needs is a server.
     fn runs(&self) -> bool {
-        !self.has("no_run")
-            || self.code.contains(ADDRESS)
-            || self.code.contains("Config::from_env()")
+        let server = self.code.contains(ADDRESS) || self.code.contains("Config::from_env()");
+        !self.has("no_run") && !self.has("standalone_crate") || server && !self.is_items()
     }
 }
 
@@ -201,7 +235,11 @@ impl Sample {
 fn pasted(sample: &Sample, whole: bool) -> (String, bool) {
     let code = if whole { &sample.whole } else { &sample.code };
     let (before, after, has_main) = main_around(sample, code, whole);
-    let mut code = with_own_server(code);
+    let mut code = if sample.runs() {
+        with_own_server(code)
+    } else {
+        code.clone()
+    };
     if sample.has("standalone_crate") {
         // As a test here, it would see the other samples too: `samples.rs` compares its list.
         code = code.replace("#[test]", "#[cfg(test)]");
@@ -230,6 +268,11 @@ fn main_around(sample: &Sample, code: &str, whole: bool) -> (&'static str, &'sta
         .unwrap_or_else(|error| panic!("{}:{}: {error}", sample.page, sample.line));
     if whole {
         // As rustdoc does.
+        if code.trim_end().ends_with("(())") {
+            let before =
+                "fn main() { fn inner() -> ::core::result::Result<(), impl ::core::fmt::Debug> {";
+            return (before, "} inner().unwrap() }", false);
+        }
         return ("fn main() {", "}", false);
     }
     let statements = block

@@ -233,7 +233,7 @@ fn what_the_documents_name_is_there() {
     );
 }
 
-/// Rustdoc compiles all other examples.
+/// `tests/samples` compiles all other examples.
 #[test]
 fn examples_that_rustdoc_ignores_are_parts_of_programs() {
     let tree = &*TREE;
