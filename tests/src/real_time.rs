@@ -21,11 +21,17 @@ pub struct RealTime {
 /// A test that takes longer than a minute has hung. The process then ends with the name of the test, because nothing can
 /// end the test alone.
 pub fn real_time() -> RealTime {
+    real_time_for(Duration::ZERO)
+}
+
+/// As [`real_time`], for a contest whose length may be set. Only a length beyond the usual one raises the limit.
+pub fn real_time_for(length: Duration) -> RealTime {
+    let limit = LIMIT.max(3 * length);
     let (ends, ended) = channel::<()>();
     let test = thread::current().name().unwrap_or("a test").to_owned();
     thread::spawn(move || {
-        if ended.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("{test} has hung: it has not ended within {LIMIT:?}");
+        if ended.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("{test} has hung: it has not ended within {limit:?}");
             std::process::abort();
         }
     });

@@ -25,7 +25,6 @@ use std::ops::RangeInclusive;
 
 use crate::redis::Redis;
 use crate::resp::Connection;
-use crate::resp::Value;
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
@@ -82,15 +81,6 @@ impl Witness {
     /// The verdict on all reports.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(&self.log())
-    }
-
-    /// The verdict on the reports since the last call. The reports are deleted, so that a long contest does not fill the memory.
-    pub fn verdict_so_far(&self) -> Verdict {
-        let taken = self.redis.command(&["LPOP", LOG, "1000000000"]);
-        match taken {
-            Value::Nil => Verdict::of(&[]),
-            log => Verdict::of(&log.texts()),
-        }
     }
 
     /// The log lines within some seconds of `at`, a time of the witness's clock; for an error message.

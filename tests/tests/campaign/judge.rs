@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_tests::events::{eventually, finishes};
 use auto_mutex_tests::witness::Verdict;
 
-use crate::arena::{Arena, PROCESSES, STUCK, process};
+use crate::arena::{Arena, PROCESSES, process};
 
 /// Asserts that there were never too many holders, and that tokens grow.
 pub(crate) fn is_clean(verdict: &Verdict) {
@@ -28,7 +28,7 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
         turns.iter().all(|&turns| turns > 0),
         "somebody starved: {turns:?}"
     );
-    // Only printed, because in such a short contest it depends on the machine. The benchmarks have a limit for it.
+    // Only printed, because it depends on the machine. The benchmarks have a limit for it.
     let fairness = verdict.fairness(process);
     println!(
         "{} turns of {PROCESSES} processes, {} given up, fairness {fairness:.4}, longest wait {} ms, longest gap {:?}",
@@ -41,29 +41,16 @@ pub(crate) fn is_calm(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// Asserts that there were no unexplained losses, no unavailable store and no timeouts.
+/// Asserts that no hold was lost without cause, and that the store was always there.
 pub(crate) fn no_trouble(arena: &Arena) {
-    let excused = arena.stalls.may_have_cost_a_claim();
-    assert!(arena.strange_losses() == 0 || excused, "{:#?}", arena.said);
-    for trouble in ["unavailable", "timeouts"] {
-        assert_eq!(arena.sum(trouble), 0, "{trouble}: {:#?}", arena.said);
-    }
+    assert_eq!(arena.strange_losses(), 0, "{:#?}", arena.said);
+    assert_eq!(arena.sum("unavailable"), 0, "{:#?}", arena.said);
 }
 
 /// For a contest with faults: asserts that the other processes continued, and that nothing is left.
 pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     let verdict = arena.close();
     is_clean(&verdict);
-    assert!(
-        verdict.longest_gap < STUCK,
-        "stuck for {:?}",
-        verdict.longest_gap
-    );
-    assert_eq!(
-        arena.sum("timeouts"),
-        0,
-        "somebody waited for half a minute"
-    );
     println!(
         "{} turns proven, {} kills, freed within {:?}, {} stale writes refused, {} losses, longest wait {} ms, longest gap {:?}",
         verdict.proven,

@@ -1,7 +1,6 @@
 //! Each task takes two mutexes in any order, the second while it holds the first. Tasks deadlock, and one of them
 //! fails.
 
-use super::STARVED;
 use super::recorded::Task;
 use crate::history::{Recorder, What, now};
 
@@ -12,7 +11,7 @@ pub(super) async fn run(mut task: Task, names: u64, mut recorder: Recorder) {
         let inner = (outer + 1 + task.own.seed.below(names - 1)) % names;
         let name = format!("{all}-{outer}");
         task.own.name = format!("{all}-{inner}");
-        let mutex = task.own.client.mutex(&name).block(STARVED);
+        let mutex = task.own.client.mutex(&name);
         let mut held = false;
         recorder.note(now(), What::Ask);
         let body = async |guard: &auto_mutex::MutexGuard| {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Condvar, LockError, Mutex, MutexGuard};
 
-use super::{Contestant, Place, STARVED};
+use super::{Contestant, Place};
 use crate::belt::{Belt, Deed, Outcome};
 
 struct Task {
@@ -24,7 +24,7 @@ pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
     let was_put = own.client.condvar(format!("{belt}-put"));
     let was_taken = own.client.condvar(format!("{belt}-taken"));
     let mut task = Task {
-        mutex: own.client.mutex(&belt).block(STARVED),
+        mutex: own.client.mutex(&belt),
         belt: Belt::at(witness, belt, own.who.clone(), bound),
         deed: if puts { Deed::Put } else { Deed::Take },
         mine: if puts { &was_taken } else { &was_put }.clone(),

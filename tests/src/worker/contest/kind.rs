@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 use auto_mutex::{Client, LockError};
 
-use super::STARVED;
 use crate::seed::Seed;
 use crate::witness::Part;
 use crate::worker::guards::Held;
@@ -106,14 +105,14 @@ impl Kind {
             | Self::Crossed { .. }
             | Self::Handoff { .. }
             | Self::Partners { .. } => {
-                let mutex = client.mutex(name).block(STARVED);
+                let mutex = client.mutex(name);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),
                     false => mutex.try_lock().await?.map(Held::Mutex),
                 }
             }
             Self::Semaphore { permits } => {
-                let semaphore = client.semaphore(name, permits).block(STARVED);
+                let semaphore = client.semaphore(name, permits);
                 let units = match seed.below(4) {
                     0 => 1 + seed.below(permits.into()) as u32,
                     _ => 1,
@@ -124,7 +123,7 @@ impl Kind {
                 }
             }
             Self::RwLock => {
-                let lock = client.rw_lock(name).block(STARVED);
+                let lock = client.rw_lock(name);
                 match (seed.below(4), waits) {
                     (0, true) => Some(Held::Write(lock.write().await?)),
                     (0, false) => lock.try_write().await?.map(Held::Write),
@@ -136,7 +135,7 @@ impl Kind {
                 let first = seed.below(names);
                 let second = (first + 1 + seed.below(names - 1)) % names;
                 let pair = [first, second].map(|number| format!("{name}{number}"));
-                let lock = client.multi(pair).block(STARVED);
+                let lock = client.multi(pair);
                 match waits {
                     true => Some(Held::Multi(lock.lock().await?)),
                     false => lock.try_lock().await?.map(Held::Multi),

@@ -144,7 +144,7 @@ impl Inside<'_> {
             self.sections.testify(&section, &left);
             return;
         }
-        self.own.lost();
+        self.own.lost("term");
         if self.believed {
             self.sections.testify_entry(&section);
         }

@@ -1,8 +1,7 @@
 //! A contest: many tasks of many processes use one lock or several, and a witness watches them.
 //!
-//! Output lines: `begun`; `violation …` for an event that must never happen; `lost WHO` for a loss that a task noticed,
-//! with `after a stall` at the end if a stall of this process may be the cause; at the end `task WHO turns=… longest_ms=…
-//! unavailable=… timeouts=… cancelled=… deadlocks=…` for each task, then `done`.
+//! Output lines: `begun`; `violation …` for an event that must never happen; `lost WHO CAUSE` for a loss that a task
+//! noticed; at the end `task WHO turns=… longest_ms=… unavailable=… cancelled=… deadlocks=…` for each task, then `done`.
 
 mod crossed;
 mod handoff;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use auto_mutex::{Client, LockError};
+use auto_mutex::{Client, LockError, LossCause};
 
 use kept::Visits;
 pub(super) use kind::Kind;
@@ -28,12 +27,6 @@ use tally::Tally;
 
 use super::serve::say;
 use crate::seed::Seed;
-use crate::stalls::Stalls;
-
-/// The end of the line for a loss that a stall of the machine may have caused.
-const AFTER_A_STALL: &str = " after a stall";
-/// How long a task waits before its wait counts as starvation.
-const STARVED: Duration = Duration::from_secs(30);
 
 pub(super) struct Contest {
     pub(super) kind: Kind,
@@ -50,9 +43,9 @@ pub(super) struct Contest {
     pub(super) file: Option<PathBuf>,
 }
 
-/// Whether `line` reports a loss that no stall of the machine explains.
+/// Whether `line` reports a loss that a process cannot suffer just by being late, as on a machine that stands still.
 pub fn is_strange_loss(line: &str) -> bool {
-    line.starts_with("lost ") && !line.ends_with(AFTER_A_STALL)
+    line.starts_with("lost ") && !line.ends_with(&format!("{:?}", LossCause::NotRenewed))
 }
 
 /// The state of one task of a contest.
@@ -62,7 +55,6 @@ struct Contestant {
     who: String,
     until: Instant,
     over: Arc<AtomicBool>,
-    stalls: Arc<Stalls>,
     seed: Seed,
     pause: u64,
     stay: u64,
@@ -76,7 +68,6 @@ impl Contest {
         say("begun");
         let over = Arc::new(AtomicBool::new(false));
         let until = Instant::now() + self.duration;
-        let stalls = Arc::new(Stalls::watch());
         let tasks: Vec<_> = (0..self.tasks)
             .map(|number| {
                 let contestant = Contestant {
@@ -85,7 +76,6 @@ impl Contest {
                     who: format!("{}/{number}", std::process::id()),
                     until,
                     over: over.clone(),
-                    stalls: stalls.clone(),
                     pause: self.pause,
                     stay: self.stay,
                     seed: Seed::new(self.seed.wrapping_add(number)),
@@ -155,19 +145,14 @@ impl Contestant {
                 self.tally.unavailable += 1;
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            LockError::Timeout { .. } => self.tally.timeouts += 1,
             LockError::Deadlock { cycle, .. } if cycle.len() > 1 => self.tally.deadlocks += 1,
-            LockError::Lost { .. } => self.lost(),
+            LockError::Lost { cause, .. } => self.lost(cause),
             error => self.violation(&format!("{error:?}")),
         }
     }
 
-    fn lost(&self) {
-        let stalled = match self.stalls.may_have_cost_a_claim() {
-            true => AFTER_A_STALL,
-            false => "",
-        };
-        say(&format!("lost {}{stalled}", self.who));
+    fn lost(&self, cause: impl std::fmt::Debug) {
+        say(&format!("lost {} {cause:?}", self.who));
     }
 
     fn violation(&self, what: &str) {

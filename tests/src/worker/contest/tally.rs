@@ -8,7 +8,6 @@ pub(super) struct Tally {
     pub(super) turns: u64,
     pub(super) longest: Duration,
     pub(super) unavailable: u64,
-    pub(super) timeouts: u64,
     pub(super) cancelled: u64,
     pub(super) deadlocks: u64,
 }
@@ -19,14 +18,13 @@ impl fmt::Display for Tally {
             turns,
             longest,
             unavailable,
-            timeouts,
             cancelled,
             deadlocks,
         } = self;
         let longest = longest.as_millis();
         write!(
             f,
-            "turns={turns} longest_ms={longest} unavailable={unavailable} timeouts={timeouts} \
+            "turns={turns} longest_ms={longest} unavailable={unavailable} \
              cancelled={cancelled} deadlocks={deadlocks}"
         )
     }

@@ -74,7 +74,7 @@ impl Task {
         if stay > 0 {
             // Many short sections give evidence for the whole time.
             let until = Instant::now() + Duration::from_millis(stay);
-            while Instant::now() < until && held.check().is_ok() {
+            while Instant::now() < until && !self.own.is_over() && held.check().is_ok() {
                 self.section(&held).await;
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -112,8 +112,8 @@ impl Task {
                 own.refused("the last write of a holder", &left);
             }
             Ok(()) => self.sections.testify(&section, &left),
-            Err(_) => {
-                own.lost();
+            Err(error) => {
+                own.trouble(error).await;
                 if believed {
                     self.sections.testify_entry(&section);
                 }

@@ -5,15 +5,14 @@ mod plan;
 mod store;
 mod victims;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::belt::Ledger;
+use auto_mutex_tests::events::PATIENCE;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
-use auto_mutex_tests::stalls::Stalls;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::contest::is_strange_loss;
 use auto_mutex_tests::worker::{Setup, Worker};
@@ -25,16 +24,6 @@ pub(crate) use store::Store;
 pub(crate) const PROCESSES: usize = 8;
 const TASKS: usize = 8;
 
-/// The longest time without progress: the lease of a killed holder, the two seconds that a dead waiter may cost, the start
-/// of a server, and the delay of a slow machine.
-pub(crate) const STUCK: Duration = Duration::from_secs(8);
-
-/// Lets only one campaign run at a time: the next one begins when the guard is dropped.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 pub(crate) struct Arena {
     pub(crate) store: Store,
     pub(crate) witness: Witness,
@@ -45,7 +34,6 @@ pub(crate) struct Arena {
     pub(crate) observer: Client,
     /// The processes that were killed.
     pub(crate) dead: Dead,
-    pub(crate) stalls: Stalls,
     setup: Setup,
     until: Instant,
     /// The last progress, and when it was first seen.
@@ -62,12 +50,13 @@ impl Arena {
 
     /// The same on any store.
     pub(crate) fn on(store: Store, plan: Plan) -> Self {
-        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), store.url(), plan.lease);
+        let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), store.url(), plan.lease);
+        setup.options.push("store_timeout=60".to_owned());
         let config = Config::new(store.url()).expect("a good URL");
         // A store that has lost its locks is closed for the longest lease.
         let config = config.lease(plan.lease).longest_lease(plan.lease);
         // The first client makes the tables of PostgreSQL.
-        let config = config.connect_timeout("60s");
+        let config = config.connect_timeout("60s").store_timeout("60s");
         let mut arena = Self {
             observer: Client::connect(config.namespace("suite")).expect("an observer"),
             store,
@@ -75,7 +64,6 @@ impl Arena {
             seed: Seed::announce(plan.what),
             workers: Vec::new(),
             dead: Dead::default(),
-            stalls: Stalls::watch(),
             setup,
             until: Instant::now(),
             progress: (0, Instant::now()),
@@ -159,7 +147,7 @@ impl Arena {
         if progress != self.progress.0 {
             self.progress = (progress, Instant::now());
         }
-        if self.progress.1.elapsed() > STUCK {
+        if self.progress.1.elapsed() > PATIENCE {
             panic!("nobody gets on any more: {}", self.standing());
         }
     }
@@ -217,7 +205,7 @@ impl Arena {
         self.witness.verdict()
     }
 
-    /// The number of losses that no stall explains.
+    /// The number of losses that no late process explains.
     pub(crate) fn strange_losses(&self) -> usize {
         let strange = self.said.iter().filter(|line| is_strange_loss(line));
         strange.count()

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use auto_mutex_tests::events::LONG;
+
+/// The lease where faults happen.
+const LEASE: Duration = Duration::from_secs(2);
+
 /// The plan of one contest.
 pub(crate) struct Plan {
     /// The text that is printed with the seed.
@@ -14,6 +19,35 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// A contest without faults. Its leases are so long that none ends.
+    pub(crate) fn calm(what: &'static str, kind: &'static str, name: &'static str) -> Self {
+        let (lease, duration) = (LONG, duration(2));
+        Self {
+            what,
+            kind,
+            name,
+            lease,
+            duration,
+        }
+    }
+
+    /// A contest with faults, so that leases end.
+    pub(crate) fn with_faults(
+        what: &'static str,
+        kind: &'static str,
+        name: &'static str,
+        seconds: u64,
+    ) -> Self {
+        let (lease, duration) = (LEASE, duration(seconds));
+        Self {
+            what,
+            kind,
+            name,
+            lease,
+            duration,
+        }
+    }
+
     /// The names of all locks in the contest.
     pub(crate) fn names(&self) -> Vec<String> {
         match self.kind.split_once(':') {

@@ -6,36 +6,22 @@ use std::time::Duration;
 use auto_mutex::{Client, Config, MutexGuard};
 use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::finishes;
-use auto_mutex_tests::stalls::Stalls;
+use auto_mutex_tests::real_time::real_time_for;
+use auto_mutex_tests::resp::Connection;
 
-use crate::arena::{Arena, Plan, STUCK, alone, duration};
+use crate::arena::{Arena, Plan, duration};
 use crate::judge::{no_trouble, nothing_is_left};
 
 const ONE_BELT: &str = "handoff:4";
 const PARTNERS: &str = "partners:32";
 
-fn open(what: &'static str, kind: &'static str, lease: u64, duration: Duration) -> Arena {
-    Arena::open(Plan {
-        what,
-        kind,
-        name: "belt",
-        lease: Duration::from_secs(lease),
-        duration,
-    })
-}
-
-/// Asserts that every item arrived once and in order, and that no belt paused for [`STUCK`] or longer.
+/// Asserts that every item arrived once and in order.
 fn all_was_handed_over(arena: &mut Arena) -> Ledger {
     arena.close();
     let ledger = Ledger::at(arena.witness.port());
     assert_eq!(ledger.faults, [""; 0], "items lost, twice or out of order");
     assert_eq!(ledger.taken, ledger.put, "items are left");
     assert!(ledger.put > 0, "nothing was handed over");
-    assert!(
-        ledger.longest_gap < STUCK,
-        "stuck for {:?}",
-        ledger.longest_gap
-    );
     ledger
 }
 
@@ -50,7 +36,14 @@ fn left_over(arena: &Arena) -> u64 {
     let config = Config::new(arena.store.url())
         .expect("a good URL")
         .namespace("suite")
-        .lease(arena.plan.lease);
+        .lease(arena.plan.lease)
+        .store_timeout("60s");
+    let port = arena.redis().port();
+    let is_drained = move |name: &str| {
+        let mut redis = Connection::tcp(port).expect("Redis");
+        let kept = redis.call(&["KEYS", &format!("*{name}*:signals")]);
+        kept.list().is_empty()
+    };
     let drain = move |client: &Client, name: &str| {
         let condvar = client.condvar(name);
         let mut guard: MutexGuard = client.mutex(name).blocking_lock().expect("the lock");
@@ -59,10 +52,12 @@ fn left_over(arena: &Arena) -> u64 {
             let (again, ended) = condvar
                 .blocking_wait_timeout(guard, within)
                 .expect("a wait");
-            if ended.timed_out() {
+            if !ended.timed_out() {
+                count += 1;
+            } else if is_drained(name) {
                 return count;
             }
-            (guard, count) = (again, count + 1);
+            guard = again;
         }
     };
     let client = Client::connect(config).expect("a client");
@@ -98,37 +93,31 @@ fn print(arena: &Arena, ledger: &Ledger, left_over: u64) {
 /// For a contest without faults: asserts that as many waiters wake as the notifiers counted, and that no task waits
 /// forever.
 fn nothing_is_lost(mut arena: Arena) {
-    let stalls = Stalls::watch();
     arena.watch_to_the_end();
     let ledger = all_was_handed_over(&mut arena);
     no_trouble(&arena);
     let left_over = left_over(&arena);
     print(&arena, &ledger, left_over);
+    // More may be heard: a process may end before the store knows which notifications it has used.
     let heard = ledger.woken + left_over;
     assert!(ledger.notified <= heard, "a notification is lost");
-    // If the machine stalls, a process may end before the store knows which notifications it has used.
-    if stalls.within(Duration::MAX).is_zero() {
-        assert_eq!(ledger.notified, heard, "woken by nobody");
-    }
     nothing_is_left(&arena);
 }
 
 #[test]
 fn every_notification_wakes_somebody() {
-    let _alone = alone();
-    nothing_is_lost(open("belt", ONE_BELT, 10, duration(2)));
+    nothing_is_lost(Arena::open(Plan::calm("belt", ONE_BELT, "belt")));
 }
 
 #[test]
 fn partners_never_wait_for_each_other() {
-    let _alone = alone();
-    nothing_is_lost(open("partners", PARTNERS, 10, duration(2)));
+    nothing_is_lost(Arena::open(Plan::calm("partners", PARTNERS, "belt")));
 }
 
 #[test]
 fn notifications_of_killed_waiters_wake_others() {
-    let _alone = alone();
-    let mut arena = open("belt, kill", ONE_BELT, 2, duration(4));
+    let _watch = real_time_for(duration(4));
+    let mut arena = Arena::open(Plan::with_faults("belt, kill", ONE_BELT, "belt", 4));
     while !arena.is_over() {
         arena.watch(Duration::from_secs(1));
         let victim = arena.victim_holding();

@@ -6,16 +6,14 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::events::{LONG, eventually};
+use auto_mutex_tests::real_time::real_time_for;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::worker::{Setup, Worker};
 
-use crate::arena::{alone, duration};
+use crate::arena::duration;
 
-/// If a process is suspended for longer than its lease, its waits return without a notification. This lease is far longer
-/// than a round, even on a machine that stalls for a moment.
-const LEASE: Duration = Duration::from_secs(20);
 const PROCESSES: u64 = 4;
 /// Condition variables in use at the same time.
 const NAMES: u64 = 6;
@@ -40,10 +38,12 @@ struct Game {
 impl Game {
     fn open() -> Self {
         let redis = Redis::start();
-        let setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LEASE);
+        let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LONG);
+        setup.options.push("store_timeout=60".to_owned());
         let config = Config::new(redis.url()).expect("a good URL");
         Self {
-            client: Client::connect(config.namespace("suite")).expect("a client"),
+            client: Client::connect(config.namespace("suite").store_timeout("60s"))
+                .expect("a client"),
             workers: (0..PROCESSES).map(|_| setup.start()).collect(),
             setup,
             redis,
@@ -167,7 +167,7 @@ impl Game {
 
 #[test]
 fn as_many_wake_as_was_said_whoever_dies() {
-    let _alone = alone();
+    let _watch = real_time_for(duration(4));
     let mut game = Game::open();
     let until = Instant::now() + duration(4);
     while Instant::now() < until {

@@ -9,13 +9,17 @@ mod report;
 mod round;
 
 use std::thread;
+use std::time::Duration;
 
+use auto_mutex_tests::real_time::real_time_for;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
-use crate::arena::alone;
 use fault::Fault;
 use report::Report;
 use round::Field;
+
+/// The limit for a further round is three times this.
+const ROUND: Duration = Duration::from_secs(20);
 
 /// How often each fault happens: `AUTO_MUTEX_FAILOVER_ROUNDS` times, or once.
 fn rounds() -> u32 {
@@ -36,7 +40,6 @@ struct Precautions {
 
 /// Runs all faults in parallel, because most of the time is spent waiting.
 fn campaign(precautions: Precautions, faults: &[Fault]) -> Vec<Report> {
-    let _alone = alone();
     let reports: Vec<_> = thread::scope(|scope| {
         let all: Vec<_> = faults
             .iter()
@@ -58,10 +61,10 @@ fn one(precautions: Precautions, fault: Fault) -> Report {
     let service = Service::with(options);
     let mut report = Report::of(fault);
     for _ in 0..rounds() {
+        service.wait_until_whole();
         let outcome = Field::open(&service, precautions).round(fault);
         println!("{precautions:?} {fault:?}: {outcome:?}");
         report.add(outcome);
-        service.wait_until_whole();
     }
     report
 }
@@ -72,11 +75,22 @@ const GUARDED: Precautions = Precautions {
     wait: false,
 };
 
-#[test]
-fn no_two_hold_across_a_failover() {
-    for report in campaign(GUARDED, Fault::ALL) {
+fn is_clean(faults: &[Fault]) {
+    for report in campaign(GUARDED, faults) {
         report.is_clean();
     }
+}
+
+#[test]
+fn no_two_hold_across_a_failover() {
+    let _watch = real_time_for(rounds() * ROUND);
+    is_clean(&[Fault::Kill, Fault::CutOff]);
+}
+
+#[test]
+fn no_two_hold_after_a_planned_failover_or_a_pause() {
+    let _watch = real_time_for(rounds() * ROUND);
+    is_clean(&[Fault::Command, Fault::Suspend]);
 }
 
 #[test]

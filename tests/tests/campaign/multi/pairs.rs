@@ -4,22 +4,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use auto_mutex::{Client, Config, MultiLock};
 use auto_mutex_tests::events::{eventually, soon};
 use auto_mutex_tests::runtimes::multi_thread;
 use auto_mutex_tests::seed::Seed;
 
-use crate::arena::alone;
-
 const NAMES: usize = 50;
 const MEMBERS: usize = 4;
 const TASKS: usize = 8;
 const THREADS: usize = 2;
-
-/// If no pair is taken for this time, the tasks have deadlocked.
-const DEADLOCK: Duration = Duration::from_secs(5);
 
 /// The resources that the names protect.
 struct Shop {
@@ -87,7 +82,6 @@ fn thread(client: &Client, shop: &Shop, mut seed: Seed) {
 
 #[test]
 fn random_pairs_never_close_a_cycle() {
-    let _alone = alone();
     let goal = std::env::var("AUTO_MUTEX_CAMPAIGN_PAIRS");
     let goal = goal.ok().and_then(|goal| goal.parse().ok());
     let shop = Arc::new(Shop {
@@ -113,19 +107,11 @@ fn random_pairs_never_close_a_cycle() {
             threads.push(std::thread::spawn(visits));
         }
     }
-    let mut last = (0, Instant::now());
-    let mut longest = Duration::ZERO;
     while !shop.is_over() {
-        let pairs = shop.pairs.load(Ordering::SeqCst);
-        if pairs > last.0 {
-            last = (pairs, Instant::now());
-        }
-        longest = longest.max(last.1.elapsed());
-        assert!(
-            longest < DEADLOCK,
-            "nobody gets on any more after {pairs} pairs"
-        );
-        std::thread::sleep(Duration::from_millis(5));
+        let before = shop.pairs.load(Ordering::SeqCst);
+        eventually("somebody gets on", || {
+            shop.is_over() || shop.pairs.load(Ordering::SeqCst) > before
+        });
     }
     let took = started.elapsed();
     for task in tasks {
@@ -141,5 +127,5 @@ fn random_pairs_never_close_a_cycle() {
         0,
         "two at the same name"
     );
-    println!("{} pairs in {took:?}, longest gap {longest:?}", shop.goal);
+    println!("{} pairs in {took:?}", shop.goal);
 }

@@ -1,24 +1,13 @@
 //! Pairs of names between processes, on Redis.
 
-use std::time::Duration;
+use auto_mutex_tests::real_time::real_time_for;
 
-use crate::arena::{Arena, Plan, alone, duration};
+use crate::arena::{Arena, Plan, duration};
 use crate::judge::{is_calm, survived, suspend_and_kill};
-
-fn open(what: &'static str, lease: u64, duration: Duration) -> Arena {
-    Arena::open(Plan {
-        what,
-        kind: "multi:50",
-        name: "m",
-        lease: Duration::from_secs(lease),
-        duration,
-    })
-}
 
 #[test]
 fn pairs_in_any_order_never_wait_for_each_other() {
-    let _alone = alone();
-    let mut arena = open("multi", 10, duration(2));
+    let mut arena = Arena::open(Plan::calm("multi", "multi:50", "m"));
     arena.watch_to_the_end();
     let verdict = is_calm(&mut arena);
     // The names are drawn at random, so a few turns do not use all of them.
@@ -28,8 +17,8 @@ fn pairs_in_any_order_never_wait_for_each_other() {
 
 #[test]
 fn killed_and_suspended_processes_leave_none_of_their_locks() {
-    let _alone = alone();
-    let mut arena = open("multi, kill", 2, duration(6));
+    let _watch = real_time_for(duration(6));
+    let mut arena = Arena::open(Plan::with_faults("multi, kill", "multi:50", "m", 6));
     suspend_and_kill(&mut arena);
     survived(&mut arena);
 }

@@ -3,26 +3,27 @@
 use std::time::{Duration, Instant};
 
 use auto_mutex_tests::databases::missing_postgres;
+use auto_mutex_tests::real_time::real_time_for;
 
-use super::plan;
-use crate::arena::{Arena, Store, alone, duration};
+use crate::arena::{Arena, Plan, Store, duration};
 use crate::judge::{kill_now_and_then, survived, suspend_now_and_then};
 
-const LEASE: u64 = 2;
+fn plan(what: &'static str, seconds: u64) -> Plan {
+    Plan::with_faults(what, "mutex", "m", seconds)
+}
 
 #[test]
 fn killed_processes_leave_no_stuck_lock() {
-    let _alone = alone();
-    let mut arena = Arena::open(plan("kill", LEASE, duration(3)));
+    let _watch = real_time_for(duration(3));
+    let mut arena = Arena::open(plan("kill", 3));
     kill_now_and_then(&mut arena);
     survived(&mut arena);
 }
 
 #[test]
 fn processes_suspended_beyond_their_lease_write_nothing_stale() {
-    let _alone = alone();
-    let least = Duration::from_secs(2 * LEASE + 1);
-    let mut arena = Arena::open(plan("suspend", LEASE, duration(5).max(least)));
+    let _watch = real_time_for(duration(6));
+    let mut arena = Arena::open(plan("suspend", 6));
     let taken_over = suspend_now_and_then(&mut arena);
     let stale = survived(&mut arena).stale_writes;
     assert!(stale >= taken_over, "{stale} of {taken_over}");
@@ -30,8 +31,8 @@ fn processes_suspended_beyond_their_lease_write_nothing_stale() {
 
 #[test]
 fn cut_connections_and_flushed_scripts_harm_nobody() {
-    let _alone = alone();
-    let mut arena = Arena::open(plan("cut", LEASE, duration(3)));
+    let _watch = real_time_for(duration(3));
+    let mut arena = Arena::open(plan("cut", 3));
     while !arena.is_over() {
         match arena.seed.below(3) {
             0 => arena.redis().kill_clients(),
@@ -49,8 +50,8 @@ fn cut_connections_and_flushed_scripts_harm_nobody() {
 
 #[test]
 fn restarts_of_the_server_lose_nothing() {
-    let _alone = alone();
-    let mut arena = Arena::open(plan("restart", LEASE, duration(3)));
+    let _watch = real_time_for(duration(3));
+    let mut arena = Arena::open(plan("restart", 3));
     while !arena.is_over() {
         arena.watch(Duration::from_millis(1500));
         let started = Instant::now();
@@ -73,7 +74,7 @@ fn everything(mut arena: Arena) {
             }
             2 => {
                 let victim = arena.victim();
-                arena.watch(Duration::from_millis(1000 * LEASE + 200));
+                arena.watch(arena.plan.lease + Duration::from_millis(200));
                 arena.workers[victim].cont();
             }
             3 => arena.store.cut(),
@@ -86,18 +87,18 @@ fn everything(mut arena: Arena) {
 
 #[test]
 fn everything_at_once() {
-    let _alone = alone();
-    everything(Arena::open(plan("everything", LEASE, duration(5))));
+    let _watch = real_time_for(duration(5));
+    everything(Arena::open(plan("everything", 5)));
 }
 
 /// A crash of the server is among the faults there. It takes the locks away, and closes the store for a lease.
 #[test]
 fn everything_at_once_on_postgresql() {
+    let _watch = real_time_for(duration(5));
     if let Some(missing) = missing_postgres() {
         println!("SKIPPED: everything_at_once_on_postgresql: {missing}");
         return;
     }
-    let _alone = alone();
-    let plan = plan("everything on PostgreSQL", LEASE, duration(5));
+    let plan = plan("everything on PostgreSQL", 5);
     everything(Arena::on(Store::postgres(), plan));
 }
