@@ -46,6 +46,8 @@ pub(crate) struct Field {
     pub(crate) said: Vec<String>,
     /// The times at which two guards may be valid and only fencing tokens are promised, by the witness's clock.
     pub(crate) excused: Vec<RangeInclusive<u64>>,
+    /// The length of the longest reply, and how many of its bytes are tried.
+    pub(crate) bytes: (usize, usize),
     options: Vec<&'static str>,
     stay: Stay,
 }
@@ -71,6 +73,7 @@ impl Field {
             clock: needs.clock,
             said: Vec::new(),
             excused: Vec::new(),
+            bytes: (0, 1),
             options: needs.options,
             stay: needs.stay,
         };

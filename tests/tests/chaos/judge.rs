@@ -21,10 +21,6 @@ pub(crate) struct Judgement {
     pub(crate) violations: Vec<String>,
     /// The number of events that a fault excuses.
     pub(crate) excused: usize,
-    /// Stale writes that the registers refused.
-    pub(crate) refused: usize,
-    /// Losses that holders noticed.
-    pub(crate) losses: usize,
 }
 
 /// Judges a contest that is over.
@@ -32,9 +28,7 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
     field.listen();
     let mut judgement = Judgement::default();
     for line in &field.said {
-        if line.starts_with("lost ") {
-            judgement.losses += 1;
-        } else if line.starts_with("violation") || line.starts_with("failed") {
+        if line.starts_with("violation") || line.starts_with("failed") {
             match is_excused(field, line) {
                 true => judgement.excused += 1,
                 false => {
@@ -56,7 +50,6 @@ pub(crate) fn judge(field: &mut Field) -> Judgement {
     let excused = |all: &[String], seen: &[String]| all.len().saturating_sub(seen.len());
     judgement.excused += excused(&all.overlaps, &seen.overlaps);
     judgement.excused += excused(&all.token_faults, &seen.token_faults);
-    judgement.refused = all.stale_writes;
     if field.lock.is_belt() {
         let ledger = Ledger::at(field.witness.port());
         judgement.violations.extend(ledger.faults);

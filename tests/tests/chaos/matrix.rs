@@ -1,6 +1,7 @@
-//! Tries every fault on every kind of lock, in parallel.
+//! Tries faults on kinds of locks, in parallel.
 
-use std::collections::VecDeque;
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -8,11 +9,12 @@ use std::time::Instant;
 
 use auto_mutex_tests::seed::Seed;
 
-use crate::faults::{self, Fault};
+use crate::faults::Fault;
 use crate::field::Field;
 use crate::judge::{Judgement, every_key_ends, judge};
 use crate::locks::Lock;
 use crate::recovery::{Recovery, recover, settle};
+use crate::table;
 
 /// A fault that has not happened so many times in a row is over. The longest reply may have been several that came together, so no other
 /// one has as many bytes to cut.
@@ -21,86 +23,78 @@ const MOST_MISSES: u32 = 10;
 /// The result of one fault on one lock.
 #[derive(Debug)]
 pub(crate) struct Cell {
-    pub(crate) fault: &'static str,
+    pub(crate) fault: String,
     pub(crate) lock: &'static str,
-    /// Whether two clients may both have a valid guard under this fault: see `Fault::is_fenced_only`.
-    pub(crate) fenced_only: bool,
     /// Why the fault could not be tried, if so.
     pub(crate) skipped: Option<String>,
     pub(crate) recoveries: Vec<Recovery>,
     pub(crate) judgement: Judgement,
 }
 
-impl Cell {
-    pub(crate) fn is_wrong(&self) -> bool {
-        !self.judgement.violations.is_empty()
-    }
+/// `AUTO_MUTEX_CHAOS_ROUNDS`; `None` for the short form.
+pub(crate) fn rounds() -> Option<usize> {
+    std::env::var("AUTO_MUTEX_CHAOS_ROUNDS").ok()?.parse().ok()
 }
 
-fn number(variable: &str) -> Option<usize> {
-    std::env::var(variable).ok()?.parse().ok()
-}
-
-/// Whether `AUTO_MUTEX_CHAOS_ONLY` selects this combination. Without it, the short form of a single round tries some faults on
-/// one lock only, or not at all.
-fn is_wanted(fault: &dyn Fault, lock: Lock, rounds: usize) -> bool {
+/// The locks on which `fault` is tried.
+fn locks(fault: &Fault, seed: &mut Seed) -> Vec<Lock> {
     let only = std::env::var("AUTO_MUTEX_CHAOS_ONLY").unwrap_or_default();
-    if lock.is_narrow() && !fault.harms_keepers() {
-        return false;
+    let is_wanted = |lock: &Lock| {
+        let name = format!("{}/{}", fault.name, lock.name);
+        (fault.harms_keepers || !lock.is_narrow()) && only.split(',').any(|it| name.contains(it))
+    };
+    let mut locks: Vec<_> = Lock::ALL.iter().copied().filter(is_wanted).collect();
+    if rounds().is_none() && only.is_empty() {
+        while locks.len() > fault.samples {
+            locks.swap_remove(seed.below(locks.len() as u64) as usize);
+        }
     }
-    if let (1, true, Some(sample)) = (rounds, only.is_empty(), fault.sample()) {
-        return lock.name == sample;
-    }
-    let name = format!("{}/{}", fault.name(), lock.name);
-    only.split(',').any(|word| name.contains(word))
+    locks
 }
 
-/// Tries all combinations that are selected.
-pub(crate) fn run(seed: &mut Seed) -> Vec<Cell> {
-    let rounds = number("AUTO_MUTEX_CHAOS_ROUNDS").unwrap_or(2);
-    let threads = number("AUTO_MUTEX_CHAOS_THREADS")
-        .unwrap_or_else(|| 3 * thread::available_parallelism().map_or(2, usize::from));
-    // The random choices of a cell do not depend on which cells are selected.
-    let base = seed.below(u64::MAX);
-    let faults = faults::all();
-    let cells = faults.iter().flat_map(|fault| {
-        let fault: &dyn Fault = fault.as_ref();
-        Lock::ALL.iter().map(move |&lock| (fault, lock))
-    });
-    let cells = cells.enumerate().map(|(number, (fault, lock))| {
-        let seed = Seed::new(base.wrapping_add(number as u64));
-        (number, fault, lock, seed)
-    });
-    let wanted = cells.filter(|(_, fault, lock, _)| is_wanted(*fault, *lock, rounds));
-    let waiting = Mutex::new(wanted.collect::<VecDeque<_>>());
-    let tried = Mutex::new(Vec::new());
+/// Tries all combinations that are selected, and prints their table.
+pub(crate) fn survive(test: &str, faults: Vec<Fault>) {
+    let mut seed = Seed::announce(test);
+    let mut waiting = Vec::new();
+    for fault in &faults {
+        for lock in locks(fault, &mut seed) {
+            waiting.push((fault, lock, Seed::new(seed.below(u64::MAX))));
+        }
+    }
+    let threads = 3 * thread::available_parallelism().map_or(2, usize::from);
+    let (waiting, tried) = (Mutex::new(waiting), Mutex::new(Vec::new()));
+    let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).pop();
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                loop {
-                    let mut queue = waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                    let Some((number, fault, lock, seed)) = queue.pop_front() else {
-                        return;
-                    };
-                    drop(queue);
-                    let cell = try_one(fault, lock, seed, rounds);
+                while let Some((fault, lock, seed)) = next() {
+                    let cell = try_one(fault, lock, seed, rounds().unwrap_or(1));
                     let mut tried = tried.lock().unwrap_or_else(PoisonError::into_inner);
-                    tried.push((number, cell));
+                    tried.push(cell);
                 }
             });
         }
     });
-    let mut tried = tried.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tried.sort_by_key(|(number, _)| *number);
-    tried.into_iter().map(|(_, cell)| cell).collect()
+    let cells = tried.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let table = table::markdown(&faults, &cells);
+    println!("{table}");
+    if let Ok(file) = std::env::var("AUTO_MUTEX_CHAOS_TABLE") {
+        let file = OpenOptions::new().create(true).append(true).open(file);
+        file.and_then(|mut file| file.write_all(table.as_bytes()))
+            .expect("the table is written");
+    }
+    let wrong: Vec<_> = cells
+        .iter()
+        .filter(|it| !it.judgement.violations.is_empty())
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-fn try_one(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize) -> Cell {
+fn try_one(fault: &Fault, lock: Lock, seed: Seed, rounds: usize) -> Cell {
     let begun = Instant::now();
     let mut cell = Cell {
-        fault: fault.name(),
+        fault: fault.name.clone(),
         lock: lock.name,
-        fenced_only: fault.is_fenced_only(),
         skipped: None,
         recoveries: Vec::new(),
         judgement: Judgement::default(),
@@ -127,8 +121,8 @@ fn try_one(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize) -> Cell {
     cell
 }
 
-fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut Cell) {
-    let needs = match fault.needs() {
+fn contest(fault: &Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut Cell) {
+    let needs = match (fault.needs)() {
         Ok(needs) => needs,
         Err(why) => {
             cell.skipped = Some(why);
@@ -138,8 +132,8 @@ fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut 
     let mut field = Field::open(lock, needs, seed);
     settle(&mut field);
     let mut misses = 0;
-    for round in 0..fault.rounds(&mut field, rounds) {
-        let Some(struck) = fault.strike(&mut field, round) else {
+    for round in 0..(fault.rounds)(&mut field, rounds) {
+        let Some(struck) = (fault.strike)(&mut field, round) else {
             misses += 1;
             if misses == MOST_MISSES {
                 break;
@@ -149,7 +143,7 @@ fn contest(fault: &dyn Fault, lock: Lock, seed: Seed, rounds: usize, cell: &mut 
         misses = 0;
         let recovery = recover(&mut field, struck.since, &struck.alive);
         cell.recoveries.push(recovery);
-        fault.mend(&mut field);
+        (fault.mend)(&mut field);
         if field.alive() != struck.alive {
             settle(&mut field);
         }

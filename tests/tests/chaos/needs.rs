@@ -45,3 +45,12 @@ pub(crate) struct Needs {
     /// The server's clock; `None` for the machine's.
     pub(crate) clock: Option<Arc<Clock>>,
 }
+
+impl Needs {
+    pub(crate) fn staying(stay: Stay) -> Self {
+        Self {
+            stay,
+            ..Self::default()
+        }
+    }
+}

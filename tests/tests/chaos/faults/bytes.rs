@@ -1,4 +1,4 @@
-//! Replies that are cut or frozen at each of their bytes.
+//! Replies that are cut or frozen at any of their bytes.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +14,16 @@ const VICTIM: usize = 0;
 const LONG: usize = 17;
 /// How long to wait for a reply that is long enough.
 const SOON: Duration = Duration::from_secs(2);
+/// The number of bytes that are tried for each usual round.
+const PER_ROUND: usize = 8;
+
+pub(crate) fn all() -> Vec<Fault> {
+    vec![
+        reply("cut at bytes of a reply", true),
+        reply("frozen at bytes of a reply", false),
+        greeting(),
+    ]
+}
 
 fn proxied() -> Result<Needs, String> {
     Ok(Needs {
@@ -36,71 +46,46 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment,
-/// sometimes for longer than a lease. Each round tries the next byte, up to the longest reply seen before the first
-/// round.
-pub(super) struct Reply {
-    pub(super) cuts: bool,
-}
-
-impl Fault for Reply {
-    fn name(&self) -> &'static str {
-        match self.cuts {
-            true => "cut at each byte of a reply",
-            false => "frozen at each byte of a reply",
-        }
-    }
-
-    fn needs(&self) -> Result<Needs, String> {
-        proxied()
-    }
-
-    fn rounds(&self, field: &mut Field, _usual: usize) -> usize {
-        field.proxies[VICTIM].longest_reply();
-        (0..10).for_each(|_| settle(field));
-        field.proxies[VICTIM].longest_reply()
-    }
-
-    fn strike(&self, field: &mut Field, byte: usize) -> Option<Struck> {
+/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment, sometimes for
+/// longer than a lease. With enough rounds, each byte of the longest reply is tried.
+fn reply(name: &str, cuts: bool) -> Fault {
+    let strike = move |field: &mut Field, round: usize| {
+        let (longest, rounds) = field.bytes;
+        let byte = round * longest / rounds;
         let proxy = &field.proxies[VICTIM];
-        match self.cuts {
+        match cuts {
             true => proxy.cut_reply_at(byte),
             false => proxy.freeze_reply_at(byte),
         }
         if !has_struck(field) {
             return None;
         }
-        if !self.cuts {
+        if !cuts {
             match byte % LONG {
                 0 => field.pass_a_lease(),
                 _ => field.pass(1, 10),
             }
             field.proxies[VICTIM].thaw();
         }
-        Struck::now(field)
+        Some(Struck::now(field))
+    };
+    let rounds = |field: &mut Field, usual: usize| {
+        field.proxies[VICTIM].longest_reply();
+        (0..10).for_each(|_| settle(field));
+        let longest = field.proxies[VICTIM].longest_reply().max(1);
+        let rounds = longest.min(PER_ROUND * usual);
+        field.bytes = (longest, rounds);
+        rounds
+    };
+    Fault {
+        rounds,
+        ..Fault::in_rounds(name, proxied, strike)
     }
 }
 
 /// A connection is lost, and the new one is cut at some byte of the greeting, which is the server's first replies.
-pub(super) struct Greeting;
-
-/// The number of bytes of a greeting that are tried for each usual round.
-const PER_ROUND: usize = 8;
-
-impl Fault for Greeting {
-    fn name(&self) -> &'static str {
-        "cut at bytes of a greeting"
-    }
-
-    fn needs(&self) -> Result<Needs, String> {
-        proxied()
-    }
-
-    fn rounds(&self, _field: &mut Field, usual: usize) -> usize {
-        usual * PER_ROUND
-    }
-
-    fn strike(&self, field: &mut Field, round: usize) -> Option<Struck> {
+fn greeting() -> Fault {
+    let strike = |field: &mut Field, round: usize| {
         // The first new connection shows the length of the greeting. The second one is cut.
         let before = field.proxies[VICTIM].bytes_down();
         field.proxies[VICTIM].cut();
@@ -110,6 +95,10 @@ impl Fault for Greeting {
         let byte = part * (round % PER_ROUND) as u64 + field.seed.below(part);
         field.proxies[VICTIM].cut();
         field.proxies[VICTIM].lose_reply_after(byte as usize);
-        has_struck(field).then(|| Struck::now(field)).flatten()
+        has_struck(field).then(|| Struck::now(field))
+    };
+    Fault {
+        rounds: |_, usual| usual * PER_ROUND,
+        ..Fault::in_rounds("cut at bytes of a greeting", proxied, strike)
     }
 }

@@ -9,29 +9,25 @@ use auto_mutex_tests::events::LONG;
 
 use super::{Fault, Struck};
 use crate::field::Field;
-
-/// Two clients take the contest's lock and another lock in opposite order. No task gets the contest's lock until one of the
-/// two clients fails.
-pub(super) struct Crossed;
+use crate::needs::Needs;
 
 /// The name of the other lock.
 const ASIDE: &str = "aside";
 /// `Config::deadlock_after`.
 const AFTER: Duration = Duration::from_millis(200);
 
-impl Fault for Crossed {
-    fn name(&self) -> &'static str {
-        "a deadlock of two others, of which one fails"
-    }
-
-    fn strike(&self, field: &mut Field, _round: usize) -> Option<Struck> {
+/// Two clients take the contest's lock and another lock in opposite order. No task gets the contest's lock until one of the
+/// two clients fails.
+pub(crate) fn crossed() -> Fault {
+    let name = "a deadlock of two others, of which one fails";
+    let strike = |field: &mut Field, _round: usize| {
         field.moment();
         let contest = field.lock.contest;
         let connect = || {
             let config = Config::new(field.server.url()).expect("a good URL");
             // A stall must not cost a client its lock, because the loss would end the deadlock.
             let config = config.namespace("suite").lease(LONG).longest_lease(LONG);
-            let config = config.connect_timeout("60s");
+            let config = config.connect_timeout("60s").store_timeout("60s");
             let config = config.deadlock(Deadlock::Fail).deadlock_after(AFTER);
             Client::connect(config).expect("a client")
         };
@@ -67,7 +63,8 @@ impl Fault for Crossed {
             since,
             alive: field.alive(),
         })
-    }
+    };
+    Fault::in_rounds(name, || Ok(Needs::default()), strike)
 }
 
 /// Runs `body` with a part of the contest's lock, during which no other client can get the whole lock.

@@ -1,54 +1,93 @@
 //! The faults, one file for each part of the system that may fail.
 
-mod bytes;
-mod clock;
-mod commands;
-mod deadlocks;
-mod links;
-mod postgres;
-mod processes;
-mod refusals;
-mod restarts;
+pub(crate) mod bytes;
+pub(crate) mod clock;
+pub(crate) mod commands;
+pub(crate) mod deadlocks;
+pub(crate) mod links;
+pub(crate) mod postgres;
+pub(crate) mod processes;
+pub(crate) mod refusals;
+pub(crate) mod restarts;
 
 use crate::field::Field;
 use crate::needs::Needs;
 
-/// A fault that strikes again and again.
-pub(crate) trait Fault: Sync {
-    fn name(&self) -> &'static str;
+type Strike = Box<dyn Fn(&mut Field, usize) -> Option<Struck> + Sync>;
 
+/// A fault that strikes again and again.
+pub(crate) struct Fault {
+    pub(crate) name: String,
     /// Whether, under this fault, two clients may both have a valid guard until a lease ends, so that only fencing
     /// tokens protect the data.
-    fn is_fenced_only(&self) -> bool {
-        false
-    }
-
+    pub(crate) is_fenced_only: bool,
     /// Whether the fault is tried on a mutex that clients keep, and on leaders: it harms the keeper, or what the store
     /// knows of it.
-    fn harms_keepers(&self) -> bool {
-        false
-    }
-
-    /// In the short form of the matrix, the only lock on which the fault is tried; an empty name for none. `None` for all locks.
-    fn sample(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// The requirements of the fault. The error is the reason why this machine cannot meet them.
-    fn needs(&self) -> Result<Needs, String> {
-        Ok(Needs::default())
-    }
-
-    /// How often the fault happens; `usual` is the number for most faults.
-    fn rounds(&self, _field: &mut Field, usual: usize) -> usize {
-        usual
-    }
-
+    pub(crate) harms_keepers: bool,
+    /// The number of locks on which the fault is tried in the short form of the matrix.
+    pub(crate) samples: usize,
+    /// The requirements. The error is the reason why this machine cannot meet them.
+    pub(crate) needs: Box<dyn Fn() -> Result<Needs, String> + Sync>,
+    /// How often the fault happens; the number is that for most faults.
+    pub(crate) rounds: fn(&mut Field, usize) -> usize,
     /// Starts the fault, and ends it if it has an end. Returns `None` if it did not happen.
-    fn strike(&self, field: &mut Field, round: usize) -> Option<Struck>;
-
+    pub(crate) strike: Strike,
     /// Repairs the remaining damage, after the living processes have recovered.
-    fn mend(&self, _field: &mut Field) {}
+    pub(crate) mend: fn(&mut Field),
+}
+
+impl Fault {
+    /// A fault without an end, or one that `strike` ends.
+    fn new(
+        name: &str,
+        needs: impl Fn() -> Result<Needs, String> + Sync + 'static,
+        strike: impl Fn(&mut Field) + Sync + 'static,
+    ) -> Self {
+        Self::in_rounds(name, needs, move |field, _| {
+            strike(field);
+            Some(Struck::now(field))
+        })
+    }
+
+    /// A fault that depends on the round, or that may not happen.
+    fn in_rounds(
+        name: &str,
+        needs: impl Fn() -> Result<Needs, String> + Sync + 'static,
+        strike: impl Fn(&mut Field, usize) -> Option<Struck> + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_fenced_only: false,
+            harms_keepers: false,
+            samples: 2,
+            needs: Box::new(needs),
+            rounds: |_, usual| usual,
+            strike: Box::new(strike),
+            mend: |_| {},
+        }
+    }
+
+    fn harms_keepers(self) -> Self {
+        Self {
+            harms_keepers: true,
+            ..self
+        }
+    }
+
+    fn fenced_only(self) -> Self {
+        Self {
+            is_fenced_only: true,
+            ..self
+        }
+    }
+
+    fn mend(self, mend: fn(&mut Field)) -> Self {
+        Self { mend, ..self }
+    }
+
+    fn samples(self, samples: usize) -> Self {
+        Self { samples, ..self }
+    }
 }
 
 /// The state when the fault has ended, or has begun if it has no end.
@@ -61,45 +100,10 @@ pub(crate) struct Struck {
 
 impl Struck {
     /// The recovery starts now, with all present processes alive.
-    fn now(field: &Field) -> Option<Self> {
-        Some(Self {
+    fn now(field: &Field) -> Self {
+        Self {
             since: field.now(),
             alive: field.alive(),
-        })
+        }
     }
-}
-
-pub(crate) fn all() -> Vec<Box<dyn Fault>> {
-    let mut all = on_redis();
-    all.extend(postgres::all());
-    all
-}
-
-fn on_redis() -> Vec<Box<dyn Fault>> {
-    vec![
-        Box::new(processes::Kill),
-        Box::new(processes::Suspend),
-        Box::new(deadlocks::Crossed),
-        Box::new(links::Cut),
-        Box::new(links::Freeze),
-        Box::new(links::HalfOpen),
-        Box::new(bytes::Reply { cuts: true }),
-        Box::new(bytes::Reply { cuts: false }),
-        Box::new(bytes::Greeting),
-        Box::new(commands::ClientKill),
-        Box::new(commands::ClientPause { all: false }),
-        Box::new(commands::ClientPause { all: true }),
-        Box::new(commands::ScriptFlush),
-        Box::new(commands::FlushAll),
-        Box::new(restarts::WithData),
-        Box::new(restarts::WithoutData { guarded: true }),
-        Box::new(restarts::WithoutData { guarded: false }),
-        Box::new(refusals::Loading),
-        Box::new(refusals::FullMemory),
-        Box::new(refusals::NoPermission),
-        Box::new(refusals::ReadOnly),
-        Box::new(refusals::Busy),
-        Box::new(clock::Step { forward: true }),
-        Box::new(clock::Step { forward: false }),
-    ]
 }
