@@ -1,11 +1,10 @@
 //! Processes that use one lock, some of them behind proxies, and the faults of the processes and of their servers.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_tests::events::eventually_within;
+use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::Witness;
@@ -19,14 +18,6 @@ const TASKS: usize = 4;
 const LEASE: Duration = Duration::from_secs(1);
 /// A pause in which every lease ends and another task can get the lock.
 const BEYOND: Duration = Duration::from_millis(1600);
-/// The time limit for a worker to finish, on the slowest machines.
-const PATIENCE: Duration = Duration::from_secs(180);
-
-/// Lets only one test run at a time, because in parallel they would starve each other of CPU time.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 pub(crate) struct Plan {
     /// The name of the test, which is needed to repeat it.
@@ -178,7 +169,7 @@ impl Field {
     pub(crate) fn close(&mut self) {
         let workers = std::mem::take(&mut self.workers);
         for worker in &workers {
-            eventually_within(PATIENCE, "a worker is done", || {
+            eventually("a worker is done", || {
                 let mut done = false;
                 while let Some(line) = worker.overhear() {
                     // If a worker got no connection because of the faults, it takes no part.

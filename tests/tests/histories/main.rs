@@ -13,12 +13,13 @@ mod verdict;
 use std::time::Duration;
 
 use auto_mutex_tests::databases::missing_postgres;
-use field::{Field, Plan, alone};
+use auto_mutex_tests::real_time::real_time_for;
+use field::{Field, Plan};
 use ground::Ground;
 use verdict::is_explained;
 
 /// The default duration of each test, in seconds.
-const SHORT: u64 = 10;
+const SHORT: u64 = 5;
 
 fn seconds() -> Duration {
     let seconds = std::env::var("AUTO_MUTEX_HISTORY_SECONDS");
@@ -27,23 +28,13 @@ fn seconds() -> Duration {
 }
 
 /// Runs a contest under faults, and checks its history. Returns the number of calls that failed in order to end a deadlock.
-fn survives(test: &'static str, kind: &'static str, ground: fn() -> Ground) -> u64 {
-    survives_for(seconds(), test, kind, ground)
-}
-
-fn survives_for(
-    duration: Duration,
-    test: &'static str,
-    kind: &'static str,
-    ground: fn() -> Ground,
-) -> u64 {
-    let _alone = alone();
+fn survives(test: &'static str, kind: &'static str, ground: Ground) -> u64 {
     let plan = Plan {
         test,
         kind,
-        duration,
+        duration: seconds(),
     };
-    let mut field = Field::open(plan, ground());
+    let mut field = Field::open(plan, ground);
     while !field.is_over() {
         field.trouble();
     }
@@ -51,75 +42,40 @@ fn survives_for(
     field.deadlocks
 }
 
-#[test]
-fn a_mutex_under_faults() {
-    survives("a_mutex_under_faults", "mutex", Ground::single);
-}
-
-#[test]
-fn a_kept_mutex_under_faults() {
-    let test = "a_kept_mutex_under_faults";
-    survives_for(seconds() / 2, test, "kept:4", Ground::single);
-}
-
-/// Half as long as on Redis, if PostgreSQL is installed.
 fn survives_on_postgres(test: &'static str, kind: &'static str) {
     match missing_postgres() {
         Some(missing) => println!("SKIPPED: {test}: {missing}"),
-        None => {
-            survives_for(seconds() / 2, test, kind, Ground::postgres);
-        }
+        None => drop(survives(test, kind, Ground::postgres())),
     }
 }
 
-#[test]
-fn a_mutex_on_postgresql_under_faults() {
-    survives_on_postgres("a_mutex_on_postgresql_under_faults", "mutex");
-}
-
-#[test]
-fn a_readers_writer_lock_on_postgresql_under_faults() {
-    let test = "a_readers_writer_lock_on_postgresql_under_faults";
-    survives_on_postgres(test, "rw");
-}
-
-#[test]
-fn a_semaphore_under_faults() {
-    survives("a_semaphore_under_faults", "semaphore:3", Ground::single);
-}
-
-#[test]
-fn a_readers_writer_lock_under_faults() {
-    survives("a_readers_writer_lock_under_faults", "rw", Ground::single);
-}
-
-#[test]
-fn a_mutex_of_a_quorum_under_faults() {
-    survives("a_mutex_of_a_quorum_under_faults", "mutex", Ground::quorum);
-}
-
-/// Tasks hold one of four mutexes and wait for another. In each deadlock, one task fails and the others continue.
-fn survives_deadlocks(test: &'static str, ground: fn() -> Ground) {
-    let deadlocks = survives(test, "crossed:4", ground);
+/// Tasks hold one of three mutexes and wait for another. In each deadlock, one task fails and the others continue.
+fn survives_deadlocks(test: &'static str, ground: Ground) {
+    let deadlocks = survives(test, "crossed:3", ground);
     println!("{test}: {deadlocks} calls failed to end a deadlock");
     assert!(deadlocks > 0, "there was no deadlock");
 }
 
-#[test]
-fn crossed_mutexes_under_faults() {
-    survives_deadlocks("crossed_mutexes_under_faults", Ground::single);
+/// Makes a test of each line: its name is also printed, with the seed.
+macro_rules! tests {
+    ($($test:ident: $survives:ident($($argument:expr),*);)+) => {$(
+        #[test]
+        fn $test() {
+            let _watch = real_time_for(seconds());
+            $survives(stringify!($test), $($argument),*);
+        }
+    )+};
 }
 
-#[test]
-fn crossed_mutexes_of_a_quorum_under_faults() {
-    survives_deadlocks("crossed_mutexes_of_a_quorum_under_faults", Ground::quorum);
-}
-
-#[test]
-fn a_readers_writer_lock_of_a_quorum_under_faults() {
-    survives(
-        "a_readers_writer_lock_of_a_quorum_under_faults",
-        "rw",
-        Ground::quorum,
-    );
+tests! {
+    a_mutex_under_faults: survives("mutex", Ground::single());
+    a_kept_mutex_under_faults: survives("kept:4", Ground::single());
+    a_mutex_on_postgresql_under_faults: survives_on_postgres("mutex");
+    a_readers_writer_lock_on_postgresql_under_faults: survives_on_postgres("rw");
+    a_semaphore_under_faults: survives("semaphore:3", Ground::single());
+    a_readers_writer_lock_under_faults: survives("rw", Ground::single());
+    a_mutex_of_a_quorum_under_faults: survives("mutex", Ground::quorum());
+    a_readers_writer_lock_of_a_quorum_under_faults: survives("rw", Ground::quorum());
+    crossed_mutexes_under_faults: survives_deadlocks(Ground::single());
+    crossed_mutexes_of_a_quorum_under_faults: survives_deadlocks(Ground::quorum());
 }
