@@ -1,7 +1,7 @@
 //! Handlers that are functions of their own block take no lock, whatever path names them. All other functions of the
 //! block do.
 
-use auto_mutex::{Client, LockError, auto_mutex};
+use auto_mutex::{LockError, auto_mutex};
 
 use crate::support::{named_client, scoped_on};
 
@@ -206,7 +206,6 @@ fn a_default_of_a_trait_answers_too() {
 }
 
 struct Hall;
-struct Tablet;
 
 #[async_trait::async_trait]
 trait Remote {
@@ -227,26 +226,12 @@ impl Remote for Hall {
     }
 }
 
-/// Here the attribute is expanded after `async_trait`, so it sees the boxed functions.
-#[async_trait::async_trait]
-#[auto_mutex(name = "book", block = 0, on_timeout = Self::busy, on_error = |_| 1)]
-impl Remote for Tablet {
-    async fn fetch(&self, page: u32) -> u32 {
-        page
-    }
-
-    async fn busy(&self, page: u32) -> u32 {
-        tokio::task::yield_now().await;
-        page + 2
-    }
-}
-
 #[test]
 fn async_handlers_answer_too() {
     let client = named_client();
     let _held = client.mutex("book").blocking_lock().unwrap();
-    let call = async { (Hall.fetch(10).await, Tablet.fetch(10).await) };
-    assert_eq!(scoped_on(&client, call), (11, 12));
+    let call = Hall.fetch(10);
+    assert_eq!(scoped_on(&client, call), 11);
 }
 
 struct Till;
@@ -327,27 +312,4 @@ impl Retry {
 #[test]
 fn a_closure_may_call_its_own_function_again() {
     assert_eq!(while_held(|| Retry.ask(3)), 3);
-}
-
-/// A function with its own attribute takes its lock, even if the block uses it as a handler.
-struct Marked;
-
-#[auto_mutex(name = "book", block = 0, on_timeout = Self::busy)]
-impl Marked {
-    fn close(&self) -> Result<String, LockError> {
-        Ok("closed".to_owned())
-    }
-
-    #[auto_mutex(name = "answers", on_timeout = skip, guard = g)]
-    fn busy(&self) -> Result<String, LockError> {
-        Ok(g.name().to_owned())
-    }
-}
-
-#[test]
-fn a_marked_handler_has_its_lock() {
-    assert!(while_held(|| Marked.close()).unwrap().ends_with(":answers"));
-    assert!(matches!(Marked.busy(), Err(LockError::NotSetUp)));
-    let client: Client = named_client();
-    assert_eq!(client.blocking_scope(|| Marked.close()).unwrap(), "closed");
 }

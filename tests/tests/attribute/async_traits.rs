@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use auto_mutex::{LockError, auto_mutex, no_auto_mutex};
 
-use crate::support::{Witness, named_client, scoped, scoped_on, together};
+use crate::support::{Witness, named_client, scoped_on, together};
 
 #[async_trait]
 trait Book: Send + Sync {
@@ -125,46 +125,6 @@ fn names_are_those_of_the_type() {
 }
 
 #[test]
-fn handlers_get_the_arguments() {
-    #[async_trait]
-    trait Handled {
-        async fn close(&mut self, month: String) -> Result<String, LockError>;
-    }
-
-    struct Ledger(String);
-
-    impl Ledger {
-        async fn busy(&mut self, month: String) -> Result<String, LockError> {
-            self.0.push_str(&month);
-            Ok(self.0.clone())
-        }
-    }
-
-    #[async_trait]
-    impl Handled for Ledger {
-        #[auto_mutex(name = "busy", block = 0, on_timeout = Self::busy)]
-        async fn close(&mut self, month: String) -> Result<String, LockError> {
-            self.0.push_str("done");
-            Ok(month)
-        }
-    }
-
-    let client = named_client();
-    let mut ledger = Ledger("in ".to_owned());
-    let held = client.mutex("busy").blocking_lock().unwrap();
-    assert_eq!(
-        scoped_on(&client, ledger.close("may".into())).unwrap(),
-        "in may"
-    );
-    drop(held);
-    assert_eq!(
-        scoped_on(&client, ledger.close("may".into())).unwrap(),
-        "may"
-    );
-    assert_eq!(ledger.0, "in maydone");
-}
-
-#[test]
 fn a_loss_ends_the_call() {
     #[async_trait]
     trait Forever {
@@ -181,37 +141,4 @@ fn a_loss_ends_the_call() {
         scoped_on(&named_client(), inner.local(std::rc::Rc::new(3))).unwrap(),
         3
     );
-}
-
-/// A parameter that is `Send` but not `Sync` does not affect whether the future is `Send`.
-#[test]
-fn a_parameter_needs_no_sync() {
-    use std::cell::Cell;
-
-    #[async_trait]
-    trait Counter {
-        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError>;
-    }
-    struct Above;
-    struct Below;
-    #[async_trait]
-    impl Counter for Above {
-        #[auto_mutex]
-        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError> {
-            tokio::task::yield_now().await;
-            Ok(n.get() + 1)
-        }
-    }
-    #[auto_mutex]
-    #[async_trait]
-    impl Counter for Below {
-        async fn add(&self, n: Cell<u32>) -> Result<u32, LockError> {
-            tokio::task::yield_now().await;
-            Ok(n.get() + 1)
-        }
-    }
-    scoped(async {
-        assert_eq!(Above.add(Cell::new(1)).await.unwrap(), 2);
-        assert_eq!(Below.add(Cell::new(1)).await.unwrap(), 2);
-    });
 }

@@ -23,7 +23,7 @@ impl Ledger {
         Ok(g.name().to_owned())
     }
 
-    #[auto_mutex(expire = 5, key = (self.id, Self::LIMIT))]
+    #[auto_mutex(expire = 45, key = (self.id, Self::LIMIT))]
     fn overrides(&self) -> Name {
         Ok(format!("{} {}", g.name(), g.expires_in().as_secs() / 50))
     }
@@ -123,46 +123,6 @@ fn explicit_protects_what_is_marked() {
     });
 }
 
-struct Answers;
-
-#[auto_mutex(name = "busy", block = 0, on_timeout = Self::busy, on_error = Answers::failed)]
-impl Answers {
-    fn close(&self, month: u32) -> u32 {
-        month
-    }
-
-    #[auto_mutex(on_timeout = Self::own)]
-    fn open(&self, month: u32) -> u32 {
-        month
-    }
-
-    /// A handler takes no lock: it would wait for the very lock that the call could not get.
-    fn busy(&self, month: u32) -> u32 {
-        month + 100
-    }
-
-    fn own(&self, month: u32) -> u32 {
-        month + 200
-    }
-
-    fn failed(_: LockError) -> u32 {
-        300
-    }
-}
-
-#[test]
-fn functions_that_answer_are_left_out() {
-    let client = named_client();
-    assert_eq!(Answers.close(1), 300);
-    let held = client.mutex("busy").blocking_lock().unwrap();
-    client.blocking_scope(|| {
-        assert_eq!(Answers.close(1), 101);
-        assert_eq!(Answers.open(1), 201);
-    });
-    drop(held);
-    assert_eq!(client.blocking_scope(|| Answers.close(1)), 1);
-}
-
 #[auto_mutex(ns = "b", guard = g)]
 trait Book {
     const PAGES: u32;
@@ -216,33 +176,6 @@ fn a_trait_block_protects_its_defaults() {
         "b:auto-mutex-tests:Ledger:write"
     );
     assert_eq!(Explicit.write().unwrap(), "unprotected");
-}
-
-struct Queues;
-
-#[auto_mutex(name = "busy", block = 0)]
-impl Queues {
-    #[auto_mutex(retries = 1, interval = 0.001)]
-    fn polls(&self) -> Result<u32, LockError> {
-        Ok(1)
-    }
-
-    fn queues(&self) -> Result<u32, LockError> {
-        Ok(1)
-    }
-}
-
-#[test]
-fn to_poll_replaces_the_blocks_queueing() {
-    let client = named_client();
-    let _held = client.mutex("busy").blocking_lock().unwrap();
-    client.blocking_scope(|| {
-        assert!(matches!(
-            Queues.polls(),
-            Err(LockError::TooManyAttempts { attempts: 2, .. })
-        ));
-        assert!(matches!(Queues.queues(), Err(LockError::Timeout { .. })));
-    });
 }
 
 struct Cancels;

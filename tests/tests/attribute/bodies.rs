@@ -1,8 +1,5 @@
 //! Bodies may contain any code, and the lock is released however a body ends.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use auto_mutex::{LockError, auto_mutex};
 
 use crate::support::{named_client, scoped_on};
@@ -124,65 +121,6 @@ fn the_lock_outlives_everything_in_the_body() {
     assert_eq!(client.blocking_scope(|| sync(client.clone())).unwrap(), 1);
     assert_eq!(scoped_on(&client, future(client.clone())).unwrap(), 1);
     assert_eq!(scoped_on(&client, apart(client.clone())).unwrap(), 1);
-}
-
-#[test]
-fn a_body_that_is_not_send_runs_on_a_local_set() {
-    #[auto_mutex(name = "b")]
-    async fn push(log: Rc<RefCell<Vec<u32>>>, n: u32) -> Result<(), LockError> {
-        log.borrow_mut().push(n);
-        tokio::task::yield_now().await;
-        log.borrow_mut().push(n);
-        Ok(())
-    }
-    let client = named_client();
-    scoped_on(&client, async {
-        let local = tokio::task::LocalSet::new();
-        let log = Rc::new(RefCell::new(Vec::new()));
-        for n in 0..4 {
-            local.spawn_local({
-                let (client, log) = (client.clone(), log.clone());
-                async move { client.scope(push(log, n)).await.unwrap() }
-            });
-        }
-        local.await;
-        let log = log.borrow();
-        assert_eq!(log.len(), 8);
-        for pair in log.chunks(2) {
-            assert_eq!(pair[0], pair[1], "{log:?}");
-        }
-    });
-}
-
-#[test]
-fn an_uncalled_future_takes_nothing() {
-    #[auto_mutex(name = "b")]
-    async fn close() -> Result<(), LockError> {
-        Ok(())
-    }
-    let client = named_client();
-    let call = client.scope(close());
-    assert!(!client.mutex("b").blocking_is_locked().unwrap());
-    drop(call);
-}
-
-#[test]
-fn a_future_stays_small() {
-    async fn plain(data: [u8; 1024]) -> Result<u8, LockError> {
-        tokio::task::yield_now().await;
-        Ok(data[0])
-    }
-    #[auto_mutex]
-    async fn locked(data: [u8; 1024]) -> Result<u8, LockError> {
-        tokio::task::yield_now().await;
-        Ok(data[0])
-    }
-    let (plain, locked) = (
-        size_of_val(&plain([0; 1024])),
-        size_of_val(&locked([0; 1024])),
-    );
-    // The argument is stored as often as in the plain future. Only the call itself is added.
-    assert!(locked < plain + 1024, "{plain} -> {locked}");
 }
 
 /// Documented: a parameter that the body has not moved is dropped after the body, when the lock has been released.

@@ -40,25 +40,6 @@ fn it_has_the_names_and_tokens_of_sync_and_async_functions() {
     assert!(matches!(seen(), Err(LockError::NotProtected)));
 }
 
-#[test]
-fn a_reentered_function_and_a_semaphore_have_their_own() {
-    #[auto_mutex(ns = "n", name = "r")]
-    fn again(times: u32) -> Seen {
-        match times {
-            0 => seen(),
-            times => again(times - 1),
-        }
-    }
-    #[auto_semaphore(ns = "n", name = "s", permits = 2)]
-    fn permit() -> Seen {
-        let outer = again(1)?;
-        assert_eq!(outer[0].0, "n:r");
-        seen()
-    }
-    let seen = client().blocking_scope(permit).unwrap();
-    assert_eq!(seen[0].0, "n:s");
-}
-
 /// What `assert_held!` says.
 fn complaint(check: impl FnOnce()) -> Option<String> {
     let failed = catch_unwind(AssertUnwindSafe(check)).err()?;

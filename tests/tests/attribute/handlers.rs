@@ -110,28 +110,25 @@ impl Ledger {
     }
 }
 
+const BUSY: Call = Err(Outcome::Busy(4));
+fn failed() -> Call {
+    Err(Outcome::Failed(SHUT_DOWN.into()))
+}
+
+fn may() -> String {
+    "may".to_owned()
+}
+
 const SHUT_DOWN: &str = "the lock client was shut down, or is about to be: it takes no new locks";
 
 #[test]
 fn a_path_gets_the_arguments_or_the_error() {
     let ledger = Ledger { id: 1 };
-    assert_eq!(busy(|| ledger.method("may".into())), Err(Outcome::Busy(4)));
-    assert_eq!(
-        down(|| ledger.method("may".into())),
-        Err(Outcome::Failed(SHUT_DOWN.into()))
-    );
-    assert_eq!(
-        busy_async(ledger.method_async("may".into())),
-        Err(Outcome::Busy(4))
-    );
-    assert_eq!(
-        down_async(ledger.method_async("may".into())),
-        Err(Outcome::Failed(SHUT_DOWN.into()))
-    );
-    assert_eq!(
-        busy_async(ledger.awaits("may".into())),
-        Err(Outcome::Busy(4))
-    );
+    assert_eq!(busy(|| ledger.method(may())), BUSY);
+    assert_eq!(down(|| ledger.method(may())), failed());
+    assert_eq!(busy_async(ledger.method_async(may())), BUSY);
+    assert_eq!(down_async(ledger.method_async(may())), failed());
+    assert_eq!(busy_async(ledger.awaits(may())), BUSY);
 }
 
 /// Functions of a type as `on_error`: they may take `self`.
@@ -164,11 +161,6 @@ impl Ledger {
         Ok(self.id)
     }
 
-    #[auto_mutex(on_error = Ledger::failed_here)]
-    fn lent(&mut self) -> Call {
-        Ok(self.id)
-    }
-
     #[auto_mutex(on_error = <Self>::failed_for_good)]
     fn owned(self) -> Call {
         Ok(self.id)
@@ -196,57 +188,33 @@ impl Ledger {
         let id = self.id;
         Box::pin(async move { Ok(id) })
     }
-
-    /// As `made`, without a local variable.
-    #[auto_mutex(on_error = Self::failed)]
-    fn alone(&self) -> Pin<Box<dyn Future<Output = Call> + Send>> {
-        Box::pin(async move { Ok(1) })
-    }
 }
 
 #[test]
 fn on_error_gives_self_to_a_function_that_takes_it() {
-    let failed = || Err(Outcome::Failed(SHUT_DOWN.into()));
     let failed_with = |id: u32| Err(Outcome::Failed(format!("{SHUT_DOWN} {id}")));
     let mut ledger = Ledger { id: 1 };
     assert_eq!(down(|| ledger.shared()), failed_with(1));
     assert_eq!(down(|| ledger.exclusive()), failed_with(2));
-    assert_eq!(down(|| ledger.lent()), failed_with(2));
     assert_eq!(down(|| Ledger { id: 3 }.owned()), failed_with(3));
     assert_eq!(down_async(ledger.shared_async()), failed_with(2));
     assert_eq!(down_async(Ledger { id: 3 }.consumed_async()), failed());
     assert_eq!(down_async(ledger.boxed()), failed_with(2));
     assert_eq!(down_async(ledger.made()), failed());
-    assert_eq!(down_async(ledger.alone()), failed());
 }
 
 #[test]
 fn a_closure_is_put_in_place() {
     let ledger = Ledger { id: 1 };
+    assert_eq!(busy(|| ledger.closures(may())), BUSY);
     assert_eq!(
-        busy(|| ledger.closures("may".into())),
-        Err(Outcome::Busy(4))
-    );
-    assert_eq!(
-        down(|| ledger.closures("may".into())),
+        down(|| ledger.closures(may())),
         Err(Outcome::Failed(format!("{SHUT_DOWN} may")))
     );
-    assert_eq!(
-        busy(|| ledger.without_self("may".into())),
-        Err(Outcome::Busy(4))
-    );
-    assert_eq!(
-        down(|| ledger.without_self("may".into())),
-        Err(Outcome::Failed(SHUT_DOWN.into()))
-    );
-    assert_eq!(
-        busy_async(ledger.async_closures("may".into())),
-        Err(Outcome::Busy(4))
-    );
-    assert_eq!(
-        down_async(ledger.async_closures("may".into())),
-        Err(Outcome::Failed(SHUT_DOWN.into()))
-    );
+    assert_eq!(busy(|| ledger.without_self(may())), BUSY);
+    assert_eq!(down(|| ledger.without_self(may())), failed());
+    assert_eq!(busy_async(ledger.async_closures(may())), BUSY);
+    assert_eq!(down_async(ledger.async_closures(may())), failed());
     assert_eq!(busy(|| Ledger { id: 1 }.typed()), Err(Outcome::Busy(1)));
 }
 
@@ -400,16 +368,6 @@ fn patterns_are_handed_on_whole() {
         c += x + a + b + d + e;
         c
     }
-    #[auto_mutex(name = "busy:1", block = 0, on_timeout = sum, on_error = skip)]
-    async fn future(
-        Point { x, y: (a, b) }: Point,
-        [mut c, d]: [u32; 2],
-        _: &str,
-        (e,): (u32,),
-    ) -> u32 {
-        c += x + a + b + d + e;
-        c
-    }
     let point = || Point { x: 1, y: (2, 3) };
     let client = named_client();
     let _held = client.mutex("busy:1").blocking_lock().unwrap();
@@ -417,7 +375,6 @@ fn patterns_are_handed_on_whole() {
         client.blocking_scope(|| sync(point(), [4, 5], "", (6,))),
         21
     );
-    assert_eq!(scoped_on(&client, future(point(), [4, 5], "", (6,))), 21);
 }
 
 /// The pattern only binds parts behind a reference, so the handler gets the reference itself.

@@ -6,7 +6,6 @@
 )]
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use auto_mutex::{LockError, auto_mutex};
@@ -35,14 +34,6 @@ fn future(witness: Witness) -> impl Future<Output = Result<(), LockError>> + Sen
 }
 
 #[auto_mutex]
-fn boxed(witness: Witness) -> Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>> {
-    Box::pin(async move {
-        witness.visit().await;
-        Ok(())
-    })
-}
-
-#[auto_mutex]
 fn box_future<'a>(witness: Witness) -> BoxFuture<'a, Result<(), LockError>> {
     Box::pin(async move {
         witness.visit().await;
@@ -64,8 +55,6 @@ fn local_box_future(witness: &Witness) -> LocalBoxFuture<'_, Result<(), LockErro
 struct Ledger {
     witness: Witness,
 }
-
-struct Shelf<T>(T, Witness);
 
 trait Book {
     fn witness(&self) -> &Witness;
@@ -136,15 +125,6 @@ impl Ledger {
     }
 }
 
-impl<T: Send + Sync> Shelf<T> {
-    #[auto_mutex]
-    async fn put(&self) -> Result<(), LockError> {
-        let _ = &self.0;
-        self.1.visit().await;
-        Ok(())
-    }
-}
-
 fn ledger(witness: &Witness) -> Ledger {
     Ledger {
         witness: witness.clone(),
@@ -188,16 +168,11 @@ fn async_functions() {
         together(|witness| async move { ledger(&witness).default_written().await }),
         1
     );
-    assert_eq!(
-        together(|witness| async move { Shelf(1, witness).put().await }),
-        1
-    );
 }
 
 #[test]
 fn functions_that_return_a_future() {
     assert_eq!(together(future), 1);
-    assert_eq!(together(boxed), 1);
     assert_eq!(together(box_future), 1);
 }
 

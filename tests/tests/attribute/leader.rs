@@ -2,127 +2,19 @@
 
 use std::future::pending;
 use std::os::unix::process::ExitStatusExt as _;
-use std::pin::Pin;
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use auto_mutex::{Client, Config, LockError, LossCause, Metric, Observer, Term};
+use auto_mutex::{Client, LockError, LossCause, Term};
 use auto_mutex::{auto_leader, auto_mutex};
-use auto_mutex_tests::events::{soon, waiters};
-use auto_mutex_tests::spans::Spans;
-use auto_mutex_tests::stores::TestStore;
-use tokio::sync::Notify;
-use tracing::instrument;
+use auto_mutex_tests::real_time::real_time;
 
-use crate::support::{Witness, client, named_client, scoped, scoped_on};
+use crate::support::{client, named_client, scoped};
 
 type Out<T = ()> = Result<T, LockError>;
-
-/// What the body of [`Node::schedule`] does, and its numbers.
-#[derive(Clone, Default)]
-struct Node {
-    addr: &'static str,
-    witness: Witness,
-    leads: Arc<Notify>,
-    done: Arc<Notify>,
-    terms: Arc<Mutex<Vec<u64>>>,
-}
-
-impl Node {
-    fn at(addr: &'static str) -> Self {
-        let node = Self::default();
-        Self { addr, ..node }
-    }
-
-    #[auto_leader(name = "seat", value = "{self.addr}:{port}", stop_within = 5)]
-    async fn schedule(self, term: &Term, port: u16) -> Out<u16> {
-        let _inside = self.witness.enter();
-        self.terms.lock().unwrap().push(term.number());
-        self.leads.notify_one();
-        self.done.notified().await;
-        term.check()?;
-        Ok(port)
-    }
-
-    fn starts(&self, client: &Client) -> tokio::task::JoinHandle<Out<u16>> {
-        tokio::spawn(client.scope(self.clone().schedule(9000)))
-    }
-}
-
-pub(crate) async fn the_next_one_leads_after_the_end(store: &dyn TestStore) {
-    let (here, there) = (store.member(), store.member());
-    let one = Node::at("10.0.0.5");
-    let two = Node {
-        addr: "10.0.0.6",
-        leads: Arc::default(),
-        ..one.clone()
-    };
-    let seat = there.leader("seat");
-    let first = one.starts(&here);
-    soon("one leads", one.leads.notified()).await;
-    let second = two.starts(&there);
-    waiters(&here.mutex("seat"), 1).await;
-    let leader = seat.current().await.unwrap().expect("a leader");
-    assert_eq!(leader.value, "10.0.0.5:9000");
-    let site = &leader.holder.site;
-    let expected = format!("{}::schedule at {}:", module_path!(), file!());
-    assert!(site.starts_with(&expected), "{site}");
-
-    one.done.notify_one();
-    assert_eq!(soon("the end", first).await.unwrap().unwrap(), 9000);
-    soon("two leads", two.leads.notified()).await;
-    let leader = seat.current().await.unwrap().expect("a leader");
-    assert_eq!(leader.value, "10.0.0.6:9000");
-    // Its future is dropped.
-    second.abort();
-    assert!(soon("the end", second).await.unwrap_err().is_cancelled());
-    let terms = one.terms.lock().unwrap().clone();
-    assert!(matches!(*terms, [a, b] if a < b), "{terms:?}");
-    assert_eq!((one.witness.most(), one.witness.now()), (1, 0));
-}
-
-pub(crate) async fn who_resigns_leads_again_after_the_others(store: &dyn TestStore) {
-    let (here, there) = (store.member(), store.member());
-    let one = Node::at("10.0.0.5");
-    let two = Node {
-        leads: Arc::default(),
-        done: Arc::default(),
-        ..one.clone()
-    };
-    let first = one.starts(&here);
-    soon("one leads", one.leads.notified()).await;
-    let second = two.starts(&there);
-    waiters(&here.mutex("seat"), 1).await;
-    // The body waits, and is dropped.
-    let seat = here.leader("seat");
-    assert!(soon("it resigns", seat.resign()).await.unwrap());
-    soon("two leads", two.leads.notified()).await;
-    two.done.notify_one();
-    soon("the end", second).await.unwrap().unwrap();
-    soon("one leads again", one.leads.notified()).await;
-    one.done.notify_one();
-    soon("the end", first).await.unwrap().unwrap();
-    let terms = one.terms.lock().unwrap().clone();
-    assert!(matches!(*terms, [a, b, c] if a < b && b < c), "{terms:?}");
-    assert_eq!((one.witness.calls(), one.witness.most()), (3, 1));
-}
-
-pub(crate) async fn a_lost_term_ends_the_body_and_not_the_call(store: &dyn TestStore) {
-    let (here, there) = (store.member(), store.member());
-    let node = Node::at("10.0.0.5");
-    let call = node.starts(&here);
-    soon("it leads", node.leads.notified()).await;
-    assert!(there.mutex("seat").force_unlock().await.unwrap());
-    soon("it leads again", node.leads.notified()).await;
-    node.done.notify_one();
-    assert_eq!(soon("the end", call).await.unwrap().unwrap(), 9000);
-    let terms = node.terms.lock().unwrap().clone();
-    assert!(matches!(*terms, [a, b] if a < b), "{terms:?}");
-    assert_eq!((node.witness.calls(), node.witness.most()), (2, 1));
-}
 
 /// The client's names begin with `t`.
 fn take(client: &Client, name: &str) {
@@ -183,19 +75,6 @@ fn an_error_while_it_leads_ends_the_call() {
 }
 
 #[test]
-fn a_drain_ends_the_call() {
-    #[auto_leader(name = "s")]
-    async fn lead(client: Client) -> Out {
-        let drains = client.clone();
-        tokio::spawn(async move { drains.drain("10s").await });
-        pending().await
-    }
-    let client = client();
-    let ended = scoped_on(&client, lead(client.clone()));
-    assert!(matches!(ended, Err(LockError::ShutDown)), "{ended:?}");
-}
-
-#[test]
 fn a_body_without_progress_begins_again() {
     #[auto_leader(progress = "30ms", stop_within = "1s")]
     async fn lead(mut terms: u32, term: &Term) -> Out<u32> {
@@ -212,6 +91,7 @@ fn a_body_without_progress_begins_again() {
 /// This test runs itself again, as the process that is aborted.
 #[test]
 fn a_body_that_overruns_aborts_the_process() {
+    let _watch = real_time();
     #[auto_leader(progress = "20ms", stop_within = "100ms", on_overrun = abort)]
     fn hangs() -> Out {
         loop {
@@ -341,38 +221,6 @@ fn values_may_be_expressions_and_wrong_ones_are_errors() {
     }
 }
 
-#[derive(Default)]
-struct Leaders(Mutex<Vec<&'static str>>);
-
-impl Observer for Leaders {
-    fn add(&self, metric: Metric, labels: &[(&'static str, &'static str)], change: i64) {
-        if metric == Metric::LeaderChanges && change > 0 {
-            self.0
-                .lock()
-                .unwrap()
-                .extend(labels.iter().map(|label| label.1));
-        }
-    }
-
-    fn record(&self, _: Metric, _: &[(&'static str, &'static str)], _: Duration) {}
-}
-
-#[test]
-fn its_terms_are_counted_for_the_site() {
-    #[auto_leader(key = "{shard}")]
-    fn counted(shard: u32) -> Out {
-        let _ = shard;
-        Ok(())
-    }
-    let leaders = Arc::new(Leaders::default());
-    let config = Config::new("memory://").unwrap().observer(leaders.clone());
-    let client = Client::connect(config).unwrap();
-    client.blocking_scope(|| counted(5)).unwrap();
-    client.blocking_scope(|| counted(6)).unwrap();
-    let label = "auto-mutex-tests:leader:counted:{shard}";
-    assert_eq!(*leaders.0.lock().unwrap(), [label; 2]);
-}
-
 #[async_trait]
 trait Run {
     async fn run(&self, steps: &[u32]) -> Out<u32>;
@@ -405,36 +253,6 @@ fn a_method_of_an_async_trait_leads() {
     let dynamic: Arc<dyn Run + Send + Sync> = Arc::new(Runner);
     assert_eq!(scoped(dynamic.run(&[1, 2])).unwrap(), 3);
     assert!(scoped(dynamic.default(&[])).unwrap());
-}
-
-#[instrument(skip_all, fields(n))]
-#[auto_leader]
-async fn above(n: u32, spans: &Spans, term: &Term) -> Out<u32> {
-    tokio::task::yield_now().await;
-    term.check()?;
-    assert_eq!(spans.current(), Some("above"));
-    Ok(n)
-}
-
-#[auto_leader]
-#[instrument(skip_all)]
-async fn below(n: u32, term: &Term, spans: &Spans) -> Out<u32> {
-    tokio::task::yield_now().await;
-    term.check()?;
-    assert_eq!(spans.current(), Some("lock.held"));
-    Ok(n)
-}
-
-#[test]
-fn spans_may_be_above_and_below() {
-    let client = named_client();
-    let (spans, _listening) = Spans::listen();
-    let runtime = auto_mutex_tests::runtimes::current_thread();
-    let run = |call: Pin<Box<dyn Future<Output = Out<u32>> + '_>>| {
-        runtime.block_on(client.scope(call)).unwrap()
-    };
-    assert_eq!(run(Box::pin(above(5, &spans))), 5);
-    assert_eq!(run(Box::pin(below(6, &spans))), 6);
 }
 
 struct Ledger(u32);

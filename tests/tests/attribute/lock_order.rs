@@ -19,12 +19,6 @@ async fn account(id: u32, then: impl AsyncFnOnce() -> Then) -> Then {
     then().await
 }
 
-#[auto_mutex(name = "ordered:both", keys = [from, to])]
-fn both(from: u32, to: u32, then: impl FnOnce() -> Then) -> Then {
-    let _ = (from, to);
-    then()
-}
-
 /// The same lock as [`ledger`], in an order that is intended.
 #[auto_mutex(name = "ordered:ledger", key = "{month}", order = "at start only")]
 fn ledger_at_start(month: u32) -> Then {
@@ -75,7 +69,6 @@ trait HandleAll {
 /// A decorator of the services below: each call asks the next service.
 struct Layer;
 struct Service;
-struct Other(u32);
 
 macro_rules! handle {
     ($ty:ty) => {
@@ -90,13 +83,6 @@ macro_rules! handle {
 }
 handle!(Layer);
 handle!(Service);
-
-impl Other {
-    #[auto_mutex(key = "{self.0}")]
-    fn keyed(&self, then: impl FnOnce() -> Then) -> Then {
-        then()
-    }
-}
 
 fn named(edges: &[OrderEdge]) -> Vec<(String, Option<&str>)> {
     let named = |edge: &OrderEdge| format!("{} > {}", edge.before.label, edge.after.label);
@@ -132,51 +118,6 @@ fn a_label_is_the_template_of_the_names() {
     assert_eq!(edges[0].before.line, line_of("ledger"));
     assert_eq!(edges[0].after.line, line_of("account"));
     client.assert_lock_order();
-}
-
-#[test]
-fn opposite_orders_are_found() {
-    let client = client();
-    client
-        .blocking_scope(|| ledger(1, || scoped_on(&client, account(7, async || Ok(())))))
-        .unwrap();
-    scoped_on(&client, account(7, async || ledger(2, || Ok(())))).unwrap();
-    let edges = client.lock_order();
-    assert!(
-        edges.len() == 2 && edges.iter().all(|edge| edge.inverted),
-        "{edges:?}"
-    );
-}
-
-#[test]
-fn another_key_of_the_same_function_is_found_and_keys_is_the_remedy() {
-    let client = client();
-    client
-        .blocking_scope(|| both(1, 2, || ledger(1, || Ok(()))))
-        .unwrap();
-    client.assert_lock_order();
-    // The same two locks again add no edge.
-    client
-        .blocking_scope(|| both(1, 2, || both(2, 1, || Ok(()))))
-        .unwrap();
-    client.assert_lock_order();
-    client
-        .blocking_scope(|| ledger(1, || ledger(2, || Ok(()))))
-        .unwrap();
-    let edges = client.lock_order();
-    let inverted: Vec<_> = edges.iter().filter(|edge| edge.inverted).collect();
-    assert_eq!(inverted.len(), 1, "{edges:?}");
-    assert_eq!(inverted[0].before, inverted[0].after);
-    // A call for another lock of the label while two of them are held.
-    client
-        .blocking_scope(|| both(1, 2, || both(2, 3, || Ok(()))))
-        .unwrap();
-    let edges = client.lock_order();
-    assert_eq!(
-        edges.iter().filter(|edge| edge.inverted).count(),
-        2,
-        "{edges:?}"
-    );
 }
 
 #[test]
@@ -243,58 +184,4 @@ fn a_label_has_the_type_where_only_a_method_is_annotated() {
         .unwrap();
     let edges = client.lock_order();
     assert_eq!(edges.iter().filter(|edge| edge.inverted).count(), 2);
-}
-
-#[test]
-fn another_key_of_the_same_type_is_found() {
-    let client = client();
-    client
-        .blocking_scope(|| Other(1).keyed(|| Other(2).keyed(|| Ok(()))))
-        .unwrap();
-    let edges = client.lock_order();
-    assert!(edges.len() == 1 && edges[0].inverted, "{edges:?}");
-    assert_eq!(
-        &*edges[0].after.label,
-        "auto-mutex-tests:Other:keyed:{self.0}"
-    );
-}
-
-#[test]
-fn an_allowed_order_names_the_type() {
-    let config = auto_mutex::Config::new("memory://").unwrap().allow_order(
-        "auto-mutex-tests:Service:handle",
-        "auto-mutex-tests:Layer:handle",
-    );
-    let client = auto_mutex::Client::connect(config).unwrap();
-    client
-        .blocking_scope(|| Layer.handle(|| Service.handle(|| Ok(()))))
-        .unwrap();
-    client
-        .blocking_scope(|| Service.handle(|| Layer.handle(|| Ok(()))))
-        .unwrap();
-    client.assert_lock_order();
-}
-
-/// A call that polls is in no queue between two attempts, and its attempts end.
-#[test]
-fn a_call_that_polls_makes_no_edge() {
-    #[auto_mutex(name = "ordered:polled", retries = 2)]
-    fn polled(then: impl FnOnce() -> Then) -> Then {
-        then()
-    }
-    #[auto_mutex(name = "ordered:polled", keys = [1, 2], retries = 2)]
-    fn polled_keys() -> Then {
-        Ok(())
-    }
-    let client = client();
-    client
-        .blocking_scope(|| ledger(1, || polled(polled_keys)))
-        .unwrap();
-    assert_eq!(named(&client.lock_order()), []);
-    // Inside its body, further calls make edges.
-    client
-        .blocking_scope(|| polled(|| ledger(1, || Ok(()))))
-        .unwrap();
-    let edge = "ordered:polled > ordered:ledger:{month}".to_owned();
-    assert_eq!(named(&client.lock_order()), [(edge, None)]);
 }

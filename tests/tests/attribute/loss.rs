@@ -2,8 +2,8 @@
 
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
@@ -86,20 +86,6 @@ fn no_body_begins_under_a_lock_that_is_lost() {
 }
 
 #[test]
-fn the_end_of_expire_is_a_loss() {
-    #[auto_mutex(name = "l", expire = "20ms")]
-    async fn close(progress: &Progress) -> Result<(), LockError> {
-        let _told = Told(progress);
-        std::future::pending().await
-    }
-    let (client, progress) = (named_client(), Progress::default());
-    let result = scoped_on(&client, close(&progress));
-    assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
-    assert_eq!(progress.dropped.load(Ordering::SeqCst), 1);
-    assert!(!client.mutex("l").blocking_is_locked().unwrap());
-}
-
-#[test]
 fn on_error_answers_a_loss() {
     #[auto_mutex(name = "l", on_timeout = skip, on_error = lost)]
     async fn path(progress: &Progress) -> String {
@@ -121,23 +107,6 @@ fn on_error_answers_a_loss() {
         let (text, ()) = tokio::join!(closure(&progress), break_it(&client, &progress));
         assert!(text.contains("lock `t:l` lost"), "{text}");
         progress.inside.notified().await;
-    });
-}
-
-#[test]
-fn what_the_body_owns_is_gone_before_the_call_returns() {
-    #[auto_mutex(name = "l", on_timeout = skip, on_error = |_| Arc::strong_count(&kept.0))]
-    async fn close(kept: &(Arc<()>, Progress), owned: Arc<()>) -> usize {
-        kept.1.inside.notify_one();
-        std::future::pending::<()>().await;
-        Arc::unwrap_or_clone(owned);
-        0
-    }
-    let client = named_client();
-    let kept = (Arc::new(()), Progress::default());
-    scoped_on(&client, async {
-        let (count, ()) = tokio::join!(close(&kept, kept.0.clone()), break_it(&client, &kept.1));
-        assert_eq!(count, 1);
     });
 }
 
@@ -181,18 +150,6 @@ fn a_body_is_dropped_inside_its_lock() {
     async fn finishing(nested: Nested<'_>) -> Result<(), LockError> {
         let _nested = nested;
         std::future::pending().await
-    }
-    #[auto_mutex(name = "l", on_lost = finish, guard = g)]
-    async fn both(nested: Nested<'_>) -> Result<(), LockError> {
-        let _nested = nested;
-        g.check()?;
-        std::future::pending().await
-    }
-    #[auto_mutex(name = "l", was = "t:old")]
-    async fn moved(nested: Nested<'_>) -> Result<(), LockError> {
-        std::future::pending::<()>().await;
-        drop(nested);
-        Ok(())
     }
     #[auto_mutex(name = "l", on_timeout = Nested::late)]
     async fn answered(nested: Nested<'_>) -> Result<(), LockError> {
@@ -239,8 +196,6 @@ fn a_body_is_dropped_inside_its_lock() {
     check(bare, true, &answer);
     check(guarded, true, &answer);
     check(finishing, false, &answer);
-    check(both, false, &answer);
-    check(moved, true, &answer);
     check(answered, true, &answer);
     check(by_hand, true, &answer);
 }
@@ -270,47 +225,6 @@ fn with_finish_the_body_runs_on() {
         });
         assert!(result.unwrap());
     });
-}
-
-#[test]
-fn a_sync_body_always_finishes() {
-    #[auto_mutex(name = "l", guard = g)]
-    fn close(client: &Client) -> Result<bool, LockError> {
-        assert!(client.mutex("l").blocking_force_unlock()?);
-        while !g.is_lost() {
-            std::thread::yield_now();
-        }
-        assert!(matches!(g.check(), Err(LockError::Lost { .. })));
-        Ok(true)
-    }
-    let client = named_client();
-    assert!(client.blocking_scope(|| close(&client)).unwrap());
-}
-
-#[test]
-fn a_lost_lock_is_free_for_the_next() {
-    #[auto_mutex(name = "l")]
-    async fn first(witness: &Witness, progress: &Progress) -> Result<(), LockError> {
-        let _inside = witness.enter();
-        progress.inside.notify_one();
-        std::future::pending().await
-    }
-    #[auto_mutex(name = "l")]
-    async fn second(witness: &Witness) -> Result<(), LockError> {
-        witness.visit().await;
-        Ok(())
-    }
-    let (client, progress, witness) = (named_client(), Progress::default(), Witness::default());
-    scoped_on(&client, async {
-        let next = async {
-            break_it(&client, &progress).await;
-            second(&witness).await
-        };
-        let (lost, next) = tokio::join!(first(&witness, &progress), next);
-        assert!(matches!(lost, Err(LockError::Lost { .. })));
-        next.unwrap();
-    });
-    assert_eq!(witness.calls(), 2);
 }
 
 /// A body that runs to its end returns its value even if the lock is lost. It may check the guard itself.

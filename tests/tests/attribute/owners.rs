@@ -8,7 +8,7 @@ use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
 
-use crate::support::client;
+use crate::support::{client, wrong_option};
 
 struct Session(u32);
 
@@ -52,60 +52,6 @@ pub(crate) async fn tasks_of_an_owner_share_the_lock(store: &dyn TestStore) {
         !client.mutex("cart").is_locked().await.expect("an answer")
     })
     .await;
-}
-
-pub(crate) async fn other_owners_and_other_members_wait(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let (inside, go_on) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
-    let holder = tokio::spawn(client.scope({
-        let (inside, go_on) = (inside.clone(), go_on.clone());
-        async move {
-            let body = async || {
-                inside.wait().await;
-                go_on.wait().await;
-            };
-            add(&Session(1), body).await
-        }
-    }));
-    soon("the first is inside", inside.wait()).await;
-    let alone = Arc::new(Barrier::new(1));
-    // Another owner, the same owner in another member, and a handle without an owner do not get the lock.
-    let waiting = [spawn(&client, 2, &alone), spawn(&other, 1, &alone)];
-    becomes("both wait", async || {
-        let info = other.mutex("cart").info().await.expect("info");
-        info.waiters.len() == 2
-    })
-    .await;
-    assert!(
-        client
-            .mutex("cart")
-            .try_lock()
-            .await
-            .expect("an answer")
-            .is_none()
-    );
-    // A handle with the same owner gets the lock.
-    let handle = client.mutex("cart").owner("session-1");
-    assert!(handle.is_owned().await.expect("an answer"));
-    drop(
-        handle
-            .try_lock()
-            .await
-            .expect("an answer")
-            .expect("the same owner's"),
-    );
-    soon("the first goes on", go_on.wait()).await;
-    let first = soon("it ends", holder)
-        .await
-        .expect("no panic")
-        .expect("the lock");
-    for task in waiting {
-        let token = soon("its turn", task)
-            .await
-            .expect("no panic")
-            .expect("the lock");
-        assert!(token > first);
-    }
 }
 
 #[test]
@@ -176,15 +122,6 @@ fn an_owner_without_a_name_is_refused() {
     }
     for call in [empty, broken] {
         let error = client().blocking_scope(call).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                LockError::InvalidOption {
-                    option: "owner",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert_eq!(wrong_option(&error), "owner");
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use auto_mutex::{LockError, RwLockReadGuard, RwLockWriteGuard, auto_read, auto_write};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
 
-use crate::support::{Witness, client, named_client};
+use crate::support::{Witness, client};
 
 struct Table;
 
@@ -22,12 +22,6 @@ impl Table {
     async fn look(&self, inside: impl AsyncFnOnce()) -> Result<(), LockError> {
         inside().await;
         Ok(())
-    }
-
-    /// Another function, the same lock.
-    #[auto_read]
-    fn look_again(&self) -> Result<&'static str, LockError> {
-        Ok("seen")
     }
 }
 
@@ -70,26 +64,6 @@ pub(crate) async fn a_writer_is_alone(store: &dyn TestStore) {
             .expect("the lock");
     }
     assert_eq!((witness.calls(), witness.most()), (8, 1));
-}
-
-pub(crate) async fn a_handle_takes_the_same_lock(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let table = other.rw_lock("auto-mutex-tests:Table");
-    let reader = table.read().await.expect("the lock");
-    client
-        .scope(Table.look(async || {}))
-        .await
-        .expect("beside a reader");
-    let writer = tokio::spawn(client.scope(async { Table.change(&Witness::default()).await }));
-    becomes("the writer waits", async || {
-        !table.info().await.expect("info").waiters.is_empty()
-    })
-    .await;
-    drop(reader);
-    soon("the writer's turn", writer)
-        .await
-        .expect("no panic")
-        .expect("the lock");
 }
 
 #[auto_read(guard = g)]
@@ -153,51 +127,4 @@ fn a_reader_reads_again_and_a_writer_does_both() {
         .blocking_scope(|| write(|| write(|| Ok(()))))
         .unwrap();
     same(outer, inner);
-}
-
-#[test]
-fn a_writer_inside_a_reader_would_wait_for_itself() {
-    let client = named_client();
-    client
-        .blocking_scope(|| {
-            read(|| {
-                let error = write(|| Ok(())).expect_err("it would wait for itself");
-                assert!(matches!(error, LockError::Deadlock { .. }), "{error}");
-                Ok(())
-            })
-        })
-        .unwrap();
-    assert!(!client.rw_lock("nested").blocking_is_locked().unwrap());
-}
-
-#[test]
-fn another_thread_is_not_inside() {
-    let client = client();
-    let elsewhere = |call: &(dyn Fn() -> Result<(), LockError> + Sync)| {
-        std::thread::scope(|scope| {
-            let call = scope.spawn(|| client.blocking_scope(call));
-            call.join().expect("no panic")
-        })
-    };
-    client
-        .blocking_scope(|| {
-            write(|| {
-                let error =
-                    elsewhere(&|| read(|| Ok(())).map(drop)).expect_err("a writer is alone");
-                assert!(matches!(error, LockError::Timeout { .. }), "{error}");
-                Ok(())
-            })?;
-            read(|| {
-                elsewhere(&|| read(|| Ok(())).map(drop))?;
-                let error =
-                    elsewhere(&|| write(|| Ok(())).map(drop)).expect_err("there is a reader");
-                assert!(matches!(error, LockError::Timeout { .. }), "{error}");
-                Ok(())
-            })
-        })
-        .unwrap();
-    assert_eq!(
-        client.blocking_scope(|| Table.look_again()).unwrap(),
-        "seen"
-    );
 }

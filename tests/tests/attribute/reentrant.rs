@@ -29,20 +29,6 @@ async fn future(inside: impl AsyncFnOnce() -> Out) -> Out {
 }
 
 #[test]
-fn a_nested_sync_call_is_a_deadlock() {
-    let client = client();
-    client.blocking_scope(|| {
-        sync(|| {
-            deadlock(sync(|| Ok(())));
-            Ok(())
-        })
-        .unwrap();
-        // Afterwards the lock is free.
-        sync(|| Ok(())).unwrap();
-    });
-}
-
-#[test]
 fn a_nested_async_call_is_a_deadlock() {
     let client = client();
     scoped_on(&client, async {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use auto_mutex::{Client, LockError, Permit, auto_semaphore, no_auto_mutex};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex::{Client, LockError, Permit, auto_semaphore};
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
 
-use crate::support::{Witness, blocking_together, client, scoped, together};
+use crate::support::{Witness, client, scoped, wrong_option};
 
 #[auto_semaphore(permits = 3, name = "three")]
 async fn meet(witness: Witness, barrier: Arc<Barrier>) -> Result<(), LockError> {
@@ -30,75 +30,6 @@ pub(crate) async fn as_many_as_permits_are_inside(store: &dyn TestStore) {
             .expect("the lock");
     }
     assert_eq!((witness.calls(), witness.most()), (9, 3));
-}
-
-pub(crate) async fn a_handle_shares_the_permits(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let permit = other
-        .semaphore("three", 3)
-        .acquire_many(2)
-        .await
-        .expect("two");
-    let barrier = Arc::new(Barrier::new(2));
-    let call = tokio::spawn(client.scope(meet(Witness::default(), barrier.clone())));
-    becomes("the call is inside", async || {
-        other
-            .semaphore("three", 3)
-            .available()
-            .await
-            .expect("a number")
-            == 0
-    })
-    .await;
-    soon("the body goes on", barrier.wait()).await;
-    soon("the call ends", call)
-        .await
-        .expect("no panic")
-        .expect("the lock");
-    drop(permit);
-}
-
-pub(crate) async fn a_name_of_other_permits_is_refused(store: &dyn TestStore) {
-    #[auto_semaphore(permits = n, name = "pool")]
-    async fn sized(n: u32, inside: impl AsyncFnOnce()) -> Result<(), LockError> {
-        inside().await;
-        Ok(())
-    }
-    let (client, other) = (store.member(), store.member());
-    let call = sized(2, async || {
-        let refused = other.scope(sized(3, async || {})).await;
-        let refused = refused.expect_err("three are not two");
-        assert!(
-            matches!(refused, LockError::PermitsMismatch { .. }),
-            "{refused}"
-        );
-    });
-    client.scope(call).await.expect("the lock");
-}
-
-pub(crate) async fn a_body_that_panics_gives_a_token_back(store: &dyn TestStore) {
-    #[auto_semaphore(permits = 1, name = "work", guard = permit)]
-    async fn work(panics: bool) -> Result<Option<String>, LockError> {
-        tokio::task::yield_now().await;
-        assert!(!panics, "meant");
-        Ok(permit.token().map(str::to_owned))
-    }
-    let client = store.member();
-    client
-        .semaphore("work", 1)
-        .signal("job 1")
-        .await
-        .expect("signalled");
-    let panicked = tokio::spawn(client.scope(work(true))).await;
-    assert!(panicked.expect_err("a panic").is_panic());
-    let token = soon("a token", client.scope(work(false)))
-        .await
-        .expect("the lock");
-    assert_eq!(token.as_deref(), Some("job 1"));
-    let token = soon("a permit", client.scope(work(false)))
-        .await
-        .expect("the lock");
-    assert_eq!(token, None, "handed out once");
 }
 
 struct Pool {
@@ -126,44 +57,6 @@ impl Pool {
     fn sized(&self) -> Result<&'static str, LockError> {
         Ok("inside")
     }
-
-    #[no_auto_mutex]
-    fn name(&self) -> &'static str {
-        "pool"
-    }
-}
-
-trait Worker {
-    #[auto_semaphore(permits = 2, guard = g)]
-    fn work(&self) -> Result<String, LockError> {
-        Ok(g.name().to_owned())
-    }
-}
-
-impl Worker for Pool {}
-
-#[test]
-fn every_kind_of_function_can_have_it() {
-    #[auto_semaphore(permits = 1)]
-    fn sync(witness: &Witness) -> Result<(), LockError> {
-        witness.blocking_visit();
-        Ok(())
-    }
-    #[auto_semaphore(permits = 1)]
-    fn boxed(
-        witness: Witness,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), LockError>> + Send>> {
-        Box::pin(async move {
-            witness.visit().await;
-            Ok(())
-        })
-    }
-    assert_eq!(blocking_together(sync), 1);
-    assert_eq!(together(boxed), 1);
-    let client = client();
-    let name = client.blocking_scope(|| Pool { size: 1 }.work()).unwrap();
-    assert_eq!(name, "auto-mutex-tests:Pool:work");
-    assert_eq!(Pool { size: 1 }.name(), "pool");
 }
 
 #[test]
@@ -188,16 +81,7 @@ fn permits_may_be_an_expression() {
         let error = client()
             .blocking_scope(|| Pool { size }.sized())
             .unwrap_err();
-        assert!(
-            matches!(
-                error,
-                LockError::InvalidOption {
-                    option: "permits",
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert_eq!(wrong_option(&error), "permits");
         assert!(error.to_string().contains(what), "{error}");
     }
 }

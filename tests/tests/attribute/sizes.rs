@@ -30,59 +30,30 @@ async fn busy(_: u8) -> Outcome {
     keep_buffer().await
 }
 
-#[auto_mutex]
-async fn bare(_: u8) -> Outcome {
-    let mut buffer = [1; BUFFER];
-    std::hint::black_box(&mut buffer);
-    yield_now().await;
-    std::hint::black_box(&mut buffer);
-    Ok(buffer[BUFFER / 2])
+/// Annotated functions that keep a buffer. The body is not a call of [`keep_buffer`], whose future would be one more.
+macro_rules! keeping_a_buffer {
+    ($($name:ident: $attribute:meta)*) => {
+        $(
+            #[$attribute]
+            async fn $name(n: u8) -> Outcome {
+                let mut buffer = [n; BUFFER];
+                std::hint::black_box(&mut buffer);
+                yield_now().await;
+                std::hint::black_box(&mut buffer);
+                Ok(buffer[BUFFER / 2])
+            }
+        )*
+    };
 }
 
-#[auto_mutex(guard = g)]
-async fn guarded(_: u8) -> Outcome {
-    let mut buffer = [1; BUFFER];
-    std::hint::black_box(&mut buffer);
-    yield_now().await;
-    std::hint::black_box(&mut buffer);
-    g.check()?;
-    Ok(buffer[BUFFER / 2])
-}
-
-#[auto_mutex(on_lost = finish)]
-async fn finishing(_: u8) -> Outcome {
-    let mut buffer = [1; BUFFER];
-    std::hint::black_box(&mut buffer);
-    yield_now().await;
-    std::hint::black_box(&mut buffer);
-    Ok(buffer[BUFFER / 2])
-}
-
-#[auto_mutex(on_error = failed)]
-async fn with_error(_: u8) -> Outcome {
-    keep_buffer().await
-}
-
-#[auto_mutex(on_timeout = busy, on_error = failed)]
-async fn with_both(n: u8) -> Outcome {
-    let mut buffer = [n; BUFFER];
-    yield_now().await;
-    std::hint::black_box(&mut buffer);
-    Ok(1)
-}
-
-#[auto_mutex(on_timeout = async |_| keep_buffer().await, on_error = async |_| keep_buffer().await)]
-async fn with_closures(n: u8) -> Outcome {
-    let mut buffer = [n; BUFFER];
-    yield_now().await;
-    std::hint::black_box(&mut buffer);
-    Ok(1)
-}
-
-#[auto_mutex(guard = g, on_lost = finish, on_error = failed)]
-async fn finishing_with_error(_: u8) -> Outcome {
-    g.check()?;
-    keep_buffer().await
+keeping_a_buffer! {
+    bare: auto_mutex
+    guarded: auto_mutex(guard = _g)
+    finishing: auto_mutex(on_lost = finish)
+    with_error: auto_mutex(on_error = failed)
+    with_both: auto_mutex(on_timeout = busy, on_error = failed)
+    with_closures: auto_mutex(on_timeout = async |_| keep_buffer().await, on_error = async |_| keep_buffer().await)
+    finishing_with_error: auto_mutex(guard = _g, on_lost = finish, on_error = failed)
 }
 
 #[test]

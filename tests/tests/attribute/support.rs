@@ -5,14 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
+use auto_mutex::{Client, Config, LockError};
 
 /// The longest time that a test waits for an expected event.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// A client with its own store, so that tests are independent.
 pub(crate) fn client() -> Client {
-    Client::connect("memory://").expect("memory needs nothing")
+    Client::connect(config()).expect("memory needs nothing")
+}
+
+/// A lease that outlasts every test.
+fn config() -> Config {
+    let config = Config::new("memory://").expect("a good URL");
+    config.lease(auto_mutex_tests::events::LONG)
 }
 
 /// Counts bodies that run at the same time.
@@ -127,6 +133,13 @@ pub(crate) fn blocking_together(call: impl Fn(&Witness) -> Result<(), LockError>
 
 /// A client whose names begin with `t`, for handles and annotated functions alike.
 pub(crate) fn named_client() -> Client {
-    let config = auto_mutex::Config::new("memory://").expect("a good URL");
-    Client::connect(config.namespace("t")).expect("memory needs nothing")
+    Client::connect(config().namespace("t")).expect("memory needs nothing")
+}
+
+/// The option that is wrong.
+pub(crate) fn wrong_option(error: &LockError) -> &'static str {
+    match error {
+        LockError::InvalidOption { option, .. } => option,
+        error => panic!("{error}"),
+    }
 }

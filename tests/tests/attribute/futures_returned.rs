@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use auto_mutex::{LockError, auto_mutex};
 
-use crate::support::{Witness, named_client, scoped_on, together};
+use crate::support::{named_client, scoped_on};
 
 #[auto_mutex(name = "f")]
 fn made(
@@ -110,19 +110,6 @@ fn an_early_return_does_not_slip_past_the_lock() {
     let client = named_client();
     assert!(scoped_on(&client, either(true)).unwrap());
     assert!(!scoped_on(&client, either(false)).unwrap());
-}
-
-#[test]
-fn made_futures_exclude_each_other() {
-    #[auto_mutex]
-    fn visit(witness: Witness) -> impl Future<Output = Result<(), LockError>> + Send {
-        let inner = witness.clone();
-        async move {
-            inner.visit().await;
-            Ok(())
-        }
-    }
-    assert_eq!(together(visit), 1);
 }
 
 #[test]
