@@ -2,8 +2,6 @@
 
 mod form;
 mod migrate;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

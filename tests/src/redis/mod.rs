@@ -6,8 +6,6 @@ mod options;
 pub(crate) mod ports;
 mod replicas;
 mod server;
-#[cfg(test)]
-mod tests;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

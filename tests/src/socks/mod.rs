@@ -4,8 +4,6 @@
 //! come through the proxy.
 
 mod client;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 use std::io::{self, Read as _, Write as _};

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
+use tracing_subscriber::registry::{LookupSpan, Registry};
 
 /// A span as the subscriber knows it.
 #[derive(Clone, Debug)]
@@ -43,8 +45,6 @@ pub struct Heard {
 struct State {
     /// The spans, in the order in which they were made.
     spans: Vec<Seen>,
-    /// The number of handles of each span.
-    handles: Vec<usize>,
     /// The spans that the thread is in, as indices; the innermost is the last.
     inside: Vec<usize>,
     events: Vec<Heard>,
@@ -78,7 +78,8 @@ impl Spans {
     pub fn listen() -> (Self, Listening) {
         static SUBSCRIBES: Once = Once::new();
         SUBSCRIBES.call_once(|| {
-            tracing::subscriber::set_global_default(Listener::default()).expect("the only one");
+            let listener = Registry::default().with(Listener);
+            tracing::subscriber::set_global_default(listener).expect("the only one");
         });
         let spans = Self::default();
         LISTENS.set(Some(spans.clone()));
@@ -120,22 +121,22 @@ impl State {
     }
 }
 
-/// All recorded spans: the span with id `n` is entry `n - 1`. An entry is the thread's record and the span's index in
-/// it. Spans on threads that do not listen have the id [`UNHEARD`].
-#[derive(Default)]
-struct Listener(Mutex<Vec<(Spans, usize)>>);
+/// The record and the index of a span on a thread that listens.
+struct Place(Spans, usize);
 
-const UNHEARD: u64 = u64::MAX;
-
-impl Listener {
-    fn with<T>(&self, id: &Id, run: impl FnOnce(&mut State, usize) -> T) -> Option<T> {
-        let index = usize::try_from(id.into_u64() - 1).ok()?;
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (spans, index) = all.get(index)?.clone();
-        drop(all);
-        let mut state = spans.lock();
-        Some(run(&mut state, index))
-    }
+/// Runs `run` with the record of a span, if it has one.
+fn with<S, T>(
+    id: &Id,
+    context: &Context<'_, S>,
+    run: impl FnOnce(&mut State, usize) -> T,
+) -> Option<T>
+where
+    S: for<'a> LookupSpan<'a> + Subscriber,
+{
+    let span = context.span(id)?;
+    let extensions = span.extensions();
+    let Place(spans, index) = extensions.get()?;
+    Some(run(&mut spans.lock(), *index))
 }
 
 struct Fields<'a>(&'a mut BTreeMap<&'static str, String>);
@@ -150,20 +151,17 @@ impl Visit for Fields<'_> {
     }
 }
 
-impl Subscriber for Listener {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
-    }
+struct Listener;
 
-    fn new_span(&self, span: &Attributes<'_>) -> Id {
+impl<S: for<'a> LookupSpan<'a> + Subscriber> Layer<S> for Listener {
+    fn on_new_span(&self, span: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(spans) = Spans::of_thread() else {
-            return Id::from_u64(UNHEARD);
+            return;
         };
         let mut fields = BTreeMap::new();
         span.record(&mut Fields(&mut fields));
         let mut state = spans.lock();
-        let parent = state.current();
-        let metadata = span.metadata();
+        let (parent, metadata) = (state.current(), span.metadata());
         state.spans.push(Seen {
             name: metadata.name(),
             target: metadata.target(),
@@ -171,25 +169,19 @@ impl Subscriber for Listener {
             fields,
             is_closed: false,
         });
-        state.handles.push(1);
         let index = state.spans.len() - 1;
         drop(state);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push((spans, index));
-        Id::from_u64(all.len() as u64)
+        let span = context.span(id).expect("a new span");
+        span.extensions_mut().insert(Place(spans, index));
     }
 
-    fn record(&self, span: &Id, values: &Record<'_>) {
-        let mut fields = BTreeMap::new();
-        values.record(&mut Fields(&mut fields));
-        self.with(span, |state, index| {
-            state.spans[index].fields.extend(fields)
+    fn on_record(&self, span: &Id, values: &Record<'_>, context: Context<'_, S>) {
+        with(span, &context, |state, index| {
+            values.record(&mut Fields(&mut state.spans[index].fields));
         });
     }
 
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let Some(spans) = Spans::of_thread() else {
             return;
         };
@@ -208,29 +200,20 @@ impl Subscriber for Listener {
         });
     }
 
-    fn enter(&self, span: &Id) {
-        self.with(span, |state, index| state.inside.push(index));
+    fn on_enter(&self, span: &Id, context: Context<'_, S>) {
+        with(span, &context, |state, index| state.inside.push(index));
     }
 
-    fn exit(&self, span: &Id) {
-        let left = self.with(span, |state, index| (state.inside.pop(), index));
+    fn on_exit(&self, span: &Id, context: Context<'_, S>) {
+        let left = with(span, &context, |state, index| (state.inside.pop(), index));
         if let Some((left, index)) = left {
             assert_eq!(left, Some(index), "left in another order than entered");
         }
     }
 
-    fn clone_span(&self, span: &Id) -> Id {
-        self.with(span, |state, index| state.handles[index] += 1);
-        span.clone()
-    }
-
-    fn try_close(&self, span: Id) -> bool {
-        let closed = self.with(&span, |state, index| {
-            state.handles[index] -= 1;
-            let closed = state.handles[index] == 0;
-            state.spans[index].is_closed = closed;
-            closed
+    fn on_close(&self, span: Id, context: Context<'_, S>) {
+        with(&span, &context, |state, index| {
+            state.spans[index].is_closed = true;
         });
-        closed.unwrap_or(false)
     }
 }
