@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use auto_mutex::{Client, Config, LockInfo};
 
 use super::Redis;
+use crate::events::LONG;
 
 /// Returns all keys of a pattern with their TTLs in milliseconds (-1: none), atomically.
 const LOOK: &str = "local found = {} \
@@ -137,7 +138,8 @@ pub(crate) fn inspect<'a>(url: &str, names: impl Iterator<Item = &'a str>) -> Ve
                 None => (None, name),
             };
             let client = clients.entry(namespace).or_insert_with(|| {
-                let mut config = Config::new(url).expect("a good URL");
+                let config = Config::new(url).expect("a good URL").lease(LONG);
+                let mut config = config.connect_timeout("60s");
                 if let Some(namespace) = namespace {
                     config = config.namespace(unescape(namespace));
                 }

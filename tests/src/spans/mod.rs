@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Subscriber};
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 use tracing_subscriber::registry::{LookupSpan, Registry};
 
@@ -33,6 +33,8 @@ pub struct Seen {
 /// An event as the subscriber knows it.
 #[derive(Clone, Debug)]
 pub struct Heard {
+    /// The event's level.
+    pub level: Level,
     /// The event's target.
     pub target: &'static str,
     /// The event's fields and message, as text.
@@ -106,6 +108,14 @@ impl Spans {
     #[must_use]
     pub fn current(&self) -> Option<&'static str> {
         self.lock().current()
+    }
+
+    /// The texts of all warnings and errors, in order.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut events = self.events();
+        events.retain(|event| event.level <= Level::WARN);
+        events.into_iter().map(|event| event.text).collect()
     }
 
     /// All events, in order.
@@ -194,6 +204,7 @@ impl<S: for<'a> LookupSpan<'a> + Subscriber> Layer<S> for Listener {
         let mut state = spans.lock();
         let inside = state.current();
         state.events.push(Heard {
+            level: *event.metadata().level(),
             target: event.metadata().target(),
             text: text.join(" "),
             inside,

@@ -135,6 +135,27 @@ pub fn forks(program: &'static str, url: &str, what: &str) -> Vec<String> {
     lines.lines().map(str::to_owned).collect()
 }
 
+/// Waits until one of these workers has taken `name`, for which all of them wait. Takes it out of them, and returns it with its
+/// token.
+#[track_caller]
+pub fn next(waiting: &mut Vec<Worker>, name: &str) -> (Worker, u64) {
+    let mut found = None;
+    eventually("one of them gets the lock", || {
+        let said = waiting.iter().map(Worker::overhear).enumerate();
+        found = said
+            .into_iter()
+            .find_map(|(index, line)| Some((index, line?)));
+        found.is_some()
+    });
+    let (index, line) = found.expect("checked");
+    let token = line.strip_prefix(&format!("got {name} "));
+    let token = token.and_then(|token| token.parse().ok());
+    (
+        waiting.remove(index),
+        token.unwrap_or_else(|| panic!("heard {line:?}")),
+    )
+}
+
 /// A worker process, killed when dropped.
 pub struct Worker {
     child: Child,

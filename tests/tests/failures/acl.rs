@@ -119,28 +119,6 @@ fn keys_and_channels_of_others_are_refused() {
     connection.call(&["PUBLISH", "auto_mutex:member:x", "text"]);
 }
 
-#[test]
-fn a_script_may_no_more_than_its_user() {
-    let redis = server();
-    let mut connection = restricted(&redis);
-    for (script, arguments) in [
-        ("return redis.call('GET', KEYS[1])", &["1", "other"][..]),
-        ("return redis.call('SET', KEYS[1], 'x')", &["1", "other"]),
-        ("return redis.call('GET', 'other')", &["0"]),
-        ("return redis.call('PUBLISH', 'other', 'text')", &["0"]),
-        ("return redis.call('FLUSHALL')", &["0"]),
-        ("return redis.call('INCR', KEYS[1])", &["1", "auto_mutex:x"]),
-    ] {
-        let digest = connection
-            .call(&["SCRIPT", "LOAD", script])
-            .text()
-            .to_owned();
-        let mut command = vec!["EVALSHA", &digest];
-        command.extend(arguments);
-        refused(&mut connection, &command);
-    }
-}
-
 #[tokio::test]
 async fn what_is_optional_may_be_missing() {
     let rule = acl_rule("redis://h").unwrap().without_optional();

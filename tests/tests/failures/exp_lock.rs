@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, SetupError};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{becomes, soon, waiters, with};
+use auto_mutex_tests::real_time::real_time;
 
 use crate::rig::{Rig, config};
 
@@ -26,20 +27,15 @@ async fn exp_lock_1_a_lost_reply_does_not_lock_the_caller_out() {
 
 #[tokio::test]
 async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
+    let _watch = real_time();
     let rig = Rig::new();
-    let lease = Duration::from_millis(800);
-    let client = Client::connect(rig.proxied_config().lease(lease).store_timeout("15s")).unwrap();
-    let other = rig.client();
-    client
-        .mutex("warm")
-        .lock()
-        .await
-        .unwrap()
-        .unlock()
-        .await
-        .unwrap();
+    let config = rig.proxied_config().lease("2s").store_timeout("60s");
+    let (client, other) = (Client::connect(config).unwrap(), rig.client());
     rig.proxy.hold_replies();
-    let asking = tokio::spawn(async move { client.mutex("m").lock().await });
+    let asking = with(
+        &client,
+        |client| async move { client.mutex("m").lock().await },
+    );
     // The grant is immediate, but its answer arrives after the end of the lease. (The key stays, because it has the
     // token.)
     becomes("the grant is made", async || {
@@ -47,21 +43,20 @@ async fn exp_lock_2_a_grant_counts_from_the_sending_of_its_request() {
         key.to_string() == "1"
     })
     .await;
-    tokio::time::sleep(lease * 2).await;
-    let between = soon("the lease is over", other.mutex("m").lock())
-        .await
-        .unwrap();
+    let mutex = other.mutex("m");
+    let between = soon("the lease is over", mutex.lock()).await.unwrap();
     rig.proxy.thaw();
-    tokio::time::sleep(lease / 2).await;
+    // It has read the answer, and asked again.
+    waiters(&mutex, 1).await;
+    soon("an answer", client.mutex("m").info()).await.unwrap();
     assert!(
         !asking.is_finished(),
         "the late answer let it in beside the next holder"
     );
-    between.check().unwrap();
+    let token = between.fencing_token();
     assert!(between.unlock().await.unwrap());
     let guard = soon("a grant of its own", asking).await.unwrap().unwrap();
-    guard.check().unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(guard.fencing_token() > token);
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! Set-up finds out what a server guarantees, whichever setting weakens it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex::{
@@ -9,8 +7,10 @@ use auto_mutex::{
 };
 use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
+use auto_mutex_tests::spans::Spans;
 use auto_mutex_tests::stores::quorum_url;
 
 use crate::rig::config;
@@ -37,24 +37,11 @@ fn a_server_that_keeps_everything_has_no_weakness() {
 /// The weakness is listed, so that a check for production fails, but tests on memory must not be warned repeatedly.
 #[test]
 fn a_store_in_the_process_is_a_weakness_without_a_warning() {
-    let warned = Arc::new(AtomicBool::new(false));
-    let writer = {
-        let warned = warned.clone();
-        move || {
-            warned.store(true, Ordering::SeqCst);
-            std::io::sink()
-        }
-    };
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::WARN)
-        .with_writer(writer)
-        .finish();
-    let found = tracing::subscriber::with_default(subscriber, || {
-        Client::connect("memory://").unwrap().guarantees()
-    });
+    let (spans, _listening) = Spans::listen();
+    let found = Client::connect("memory://").unwrap().guarantees();
     assert_eq!(found.weaknesses(), [Weakness::InProcessOnly]);
     assert!(found.weaknesses()[0].to_string().contains("redis://"));
-    assert!(!warned.load(Ordering::SeqCst));
+    assert_eq!(spans.warnings(), [""; 0]);
 }
 
 #[test]
@@ -250,6 +237,7 @@ fn becomes_one_that(client: &Client, evicts: bool) {
 
 #[test]
 fn after_a_failover_they_are_those_of_the_new_primary() {
+    let _watch = real_time();
     let service = Service::start();
     let primary = service.wait_for_primary();
     let replicas = service.servers().iter().enumerate();
@@ -264,6 +252,7 @@ fn after_a_failover_they_are_those_of_the_new_primary() {
 
 #[test]
 fn of_a_cluster_they_are_those_of_its_present_primaries() {
+    let _watch = real_time();
     let cluster = Cluster::start();
     let primary = cluster.primary_of(0).unwrap();
     let client = Client::connect(config(&cluster.url()).restart_guard(false)).unwrap();

@@ -69,7 +69,7 @@ async fn a_renewal_without_an_answer_shows() {
 #[tokio::test]
 async fn a_server_that_grants_nothing_yet_is_not_ready() {
     let redis = Redis::start();
-    let config = config(&redis.url()).restart_guard(true);
+    let config = config(&redis.url()).lease(LONG).restart_guard(true);
     let client = Client::connect(config).unwrap();
     becomes("it is closed", async || {
         client.health().closed_for.is_some()
@@ -86,7 +86,7 @@ async fn a_server_that_grants_nothing_yet_is_not_ready() {
 async fn a_minority_that_is_away_shows_and_does_no_harm() {
     let servers = Redis::several(3, &Options::default());
     let url = quorum_url(servers.iter().map(Redis::port));
-    let client = Client::connect(config(&url).restart_guard(false)).unwrap();
+    let client = Client::connect(config(&url).lease(LONG).restart_guard(false)).unwrap();
     let up = |client: &Client| {
         let servers = client.health().servers;
         servers.iter().filter(|server| server.connected).count()

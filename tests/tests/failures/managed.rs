@@ -99,16 +99,6 @@ fn a_config_that_nobody_may_call_looks_like_a_missing_right() {
     );
 }
 
-#[test]
-fn an_eviction_policy_is_warned_of_with_what_to_do() {
-    let options = Options::default().line("maxmemory-policy volatile-lru");
-    let server = Redis::with(options.line("maxmemory 100mb"));
-    works(
-        &server.url(),
-        &["volatile-lru", "noeviction", "parameters", "locks alone"],
-    );
-}
-
 /// If a needed command is renamed, the error names the command, or `acl_rule`, which lists all needed commands.
 #[test]
 fn a_renamed_command_is_named() {
@@ -221,23 +211,6 @@ fn a_failover_that_is_trusted_lets_a_server_without_info_serve() {
             "{refused:?}"
         );
     }
-}
-
-#[test]
-fn undeclared_keys_of_dragonfly_are_told_with_the_flag() {
-    let server = Redis::start();
-    let dragonfly = Managed::refusing(
-        &server,
-        &[(
-            "EVALSHA",
-            "ERR Error running script (call to 5c4d62f4e30c54fb15935b5892148e5ce7374077): @user_script:2: script tried accessing \
-             undeclared key, key: k",
-        )],
-    );
-    refused(
-        &dragonfly.url(),
-        &["Dragonfly", "--default_lua_flags=allow-undeclared-keys"],
-    );
 }
 
 /// Dragonfly's INFO has no `master_replid2`: clients cannot know that the server was promoted, so the guard after a failover

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
+use auto_mutex_tests::real_time::real_time;
+use auto_mutex_tests::worker::{self, Worker};
 
 use crate::rig::{Rig, waiters};
 
@@ -10,25 +12,22 @@ const LEASE: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn a_killed_holder_frees_the_lock_within_one_lease() {
+    let _watch = real_time();
     let rig = Rig::new();
     let client = rig.client();
     let mut holder = rig.worker(LEASE);
     let token = holder.lock("m");
-    let waiting = tokio::spawn({
-        let client = client.clone();
-        async move { client.mutex("m").lock().await.unwrap() }
-    });
-    waiters(&client.mutex("m"), 1).await;
     holder.kill9();
     // At most one lease is left, and no process renews it.
     let left = client.mutex("m").info().await.unwrap().expires_in;
     assert!(left.is_none_or(|left| left <= LEASE), "{left:?}");
-    let guard = soon("the next one", waiting).await.unwrap();
-    assert!(guard.fencing_token() > token);
+    let guard = soon("the next one", client.mutex("m").lock()).await;
+    assert!(guard.unwrap().fencing_token() > token);
 }
 
 #[tokio::test]
 async fn a_process_suspended_beyond_its_lease_knows_it_when_it_wakes() {
+    let _watch = real_time();
     let rig = Rig::new();
     let client = rig.client();
     let mut holder = rig.worker(LEASE);
@@ -56,7 +55,7 @@ async fn a_process_suspended_for_less_keeps_its_lock() {
     let mut holder = rig.worker(LONG);
     holder.lock("m");
     holder.stop();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert!(rig.client().mutex("m").try_lock().await.unwrap().is_none());
     holder.cont();
     holder.say("check m");
     holder.expect("held m");
@@ -64,30 +63,36 @@ async fn a_process_suspended_for_less_keeps_its_lock() {
     holder.expect("unlocked m true");
 }
 
+/// The conformance suite has the order of the grants, in virtual time. A process that stands still at its turn is passed over,
+/// and keeps its place.
 #[tokio::test]
 async fn a_lock_goes_from_process_to_process_in_order() {
     let rig = Rig::new();
-    let observer = rig.client();
-    let mut workers: Vec<_> = (0..4).map(|_| rig.worker(LONG)).collect();
-    let mut last = workers[0].lock("m");
-    for (number, worker) in workers.iter_mut().enumerate().skip(1) {
+    let mutex = rig.client().mutex("m");
+    let mut holder = rig.worker(LONG);
+    let mut last = holder.lock("m");
+    let mut waiting: Vec<_> = (0..3).map(|_| rig.worker(LONG)).collect();
+    for (number, worker) in waiting.iter_mut().enumerate() {
         worker.say("lock m");
-        waiters(&observer.mutex("m"), number).await;
+        waiters(&mutex, number + 1).await;
     }
-    let mut workers = workers.into_iter().peekable();
-    while let Some(mut worker) = workers.next() {
-        worker.say("unlock m");
-        worker.expect("unlocked m true");
-        if let Some(next) = workers.peek() {
-            let token = next.got("m");
-            assert!(token > last);
-            last = token;
-        }
+    while !waiting.is_empty() {
+        let places = mutex.info().await.unwrap().waiters;
+        let places: Vec<_> = places.iter().map(|waiter| waiter.pid).collect();
+        let pids: Vec<_> = waiting.iter().map(Worker::pid).collect();
+        assert_eq!(places, pids, "in the order of arrival");
+        holder.say("unlock m");
+        holder.expect("unlocked m true");
+        let (next, token) = worker::next(&mut waiting, "m");
+        assert!(token > last);
+        (holder, last) = (next, token);
+        waiters(&mutex, waiting.len()).await;
     }
 }
 
 #[tokio::test]
 async fn a_killed_waiter_is_forgotten() {
+    let _watch = real_time();
     let rig = Rig::new();
     let lease = Duration::from_millis(900);
     let holder = rig.client();
@@ -110,6 +115,7 @@ async fn a_killed_waiter_is_forgotten() {
 
 #[test]
 fn a_worker_whose_store_goes_away_for_good_does_not_hang() {
+    let _watch = real_time();
     let rig = Rig::new();
     let mut worker = rig.worker(Duration::from_millis(900));
     worker.lock("m");

@@ -71,5 +71,6 @@ pub(crate) async fn all_are_back(clients: &[Client]) {
 }
 
 pub(crate) fn config(url: &str) -> Config {
-    Config::new(url).expect("a good URL").namespace("suite")
+    let config = Config::new(url).expect("a good URL").namespace("suite");
+    config.connect_timeout("60s")
 }

@@ -1,165 +1,21 @@
-//! Set-up fails fast, with a typed error, and never shows a password.
+//! Set-up: addresses that work, a second set-up, and what is left of a client. Its errors are tested with the store.
 
-use std::io::Write;
-use std::net::TcpListener;
-use std::thread;
-use std::time::{Duration, Instant};
-
-use auto_mutex::{Client, Config, SetupError};
+use auto_mutex::{Client, SetupError};
 use auto_mutex_tests::chain;
-use auto_mutex_tests::events::{PATIENCE, eventually, finishes};
+use auto_mutex_tests::events::{LONG, eventually};
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::worker;
 
 use crate::rig::config;
-
-#[track_caller]
-fn failure(url: &str) -> SetupError {
-    let started = Instant::now();
-    let error = match Client::connect(url) {
-        Ok(_) => panic!("{url} works"),
-        Err(error) => error,
-    };
-    assert!(
-        started.elapsed() < PATIENCE,
-        "it is not fast: {:?}",
-        started.elapsed()
-    );
-    let shown = format!("{error} {error:?}");
-    assert!(!shown.contains("hunter2"), "{shown}");
-    error
-}
-
-#[test]
-fn bad_urls_are_refused() {
-    for url in [
-        "",
-        "redis",
-        "redis://",
-        "redis://:hunter2@",
-        "redis://host:notaport",
-        "redis://host:99999999",
-        "redis://u:hunter2@host:99999",
-        "redis://host:1/notadb",
-        "redis://u:hunter2@host:1/-1",
-        "unix://",
-        "redis://u:hunter2@ho st",
-        "redis://u:hunter2/@host",
-        "://",
-        "memory:/x",
-    ] {
-        let error = failure(url);
-        assert!(
-            matches!(error, SetupError::InvalidUrl { .. }),
-            "{url:?}: {error:?}"
-        );
-    }
-    for url in ["http://u:hunter2@host", "mysql://host", "redlock:hunter2"] {
-        let error = failure(url);
-        assert!(
-            matches!(
-                error,
-                SetupError::InvalidUrl { .. } | SetupError::UnsupportedStore { .. }
-            ),
-            "{url:?}: {error:?}"
-        );
-    }
-}
-
-#[test]
-fn nobody_there_is_unreachable() {
-    let port = Redis::start().port();
-    let error = failure(&format!("redis://u:hunter2@127.0.0.1:{port}"));
-    let SetupError::Unreachable { address, .. } = &error else {
-        panic!("{error:?}");
-    };
-    assert_eq!(*address, format!("127.0.0.1:{port}"));
-    let error = failure("unix:///nowhere/at/all.sock");
-    assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
-    let error = failure("redis://no-such-host.invalid");
-    assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
-}
-
-#[test]
-fn a_server_of_another_kind_is_refused() {
-    for greeting in [
-        "",
-        "HTTP/1.1 400 Bad Request\r\n\r\n",
-        "+OK\r\n",
-        "$9999999999\r\n",
-        "*-7\r\n",
-        "\0\0\0",
-    ] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        thread::spawn(move || {
-            let mut kept = Vec::new();
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let _ = stream.write_all(greeting.as_bytes());
-                kept.push(stream);
-            }
-        });
-        let config = Config::new(format!("redis://127.0.0.1:{port}"))
-            .unwrap()
-            .connect_timeout("500ms");
-        let error = finishes("an answer", move || {
-            Client::connect(config).map(drop).unwrap_err()
-        });
-        assert!(
-            matches!(
-                error,
-                SetupError::Unreachable { .. } | SetupError::UnsupportedServer { .. }
-            ),
-            "{greeting:?}: {error:?}"
-        );
-    }
-}
-
-#[test]
-fn wrong_credentials_are_told_from_missing_rights() {
-    let redis = Redis::with(Options::default().password("right").user(
-        "reader",
-        "right",
-        "~* &* +@read +@connection +@pubsub",
-    ));
-    let port = redis.port();
-    for user in [":hunter2@", "nobody:hunter2@", "default:hunter2@", ""] {
-        let error = failure(&format!("redis://{user}127.0.0.1:{port}"));
-        assert!(
-            matches!(error, SetupError::Authentication { .. }),
-            "{user}: {error:?}"
-        );
-    }
-    let error = failure(&format!("redis://reader:right@127.0.0.1:{port}"));
-    assert!(matches!(error, SetupError::Permission { .. }), "{error:?}");
-}
-
-#[test]
-fn a_replica_is_refused() {
-    let primary = Redis::start();
-    let replica =
-        Redis::with(Options::default().line(&format!("replicaof 127.0.0.1 {}", primary.port())));
-    let error = failure(&replica.url());
-    assert!(matches!(error, SetupError::NotPrimary { .. }), "{error:?}");
-}
 
 #[test]
 fn a_server_without_room_for_clients_is_unreachable() {
     let redis = Redis::start();
     let mut admin = redis.connect();
     admin.call(&["CONFIG", "SET", "maxclients", "1"]);
-    let error = failure(&redis.url());
+    let error = Client::connect(config(&redis.url()).connect_timeout("5s")).unwrap_err();
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
     assert!(chain(&error).contains("max number of clients"), "{error}");
-}
-
-#[test]
-fn a_database_that_does_not_exist_is_refused() {
-    let redis = Redis::start();
-    let error = failure(&format!("{}/99", redis.url()));
-    let text = chain(&error);
-    assert!(text.contains("99") || text.contains("DB index"), "{text}");
 }
 
 #[test]
@@ -195,18 +51,11 @@ fn databases_are_kept_apart() {
     assert!(guard.blocking_unlock().unwrap());
 }
 
-#[tokio::test]
-async fn set_up_works_inside_a_runtime() {
-    let redis = Redis::start();
-    let client = Client::connect(redis.url()).unwrap();
-    drop(client.mutex("m").lock().await.unwrap());
-}
-
 #[test]
 fn a_client_that_is_gone_leaves_no_connection() {
     let redis = Redis::start();
     for way in 0..3 {
-        let client = Client::connect(redis.url()).unwrap();
+        let client = Client::connect(config(&redis.url()).lease(LONG)).unwrap();
         let guard = client.mutex("m").blocking_lock().unwrap();
         // The test's own connections close a moment after their last answer.
         eventually("one connection", || redis.clients() == 1);
@@ -223,11 +72,7 @@ fn a_client_that_is_gone_leaves_no_connection() {
 #[test]
 fn a_second_setup_is_an_error_and_changes_nothing() {
     let redis = Redis::start();
-    let setup = worker::Setup::new(
-        env!("CARGO_BIN_EXE_test-worker"),
-        redis.url(),
-        Duration::from_secs(10),
-    );
+    let setup = worker::Setup::new(env!("CARGO_BIN_EXE_test-worker"), redis.url(), LONG);
     let mut worker = setup.start();
     worker.say("again memory://");
     let words = worker.expect("failed again ");

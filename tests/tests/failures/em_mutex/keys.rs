@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::was_lost;
 
 use crate::rig::{Rig, waiters};
 
 #[tokio::test]
 async fn em_mutex_04_a_key_without_ttl_does_not_make_a_waiter_spin() {
+    let _watch = real_time();
     let rig = Rig::new();
     let lease = Duration::from_secs(2);
     let mut dead = rig.worker(lease);
@@ -43,8 +45,7 @@ async fn em_mutex_04_a_key_without_ttl_does_not_make_a_waiter_spin() {
 #[tokio::test]
 async fn em_mutex_06_flushall_wakes_the_waiters_and_tells_the_holder() {
     let rig = Rig::new();
-    let lease = Duration::from_secs(3);
-    let (holder, waiter) = (rig.leasing(lease), rig.leasing(lease));
+    let (holder, waiter) = (rig.client(), rig.client());
     let guard = holder.mutex("m").lock().await.unwrap();
     let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.unwrap() });
     waiters(&holder.mutex("m"), 1).await;
@@ -52,8 +53,7 @@ async fn em_mutex_06_flushall_wakes_the_waiters_and_tells_the_holder() {
     let next = soon("the waiter asks again and gets in", waiting)
         .await
         .unwrap();
-    soon("the former holder learns it", guard.lost()).await;
-    assert!(was_lost(guard.unlock().await));
+    assert!(was_lost(guard.refresh(LONG).await));
     next.check().unwrap();
     assert!(next.unlock().await.unwrap());
 }
@@ -63,8 +63,7 @@ async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
     let suffixes = ["", ":tickets", ":held", ":tokens", ":queue", ":waits"];
     for suffix in suffixes {
         let rig = Rig::new();
-        let lease = Duration::from_secs(2);
-        let (holder, waiter, fresh) = (rig.leasing(lease), rig.leasing(lease), rig.leasing(lease));
+        let [holder, waiter, fresh] = [(); 3].map(|()| rig.client());
         let guard = holder.mutex("m").lock().await.unwrap();
         let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
         waiters(&holder.mutex("m"), 1).await;

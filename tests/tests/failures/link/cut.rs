@@ -8,13 +8,14 @@ use crate::rig::{Rig, all_are_back, waiters};
 async fn killed_connections_are_replaced_and_waiters_stay_in_order() {
     let rig = Rig::new();
     let holder = rig.client();
-    let guard = holder.mutex("m").lock().await.unwrap();
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
     let (mut waiting, mut clients) = (Vec::new(), Vec::new());
     for number in 0..4 {
         let client = rig.client();
-        let mutex = client.mutex("m");
-        waiting.push(tokio::spawn(async move { mutex.lock().await }));
-        waiters(&holder.mutex("m"), number + 1).await;
+        let own = client.mutex("m").owner(format!("{number}"));
+        waiting.push(tokio::spawn(async move { own.lock().await.map(drop) }));
+        waiters(&mutex, number + 1).await;
         clients.push(client);
     }
     for _ in 0..3 {
@@ -22,12 +23,14 @@ async fn killed_connections_are_replaced_and_waiters_stay_in_order() {
         // All clients have new connections before the next kill.
         becomes("all are back", async || rig.redis.members() == 5).await;
         all_are_back(&clients).await;
+        let waiters = mutex.info().await.unwrap().waiters.into_iter();
+        let owners: Vec<_> = waiters.filter_map(|waiter| waiter.owner).collect();
+        assert_eq!(owners, ["0", "1", "2", "3"]);
     }
     guard.check().unwrap();
     assert!(guard.unlock().await.unwrap());
     for task in waiting {
-        let guard = soon("in order", task).await.unwrap().unwrap();
-        assert!(guard.unlock().await.unwrap());
+        soon("everybody gets in", task).await.unwrap().unwrap();
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
+use auto_mutex::test::World;
 use auto_mutex::{Client, LockError, RwLockReadGuard, RwLockWriteGuard};
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::events::soon;
+use auto_mutex_tests::real_time::real_time;
 
 use crate::rig::Rig;
 
 #[tokio::test]
 async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
+    let _watch = real_time();
     for writes in [false, true] {
         let rig = Rig::new();
         let client =
@@ -55,47 +58,36 @@ async fn rw_lock_5_a_failed_renewal_is_told_and_takes_nothing_again() {
     }
 }
 
-#[tokio::test]
-async fn rw_lock_6_a_failing_release_hides_no_result() {
-    let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease("20s").store_timeout("1s")).unwrap();
+#[auto_mutex::test]
+async fn rw_lock_6_a_failing_release_hides_no_result(world: World) {
+    let (client, other) = (world.client("a"), world.client("b"));
     let lock = client.rw_lock("rw");
-    let cut_off = async || {
-        rig.proxy.refuse();
-        rig.proxy.cut();
-        becomes("it is noticed", async || !client.is_connected()).await;
-    };
-    // Wait before the next call, whose `store_timeout` is too short for a new connection on a busy machine.
-    let healed = async || {
-        rig.proxy.heal();
-        becomes("it is connected", async || client.is_connected()).await;
-    };
     let read = lock.synchronize_read(async |_: &RwLockReadGuard| {
-        cut_off().await;
+        world.disconnect(&client);
         Err::<(), _>("the body's own")
     });
-    assert_eq!(
-        soon("the result", read).await.unwrap(),
-        Err("the body's own")
-    );
-    healed().await;
+    assert_eq!(read.await.unwrap(), Err("the body's own"));
+    world.reconnect(&client);
     let write = lock.synchronize_write(async |_: &RwLockWriteGuard| {
-        cut_off().await;
+        world.disconnect(&client);
         7
     });
-    assert_eq!(soon("the result", write).await.unwrap(), 7);
-    healed().await;
+    assert_eq!(write.await.unwrap(), 7);
+    world.reconnect(&client);
     // Likewise if the body panics: the caller gets the body's own panic.
     let panicked = tokio::spawn({
-        let lock = lock.clone();
+        let (world, client) = (world.clone(), client.clone());
         async move {
-            lock.synchronize_read(async |_: &RwLockReadGuard| panic!("the body's own"))
-                .await
+            let body = async |_: &RwLockReadGuard| {
+                world.disconnect(&client);
+                panic!("the body's own")
+            };
+            client.rw_lock("rw").synchronize_read(body).await
         }
     });
-    let panic = soon("the panic", panicked).await.unwrap_err().into_panic();
+    let panic = panicked.await.map(drop).unwrap_err().into_panic();
     assert_eq!(panic.downcast_ref(), Some(&"the body's own"));
-    let other = rig.client();
+    world.reconnect(&client);
     let free = soon("the releases are made up for", other.rw_lock("rw").write()).await;
     assert!(free.unwrap().unlock().await.unwrap());
 }

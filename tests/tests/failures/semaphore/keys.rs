@@ -1,9 +1,13 @@
 //! Points 5 and 6: keys without a time to live, and keys that vanish one by one.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::clock::Clock;
+use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::real_time::real_time;
+use auto_mutex_tests::redis::Options;
 use auto_mutex_tests::seed::Seed;
 
 use crate::rig::{Rig, waiters};
@@ -64,6 +68,7 @@ async fn semaphore_05_no_step_leaves_a_key_without_ttl() {
 
 #[tokio::test]
 async fn semaphore_05_a_crash_between_any_two_steps_leaves_no_key_without_ttl() {
+    let _watch = real_time();
     let mut seed = Seed::announce("semaphore_05_a_crash_between_any_two_steps");
     let rig = Rig::new();
     for round in 0..12 {
@@ -87,23 +92,26 @@ async fn semaphore_05_a_crash_between_any_two_steps_leaves_no_key_without_ttl() 
 
 #[tokio::test]
 async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
-    let rig = Rig::new();
-    let lease = Duration::from_secs(5);
+    let clock = match Clock::new() {
+        Ok(clock) => Arc::new(clock),
+        Err(why) => return println!("SKIPPED: {why}"),
+    };
+    let rig = Rig::with(Options::default().least_rights().clock(&clock));
     let suffixes = [
         "", ":tickets", ":held", ":tokens", ":queue", ":waits", ":gone", ":signals",
     ];
     let mut ends = Vec::new();
+    let clients = [(); 3].map(|()| rig.client());
     for (number, suffix) in suffixes.into_iter().enumerate() {
         for holders in [1, 2] {
             let name = format!("s{number}-{holders}");
-            let clients = [rig.leasing(lease), rig.leasing(lease), rig.leasing(lease)];
-            let [one, two, waiter] = clients.map(|client| client.semaphore(name.as_str(), 2));
+            let [one, two, waiter] = clients.each_ref().map(|it| it.semaphore(name.as_str(), 2));
             let mut permits = vec![one.acquire().await.unwrap()];
             if holders == 2 {
                 permits.push(two.acquire().await.unwrap());
             }
             let waiting = tokio::spawn(async move { waiter.acquire_many(2).await.map(drop) });
-            waiters(&rig.client().mutex(name.as_str()), 1).await;
+            waiters(&clients[0].mutex(name.as_str()), 1).await;
             one.signal("token").await.unwrap();
             let key = format!("auto_mutex:{{suite:{name}}}{suffix}");
             rig.redis.command(&["DEL", &key]);
@@ -111,29 +119,24 @@ async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
             ends.push((format!("{suffix:?}, {holders} holders"), waiting, one));
         }
     }
-    // The store cannot know which of several holders are left, so it waits for the end of the longest possible lease,
-    // 30 s.
-    let limit = Duration::from_secs(60);
-    let started = Instant::now();
+    // The store cannot know which of several holders are left, so it waits for the end of the longest possible lease.
+    clock.forward(2 * LONG);
     for (what, waiting, semaphore) in ends {
-        let ended = tokio::time::timeout(limit, waiting)
-            .await
-            .unwrap_or_else(|_| panic!("{what}: the wait does not end"))
-            .unwrap();
+        let ended = soon(&what, waiting).await.unwrap();
         assert!(
             matches!(ended, Ok(()) | Err(LockError::ForeignKey { .. })),
             "{what}: {ended:?}"
         );
         let brief = semaphore.block(Duration::from_millis(300));
-        loop {
-            if let Ok(both) = brief.acquire_many(2).await {
-                let left = both.release().await.unwrap();
-                assert!((2..=3).contains(&left), "{what}: {left}");
-                break;
-            }
-            assert!(started.elapsed() < limit, "{what}: it never works again");
-            tokio::time::sleep(Duration::from_millis(200)).await;
-        }
+        becomes(&format!("it works again: {what}"), async || {
+            let Ok(both) = brief.acquire_many(2).await else {
+                return false;
+            };
+            let left = both.release().await.unwrap();
+            assert!((2..=3).contains(&left), "{what}: {left}");
+            true
+        })
+        .await;
     }
     assert_eq!(rig.redis.keys_without_ttl(), []);
 }

@@ -14,7 +14,7 @@ use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
 fn setup(url: &str) -> Result<(), SetupError> {
-    let config = Config::new(url).unwrap();
+    let config = Config::new(url).unwrap().connect_timeout("60s");
     finishes("an answer", move || Client::connect(config).map(drop))
 }
 
