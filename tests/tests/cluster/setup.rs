@@ -81,7 +81,8 @@ fn dead_nodes_of_the_url_are_skipped_and_those_not_named_are_found() {
     let cluster = Cluster::start();
     // The URL contains two nodes: a replica, and one that does not exist.
     let url = format!("{},127.0.0.1:1", cluster.url_of(&[PRIMARIES]));
-    let config = Config::new(url).unwrap().restart_guard(false);
+    let config = Config::new(url).unwrap().restart_guard(false).lease(LONG);
+    let config = config.connect_timeout("60s");
     let client = Client::connect(config.namespace("suite")).unwrap();
     for node in 0..PRIMARIES {
         let name = cluster.name_at("suite", "m", node);
@@ -110,17 +111,16 @@ fn nobody_at_home_is_unreachable() {
 fn one_primary_that_is_down_keeps_nobody_from_the_others() {
     let cluster = without_replicas();
     cluster.node(2).kill9();
-    let client = Client::connect(config(&cluster).store_timeout("2s")).unwrap();
+    let client = client(&cluster);
     for node in 0..2 {
         let name = cluster.name_at("suite", "m", node);
         assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());
     }
     let name = cluster.name_at("suite", "m", 2);
-    let error = client.mutex(&name).blocking_lock().map(drop).unwrap_err();
-    assert!(
-        matches!(error, auto_mutex::LockError::Unavailable { .. }),
-        "{error:?}"
-    );
+    let impatient = Client::connect(config(&cluster).store_timeout("500ms")).unwrap();
+    let error = impatient.mutex(&name).blocking_lock();
+    let error = error.map(drop).unwrap_err();
+    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
 }
 
 #[test]

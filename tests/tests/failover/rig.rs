@@ -3,14 +3,18 @@
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config, LockError};
+use auto_mutex_tests::events::LONG;
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
-/// The longest lease of all clients unless a test sets another. A stall of a second or two ends no lease.
+/// The longest lease of all clients unless a test sets another. It is short, since the tests wait for its end: where a lock has to
+/// be held, it is too short.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
 /// A promoted server is closed for at least the longest lease plus the time for which a primary without replicas
 /// accepts writes.
 pub(crate) const CLOSED: Duration = Duration::from_secs(5);
+/// For locks that have to be held until the server is promoted. It bears that the machine stands still for five seconds.
+pub(crate) const LONGER: Duration = Duration::from_secs(9);
 /// A `block` that ends long before any server opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);
 
@@ -27,6 +31,11 @@ pub(crate) fn closed_since<T>(since: Instant, result: Result<T, LockError>, happ
 pub(crate) fn config(url: &str) -> Config {
     let config = Config::new(url).expect("a good URL").namespace("suite");
     config.longest_lease(LONGEST).connect_timeout("60s")
+}
+
+/// For what waits for no server to open: it would be closed for longer than any test lasts.
+pub(crate) fn lasting(url: &str) -> Config {
+    config(url).longest_lease(LONG).lease(LONG)
 }
 
 pub(crate) fn client(url: &str) -> Client {

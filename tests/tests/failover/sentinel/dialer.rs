@@ -2,6 +2,7 @@
 
 use auto_mutex::Client;
 use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{NAME, Service};
 use auto_mutex_tests::socks::{self, Socks};
@@ -11,6 +12,7 @@ use crate::rig::config;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentinels_and_servers_are_reached_through_the_proxy() {
+    let _watch = real_time();
     let (service, socks) = (Service::start(), Socks::new());
     let proxy = socks.port();
     let hosts: Vec<_> = service

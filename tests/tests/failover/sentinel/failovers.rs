@@ -3,58 +3,59 @@
 use std::time::Instant;
 
 use auto_mutex::{Client, MutexGuard};
-use auto_mutex_tests::events::{eventually, soon, waiters};
+use auto_mutex_tests::events::{eventually, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
 use super::finding::{client, members};
-use crate::rig::{CLOSED, closed_since, config};
+use crate::rig::{CLOSED, closed_since, lasting};
 
 const HAPPENED: &str = "the lock store was failed over";
 
-/// A holder, and a waiter for its lock.
+/// A holder, and another client.
 struct Contest {
     holder: Client,
+    other: Client,
     guard: MutexGuard,
-    waiting: tokio::task::JoinHandle<Result<MutexGuard, auto_mutex::LockError>>,
 }
 
 impl Contest {
     async fn begin(service: &Service) -> Self {
-        let (holder, waiter) = (client(&service.url()), client(&service.url()));
-        let mutex = holder.mutex("m");
-        let guard = mutex.lock().await.unwrap();
-        let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
-        waiters(&mutex, 1).await;
-        let replicas = service.servers()[1..].iter();
-        replicas.for_each(|replica| replica.wait_for(service.server(0)));
+        let (holder, other) = (client(&service.url()), client(&service.url()));
+        let guard = holder.mutex("m").lock().await.unwrap();
+        replicate(service);
         Self {
             holder,
+            other,
             guard,
-            waiting,
         }
     }
 
-    /// Checks that both clients move to the server that replaces the first one, and that the waiter is granted when it opens.
+    /// Checks that both clients move to the server that replaces the first one, and that it grants nothing until it opens.
     async fn go_on(self, service: &Service, began: Instant) {
         let primary = service.wait_until_replaced(0);
         // `eventually` blocks this thread. The clients do not need it.
         eventually("both are there", || members(service.server(primary)) == 2);
-        let free = self.holder.mutex("free").try_lock().await;
-        closed_since(began, free, HAPPENED);
-        let token = self.guard.fencing_token();
-        // The guard may have been lost meanwhile, if the failover took longer than the lease.
-        drop(self.guard);
-        let next = soon("granted in the end", self.waiting)
-            .await
-            .unwrap()
-            .unwrap();
+        let free = self.holder.mutex("free");
+        closed_since(began, free.try_lock().await, HAPPENED);
+        drop(soon("granted in the end", free.lock()).await.unwrap());
         assert!(began.elapsed() >= CLOSED, "{:?}", began.elapsed());
+        let token = self.guard.fencing_token();
+        drop(self.guard);
+        let next = soon("granted", self.other.mutex("m").lock()).await.unwrap();
         assert!(next.fencing_token() > token);
     }
 }
 
+/// Waits until the replicas have all data of the first server.
+fn replicate(service: &Service) {
+    let replicas = service.servers()[1..].iter();
+    replicas.for_each(|replica| replica.wait_for(service.server(0)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn by_command() {
+    let _watch = real_time();
     let service = Service::start();
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
@@ -64,6 +65,7 @@ async fn by_command() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_primary_that_is_killed() {
+    let _watch = real_time();
     let service = Service::start();
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
@@ -74,6 +76,7 @@ async fn a_primary_that_is_killed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_primary_that_is_suspended_and_comes_back() {
+    let _watch = real_time();
     let service = Service::start();
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
@@ -89,6 +92,7 @@ async fn a_primary_that_is_suspended_and_comes_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_primary_that_still_answers_is_left() {
+    let _watch = real_time();
     let service = Service::with(ServiceOptions::default().proxied());
     let contest = Contest::begin(&service).await;
     let began = Instant::now();
@@ -102,16 +106,14 @@ async fn a_primary_that_still_answers_is_left() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_holder_keeps_its_lock_through_a_failover() {
+    let _watch = real_time();
     let service = Service::start();
-    let config = config(&service.url()).longest_lease("30s").lease("30s");
-    let holder = Client::connect(config.restart_guard(false)).unwrap();
-    let mutex = holder.mutex("m");
-    let guard = mutex.lock().await.unwrap();
-    let replicas = service.servers()[1..].iter();
-    replicas.for_each(|replica| replica.wait_for(service.server(0)));
+    let holder = lasting(&service.url()).restart_guard(false);
+    let holder = Client::connect(holder).unwrap();
+    let guard = holder.mutex("m").lock().await.unwrap();
+    replicate(&service);
     let primary = service.fail_over();
     eventually("it is there", || members(service.server(primary)) == 1);
     guard.check().unwrap();
-    assert!(mutex.is_locked().await.unwrap());
     assert!(guard.unlock().await.unwrap());
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use auto_mutex::{Client, SetupError};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::finishes;
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
@@ -31,6 +32,7 @@ fn refused_within(url: &str, seconds: f64) -> SetupError {
 
 #[test]
 fn every_fault_has_an_error_of_its_own() {
+    let _watch = real_time();
     let options = ServiceOptions::default().server_password("right");
     let service = Service::with(options.sentinel_password("watch"));
     let url = service.url();
@@ -95,7 +97,6 @@ fn sentinels_that_answer_nothing_are_waited_for_as_long_as_was_said() {
     let url = service.url();
     let connecting =
         thread::spawn(move || Client::connect(config(&url).connect_timeout("60s")).map(drop));
-    thread::sleep(Duration::from_millis(1200));
     service.sentinel(1).cont();
     finishes("connected", || connecting.join().unwrap()).unwrap();
     for sentinel in service.sentinels() {

@@ -4,6 +4,7 @@ use auto_mutex::{Client, SetupError, acl_rule};
 use auto_mutex_tests::authority::Authority;
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{becomes, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::{NAME, Service, ServiceOptions};
 
@@ -27,6 +28,7 @@ async fn survives_a_failover(service: &Service, client: &Client) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sentinels_and_servers_are_talked_to_by_tls() {
+    let _watch = real_time();
     let authority = Authority::new();
     let service = Service::with(ServiceOptions::default().tls(&authority));
     survives_a_failover(&service, &client(&service.url())).await;
@@ -49,6 +51,7 @@ fn allow(redis: &Redis, user: &str, rule: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rules_for_servers_and_sentinels_suffice() {
+    let _watch = real_time();
     let service = Service::start();
     let mut rule = acl_rule(service.url()).unwrap();
     if service.server(0).has_setinfo() {

@@ -41,7 +41,7 @@ async fn a_server_that_takes_longer_than_usual_for_each_answer_is_of_use() {
     let rig = Rig::new();
     let config = rig.proxied_config().lease(LONG).store_timeout("60s");
     let client = Client::connect(config.connect_timeout("60s")).unwrap();
-    rig.proxy.delay(Duration::from_millis(1250));
+    rig.proxy.delay(Duration::from_millis(800));
     rig.proxy.cut();
     let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
     let connections = rig.proxy.connections();

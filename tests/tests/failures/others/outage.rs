@@ -66,7 +66,7 @@ async fn others_a_body_never_runs_without_the_lock() {
 /// How requests are repeated after an error is tested in the core, in virtual time.
 #[tokio::test]
 async fn others_no_error_makes_a_hot_retry() {
-    const ATTEMPTS: u64 = 20;
+    const ATTEMPTS: u64 = 26;
     let rig = Rig::new();
     let (holder, waiter) = (rig.proxied(), rig.proxied());
     let _guard = holder.mutex("m").lock().await.unwrap();
