@@ -12,6 +12,7 @@ use auto_mutex::{Client, Config, Credentials, CredentialsProvider, ServerAddress
 use auto_mutex_tests::chain;
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::proxy::Proxy;
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -139,46 +140,32 @@ async fn a_whole_life_shows_nothing() {
         .user("locker", PASSWORD, "~* &* +@all");
     let redis = Redis::with(options);
     let url = format!("redis://locker:{ESCAPED}@127.0.0.1:{}", redis.port());
-    let config = Config::new(&url)
-        .unwrap()
-        .namespace("canary")
-        .lease("1s")
-        .store_timeout("300ms");
+    let config = Config::new(&url).unwrap().namespace("canary").lease(LONG);
+    let config = config.connect_timeout("60s");
     hides_all("Config", &config);
-    let client = Client::connect(config).unwrap();
+    let client = Client::connect(config.clone()).unwrap();
+    let impatient = Client::connect(config.store_timeout("200ms")).unwrap();
     hides_all("Client", &client);
     let mutex = client.mutex("m");
     hides_all("Mutex", &mutex);
     let guard = mutex.lock().await.unwrap();
     hides_all("MutexGuard", &guard);
     hides_all("LockInfo", &mutex.info().await.unwrap());
-    hides_error(
-        "Timeout",
-        &client
-            .mutex("m")
-            .block(Duration::ZERO)
-            .lock()
-            .await
-            .unwrap_err(),
-    );
+    let busy = client.mutex("m").block(Duration::ZERO).lock().await;
+    hides_error("Timeout", &busy.unwrap_err());
+    assert!(mutex.force_unlock().await.unwrap());
+    soon("the lock is lost", guard.lost()).await;
+    hides_error("Lost", &guard.check().unwrap_err());
+    let unavailable = async || {
+        let error = soon("an answer", impatient.mutex("m").lock()).await;
+        hides_error("Unavailable", &error.unwrap_err());
+    };
     // The password changes and the connection is cut, so the reconnects fail.
     redis.command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
     redis.kill_clients();
-    hides_error(
-        "Unavailable",
-        &soon("an answer", client.mutex("other").lock())
-            .await
-            .unwrap_err(),
-    );
-    soon("the lease is lost", guard.lost()).await;
-    hides_error("Lost", &guard.check().unwrap_err());
+    unavailable().await;
     redis.kill9();
-    hides_error(
-        "Unavailable",
-        &soon("an answer", client.mutex("other").lock())
-            .await
-            .unwrap_err(),
-    );
+    unavailable().await;
     soon("shut down", client.shutdown()).await;
     hides_error("ShutDown", &client.mutex("m").lock().await.unwrap_err());
     hides("the log", &LOG.text());
@@ -191,7 +178,9 @@ async fn what_a_person_must_correct_is_logged_once_in_each_outage() {
     let redis = Redis::with(options.user("locker", PASSWORD, "~* &* +@all"));
     let port = redis.port();
     let config = Config::new(format!("redis://locker:{ESCAPED}@127.0.0.1:{port}")).unwrap();
-    let client = Client::connect(config.namespace("causes").store_timeout("100ms")).unwrap();
+    let config = config.namespace("causes").lease(LONG);
+    let config = config.connect_timeout("60s").store_timeout("100ms");
+    let client = Client::connect(config).unwrap();
     let lines = |level: &str, words: &str| {
         let (text, address) = (LOG.text(), format!("127.0.0.1:{port}"));
         let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
@@ -236,7 +225,8 @@ async fn a_weakness_of_a_server_that_takes_over_is_logged_once() {
     });
     let proxy = Proxy::start(first.port());
     let config = Config::new(first.url_at(proxy.port())).unwrap();
-    let client = Client::connect(config.namespace("weaknesses").lease(LONG)).unwrap();
+    let config = config.namespace("weaknesses").lease(LONG);
+    let client = Client::connect(config.connect_timeout("60s")).unwrap();
     let warned = || {
         LOG.text()
             .matches("maxmemory-policy is volatile-lfu")
@@ -259,11 +249,13 @@ async fn a_weakness_of_a_server_that_takes_over_is_logged_once() {
 
 #[tokio::test]
 async fn an_outage_and_a_loss_are_logged() {
+    let _watch = real_time();
     LazyLock::force(&LOG);
     let redis = Redis::start();
     let config = Config::new(redis.url())
         .unwrap()
         .namespace("logged")
+        .connect_timeout("60s")
         .lease("600ms");
     let client = Client::connect(config).unwrap();
     let guard = client.mutex("precious").lock().await.unwrap();
@@ -288,7 +280,8 @@ fn a_weakness_is_warned_about_once() {
     let options = Options::default().line("maxmemory 100mb");
     // No other test has this policy, so the warning is from this test.
     let redis = Redis::with(options.line("maxmemory-policy volatile-random"));
-    let client = Client::connect(redis.url()).unwrap();
+    let config = Config::new(redis.url()).unwrap().lease(LONG);
+    let client = Client::connect(config.connect_timeout("60s")).unwrap();
     redis.kill_clients();
     eventually("it is connected again", || {
         client.mutex("m").blocking_is_locked().is_ok()
@@ -306,46 +299,13 @@ fn a_server_that_may_evict_locks_is_warned_about() {
             .line("maxmemory 100mb")
             .line("maxmemory-policy allkeys-lru"),
     );
-    let _client = Client::connect(redis.url()).unwrap();
+    let config = Config::new(redis.url()).unwrap().connect_timeout("60s");
+    let _client = Client::connect(config).unwrap();
     eventually("a warning that names the policy", || {
         LOG.text()
             .lines()
             .any(|line| line.contains("WARN") && line.contains("allkeys-lru"))
     });
-}
-
-#[tokio::test]
-async fn a_renewal_that_fails_for_many_locks_is_one_warning_a_second() {
-    const LOCKS: usize = 200;
-    LazyLock::force(&LOG);
-    let redis = Redis::with(Options::default().password("admin").user(
-        "locker",
-        "pass",
-        "~* &* +@all",
-    ));
-    let url = format!("redis://locker:pass@127.0.0.1:{}", redis.port());
-    // Renewals are sent every third of this lease.
-    let config = Config::new(url).unwrap().namespace("many").lease("6s");
-    let client = Client::connect(config.store_timeout("60s")).unwrap();
-    let mut held = Vec::new();
-    for number in 0..LOCKS {
-        held.push(client.mutex(format!("m{number}")).lock().await.unwrap());
-    }
-    let began = std::time::Instant::now();
-    redis.command(&["ACL", "SETUSER", "locker", "-evalsha"]);
-    let before = redis.calls("evalsha");
-    // One request renews up to 16 locks.
-    let each = LOCKS.div_ceil(16) as u64;
-    becomes("all have failed, several times", async || {
-        redis.calls("evalsha") > before + 3 * each
-    })
-    .await;
-    let seconds = began.elapsed().as_secs() as usize;
-    redis.command(&["ACL", "SETUSER", "locker", "+evalsha"]);
-    let text = LOG.text();
-    let told = |line: &&str| line.contains("renewal failed") && line.contains("many:m");
-    let told: Vec<_> = text.lines().filter(told).collect();
-    assert!(!told.is_empty() && told.len() <= seconds + 2, "{told:#?}");
 }
 
 /// A provider of short-lived credentials that can be made to fail, or to give a wrong password.
@@ -385,6 +345,7 @@ async fn is_warned_of(words: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
+    let _watch = real_time();
     LazyLock::force(&LOG);
     let credentials = Credentials::new(CANARY, PASSWORD).expires_at(SystemTime::now());
     hides_all("Credentials", &credentials);
@@ -398,7 +359,10 @@ async fn a_provider_in_trouble_is_warned_of_and_shows_nothing() {
     let provider = Rotating::default();
     let url = format!("redis://127.0.0.1:{}", redis.port());
     let config = Config::new(&url).unwrap().namespace("rotating").lease(LONG);
-    let config = config.store_timeout("500ms").credentials(provider.clone());
+    let config = config
+        .connect_timeout("60s")
+        .store_timeout("500ms")
+        .credentials(provider.clone());
     hides_all("Config", &config);
     // Failures at set-up.
     for flag in [&provider.fails, &provider.wrong] {

@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::{becomes, eventually, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 
 use crate::keeper::Keeper;
 use crate::rig::{Ground, users};
 use crate::rotation::Load;
 
-/// The lifetime of a token in these tests: it is renewed after four fifths of it.
+/// The lifetime of a token: it is renewed after four fifths of it.
 const LIFE: Duration = Duration::from_secs(3);
-/// On a slow machine a connection may be lost during an attempt. Then the attempt is repeated.
-const ATTEMPTS: usize = 5;
 
 type Users = Vec<BTreeMap<String, String>>;
 
@@ -28,47 +27,51 @@ fn are_all(all: &Users, user: &str) -> bool {
     seen.all(|it| it == user)
 }
 
-/// Waits until `make` has changed the users of all connections without replacing the connections.
-async fn changes_users(ground: &Ground, keeper: &Keeper, load: &Load, make: impl Fn()) {
-    for attempt in 0..ATTEMPTS {
-        let user = ["two", "one"][attempt % 2];
-        let before = all_users(ground);
-        keeper.set(user, "secret");
-        make();
-        becomes("all connections have the other user", async || {
-            are_all(&all_users(ground), user)
-        })
-        .await;
-        load.gets_on().await;
-        let after = all_users(ground);
-        let ids = |users: &Users| -> Vec<Vec<String>> {
-            users
-                .iter()
-                .map(|it| it.keys().cloned().collect())
-                .collect()
-        };
-        if ids(&before) == ids(&after) && are_all(&before, ["one", "two"][attempt % 2]) {
-            return;
-        }
-    }
-    panic!("it always takes a new connection");
+/// Waits until the users of all connections have changed, and checks that these are the same connections.
+async fn changes_users(ground: &Ground, load: &Load, make: impl Fn()) {
+    let before = all_users(ground);
+    make();
+    becomes("all connections have the other user", async || {
+        are_all(&all_users(ground), "two")
+    })
+    .await;
+    load.gets_on().await;
+    let ids = |users: Users| -> Vec<Vec<String>> {
+        let ids = users.into_iter().map(|it| it.into_keys().collect());
+        ids.collect()
+    };
+    assert_eq!(ids(before), ids(all_users(ground)));
 }
 
-/// Checks that all connections of a client get new tokens before the old ones expire.
+/// Checks that all connections of a client get new credentials when the provider recalls the old ones.
 async fn is_renewed(ground: Ground, connections: usize, more: impl Fn(Config) -> Config) {
     let keeper = Keeper::new("one", "secret");
-    keeper.set_life(LIFE);
+    are_replaced(&ground, &keeper, connections, more, || {
+        keeper.set("two", "secret");
+        keeper.recall();
+    })
+    .await;
+}
+
+/// Checks that all connections of a client get the credentials that `make` gives to the keeper.
+async fn are_replaced(
+    ground: &Ground,
+    keeper: &Keeper,
+    connections: usize,
+    more: impl Fn(Config) -> Config,
+    make: impl Fn(),
+) {
     for user in ["one", "two"] {
         ground.allow(user, "secret");
     }
-    let client = Client::connect(more(ground.config(&keeper))).unwrap();
+    let client = Client::connect(more(ground.config(keeper))).unwrap();
     let held = client.mutex("held").lock().await.unwrap();
     becomes("all connections are there", async || {
-        all_users(&ground).iter().map(BTreeMap::len).sum::<usize>() == connections
+        all_users(ground).iter().map(BTreeMap::len).sum::<usize>() == connections
     })
     .await;
     let load = Load::begin(&[client]);
-    changes_users(&ground, &keeper, &load, || {}).await;
+    changes_users(ground, &load, make).await;
     load.end().await;
     held.check().expect("the lock is not lost");
     assert!(soon("released", held.unlock()).await.unwrap());
@@ -109,14 +112,10 @@ async fn of_the_connection_that_counts_replicas() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_the_provider_recalls_them() {
-    let ground = Ground::one();
-    let keeper = Keeper::new("one", "secret");
-    for user in ["one", "two"] {
-        ground.allow(user, "secret");
-    }
-    let client = ground.client(&keeper);
-    let load = Load::begin(&[client]);
-    changes_users(&ground, &keeper, &load, || keeper.recall()).await;
-    load.end().await;
+async fn before_they_expire() {
+    let _watch = real_time();
+    let (ground, keeper) = (Ground::one(), Keeper::new("one", "secret"));
+    keeper.set_life(LIFE);
+    let gives_another = || keeper.set("two", "secret");
+    are_replaced(&ground, &keeper, 1, |config| config, gives_another).await;
 }

@@ -9,7 +9,7 @@ use auto_mutex_tests::events::LONG;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::worker::Setup;
 
-use super::is_free_at_once;
+use super::is_released;
 
 /// Returns the newest build of the worker's library in the folder of this test.
 fn library(folder: &Path) -> PathBuf {
@@ -68,6 +68,6 @@ fn a_program_that_aborts_when_it_panics_ends_well() {
         worker.say(end);
         let status = worker.ended();
         assert!(status.success(), "{end}: {status}");
-        is_free_at_once(&redis);
+        is_released(&redis);
     }
 }

@@ -2,17 +2,11 @@
 
 use std::os::unix::process::ExitStatusExt as _;
 
-use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::{LONG, eventually, finishes};
 use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
 
-use crate::{is_free_at_once, setup};
-
-fn client(redis: &Redis) -> Client {
-    let config = Config::new(redis.url()).unwrap().namespace("suite");
-    Client::connect(config.lease(LONG)).unwrap()
-}
+use crate::{client, is_released, setup};
 
 #[test]
 fn sigterm_waits_for_the_body_and_then_ends_the_process() {
@@ -59,7 +53,7 @@ fn a_second_signal_ends_the_process_at_once() {
     worker.expect("failed m ");
     process::terminate(worker.pid());
     assert_eq!(worker.ended().signal(), Some(15));
-    is_free_at_once(&redis);
+    is_released(&redis);
 }
 
 #[test]
@@ -71,7 +65,7 @@ fn a_body_that_does_not_end_keeps_no_process_alive() {
     worker.lock("m");
     process::terminate(worker.pid());
     assert_eq!(worker.ended().signal(), Some(15));
-    is_free_at_once(&redis);
+    is_released(&redis);
 }
 
 #[test]
@@ -85,7 +79,7 @@ fn an_idle_process_ends_at_once() {
     worker.expect("dropped m");
     process::terminate(worker.pid());
     assert_eq!(worker.ended().signal(), Some(15));
-    is_free_at_once(&redis);
+    is_released(&redis);
 }
 
 #[test]
@@ -135,5 +129,5 @@ fn what_did_not_end_in_time_is_named_and_released() {
     let mut said: Vec<_> = (0..3).filter_map(|_| worker.hear()).collect();
     said.sort();
     assert_eq!(said, ["drained false", "left suite:m", "loss m"]);
-    is_free_at_once(&redis);
+    is_released(&redis);
 }

@@ -8,7 +8,7 @@ use auto_mutex_tests::process;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::worker::Worker;
 
-use crate::{is_free_at_once, setup};
+use crate::{is_released, setup};
 
 /// Starts a program as process 1.
 const LAUNCHER: &[&str] = &["unshare", "--pid", "--fork", "--kill-child"];
@@ -60,7 +60,7 @@ fn as_process_1_it_ends_with_the_exit_code_of_the_signal() {
         worker.say("drop m");
         let status = worker.ended();
         assert_eq!((status.code(), status.signal()), (Some(code), None));
-        is_free_at_once(&redis);
+        is_released(&redis);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Metrics on every store.
+//! Metrics of locks and calls.
 
 use std::time::Duration;
 

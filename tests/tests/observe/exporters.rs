@@ -108,7 +108,7 @@ async fn the_crate_metrics_gets_all_metrics() {
         });
     let seconds: Vec<f64> = seconds.map(|value| value.0).collect();
     assert_eq!(seconds.len(), 3);
-    assert!(seconds.iter().all(|second| (0.0..60.0).contains(second)));
+    assert!(seconds.iter().all(|second| *second >= 0.0));
     for (name, expected) in [("leader", 1.0), ("leader.term", term)] {
         let values = here(&format!("auto_mutex.{name}"), &["lock.site=leader"]).unwrap();
         let value = &values.last().unwrap().3;

@@ -1,6 +1,6 @@
 //! The reports of the library about its locks: metrics, spans, warnings, and the records of holders and waiters.
 //!
-//! The metrics come from an observer of the tests, or from the exporters that users have. The spans come from a subscriber
+//! What the core reports is the same on every store. The metrics come from an observer of the tests, or from the exporters that users have. The spans come from a subscriber
 //! of the tests.
 
 mod counts;
@@ -14,7 +14,7 @@ mod tree;
 mod warnings;
 
 auto_mutex_tests::conformance! {
-    on redis, quorum, world;
+    on memory, world;
     counts:
         a_call_counts_as_waiting_then_as_active_and_then_no_more,
         each_end_of_a_call_has_its_outcome,

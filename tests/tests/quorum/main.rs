@@ -1,8 +1,7 @@
 //! A quorum of independent servers, while servers and processes are killed, suspended, slow or cut off.
 //!
-//! `AUTO_MUTEX_SEED` repeats a run. The tests run one after another: each has five servers and as many processes.
+//! `AUTO_MUTEX_SEED` repeats a run.
 
-mod contests;
 mod ground;
 mod limits;
 mod majority;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
+use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::runtimes::current_thread;
 
 use crate::ground::{Ground, SERVERS};
@@ -48,9 +49,10 @@ fn a_release_is_owed_to_a_server_that_is_away() {
 
 #[test]
 fn a_process_killed_while_it_acquires_leaves_nothing_beyond_its_lease() {
+    let _watch = real_time();
     const LEASE: Duration = Duration::from_secs(1);
     let mut ground = Ground::open("dying");
-    let client = ground.member(LEASE);
+    let client = ground.member(LONG);
     current_thread().block_on(async {
         for round in 0..5 {
             let mut worker = ground.launch(LEASE);
