@@ -241,7 +241,9 @@ async fn a_weakness_of_a_server_that_takes_over_is_logged_once() {
         })
         .await;
         becomes("its weakness is logged", async || warned() >= count).await;
-        drop(soon("granted", client.mutex("m").lock()).await.unwrap());
+        // (Another name each time: a release may have been cut off.)
+        let mutex = client.mutex(format!("m{back}"));
+        drop(soon("granted", mutex.lock()).await.unwrap());
         assert_eq!(warned(), count);
     }
     soon("shut down", client.shutdown()).await;
@@ -289,23 +291,6 @@ fn a_weakness_is_warned_about_once() {
     let text = LOG.text();
     let warnings = text.lines().filter(|line| line.contains("volatile-random"));
     assert_eq!(warnings.count(), 1);
-}
-
-#[test]
-fn a_server_that_may_evict_locks_is_warned_about() {
-    LazyLock::force(&LOG);
-    let redis = Redis::with(
-        Options::default()
-            .line("maxmemory 100mb")
-            .line("maxmemory-policy allkeys-lru"),
-    );
-    let config = Config::new(redis.url()).unwrap().connect_timeout("60s");
-    let _client = Client::connect(config).unwrap();
-    eventually("a warning that names the policy", || {
-        LOG.text()
-            .lines()
-            .any(|line| line.contains("WARN") && line.contains("allkeys-lru"))
-    });
 }
 
 /// A provider of short-lived credentials that can be made to fail, or to give a wrong password.

@@ -1,16 +1,12 @@
-//! User code, such as subscribers and wakers, may block or panic where the library calls it, and no client may depend
-//! on it.
+//! Subscribers may block or panic where the library calls them, and no client may depend on them. (The core has the tests of wakers.)
 
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::events::{LONG, becomes, finishes, soon, waiters};
+use auto_mutex_tests::events::{LONG, becomes, finishes, soon};
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::Redis;
 use tracing::field::{Field, Visit};
@@ -101,55 +97,6 @@ async fn a_subscriber_that_blocks_keeps_no_lease_from_being_renewed() {
     soon("confirmed", guard.refresh(LONG)).await.unwrap();
     assert!(soon("released", guard.unlock()).await.unwrap());
     drop(opens);
-}
-
-/// A task that runs in the thread that wakes it.
-struct Inline(Box<dyn Fn() + Send + Sync>);
-
-impl Wake for Inline {
-    fn wake(self: Arc<Self>) {
-        (self.0)();
-    }
-}
-
-/// Starts a waiter whose waker calls `then`, and lets another client release the lock. The waiter's client must keep
-/// working.
-async fn woken(then: impl Fn() + Send + Sync + 'static) {
-    let redis = Redis::start();
-    let (here, there) = (client(&redis.url()), client(&redis.url()));
-    let (first, other) = (there.mutex("m"), here.mutex("m"));
-    let held = first.lock().await.unwrap();
-    let kept = here.mutex("kept").lock().await.unwrap();
-    let (sender, woken) = channel();
-    let waker = Waker::from(Arc::new(Inline(Box::new(move || {
-        let _ = sender.send(());
-        then();
-    }))));
-    let mut waiting = pin!(other.lock());
-    let mut cx = Context::from_waker(&waker);
-    assert!(waiting.as_mut().poll(&mut cx).is_pending());
-    waiters(&first, 1).await;
-    drop(held);
-    becomes("it is woken", async || woken.try_recv().is_ok()).await;
-    soon("confirmed", kept.refresh(LONG)).await.unwrap();
-    let mut noop = Context::from_waker(Waker::noop());
-    let Poll::Ready(guard) = waiting.as_mut().poll(&mut noop) else {
-        panic!("woken for nothing");
-    };
-    assert!(guard.unwrap().unlock().await.unwrap());
-    assert!(kept.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn a_waker_that_blocks_keeps_no_lease_from_being_renewed() {
-    let (opens, gate) = Gate::new();
-    woken(move || gate.pass()).await;
-    drop(opens);
-}
-
-#[tokio::test]
-async fn a_waker_that_panics_ends_no_client() {
-    woken(|| panic!("as told")).await;
 }
 
 #[test]

@@ -4,7 +4,6 @@ mod dialer;
 mod failover;
 mod guard;
 mod migration;
-mod multi;
 mod outage;
 mod rig;
 mod setup;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError};
-use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::redis::Options;
 
@@ -119,29 +119,4 @@ async fn a_cluster_that_serves_nothing_is_unavailable_and_no_timeout() {
     held.check().unwrap();
     assert!(soon("released", held.unlock()).await.unwrap());
     drop(soon("free", holder.mutex(&name).lock()).await.unwrap());
-}
-
-#[tokio::test]
-async fn connections_that_break_at_every_node_cost_nothing() {
-    let cluster = Cluster::with(persistent());
-    let [a, b] = [(); 2].map(|()| client(&cluster));
-    // The names are taken in the order of their bytes.
-    let names = [("a", 0), ("b", 1), ("c", 2)];
-    let names = names.map(|(prefix, node)| cluster.name_at("suite", prefix, node));
-    for round in 0..5 {
-        let guard = a.multi(&names).lock().await.unwrap();
-        let waiting = tokio::spawn({
-            let (b, names) = (b.clone(), names.clone());
-            async move { b.multi(&names).lock().await }
-        });
-        waiters(&a.mutex(&names[0]), 1).await;
-        cluster.node(round % PRIMARIES).kill_clients();
-        becomes("all are back", async || {
-            (0..PRIMARIES).all(|node| cluster.node(node).members() == 2)
-        })
-        .await;
-        assert!(soon("released", guard.unlock()).await.unwrap());
-        let next = soon("woken", waiting).await.unwrap().unwrap();
-        assert!(next.unlock().await.unwrap());
-    }
 }

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use auto_mutex::Client;
+use auto_mutex::{Client, ServerKind};
 use auto_mutex_tests::events::{becomes, soon, waiters};
+use auto_mutex_tests::redis::Redis;
 
 use crate::keeper::Keeper;
 use crate::rig::Ground;
@@ -66,7 +67,21 @@ impl Load {
     }
 }
 
-async fn nothing_is_lost(ground: Ground) {
+/// The provider is asked for each of these servers, and told its kind.
+async fn is_asked(keeper: &Keeper, ground: &Ground, kind: ServerKind) {
+    let expected = ground.servers().into_iter().map(|it| (kind, it.port()));
+    let sentinels = ground.sentinels().iter();
+    let sentinels = sentinels.map(|it| (ServerKind::Sentinel, it.port()));
+    for (kind, port) in expected.chain(sentinels) {
+        becomes("it is asked", async || {
+            let mut asked = keeper.asked().into_iter();
+            asked.any(|it| it.kind() == kind && it.to_string() == format!("127.0.0.1:{port}"))
+        })
+        .await;
+    }
+}
+
+async fn nothing_is_lost(ground: Ground, kind: ServerKind) {
     let keeper = Keeper::new("locks", "first");
     ground.allow("locks", "first");
     let clients = [(); 2].map(|()| ground.client(&keeper));
@@ -78,18 +93,29 @@ async fn nothing_is_lost(ground: Ground) {
     load.gets_on().await;
     for change in 0..CHANGES {
         let password = format!("password{change}");
-        for server in ground.all() {
+        let of_sentinels = format!("sentinels{change}");
+        let resets = |server: &Redis, password: &str| {
             let new = format!(">{password}");
             server.command(&["ACL", "SETUSER", "locks", "resetpass", &new]);
             server.kill_clients();
-        }
+        };
+        ground
+            .servers()
+            .into_iter()
+            .for_each(|it| resets(it, &password));
+        ground
+            .sentinels()
+            .iter()
+            .for_each(|it| resets(it, &of_sentinels));
         // Until the provider gives the new password, the servers refuse all new connections.
         keeper.set("locks", &password);
+        keeper.set_of_sentinels(&of_sentinels);
         load.gets_on().await;
         held.check().expect("the lock is not lost");
         assert!(!waiter.is_finished(), "the waiter waits");
     }
     load.end().await;
+    is_asked(&keeper, &ground, kind).await;
     assert!(soon("released", held.unlock()).await.unwrap());
     let granted = soon("the waiter is granted", waiter).await.unwrap();
     assert!(granted.unwrap().unlock().await.unwrap());
@@ -97,20 +123,20 @@ async fn nothing_is_lost(ground: Ground) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_server() {
-    nothing_is_lost(Ground::one()).await;
+    nothing_is_lost(Ground::one(), ServerKind::Server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_sentinels() {
-    nothing_is_lost(Ground::sentinel()).await;
+    nothing_is_lost(Ground::sentinel(), ServerKind::Server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_cluster() {
-    nothing_is_lost(Ground::cluster()).await;
+    nothing_is_lost(Ground::cluster(), ServerKind::ClusterNode).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn on_a_quorum() {
-    nothing_is_lost(Ground::quorum()).await;
+    nothing_is_lost(Ground::quorum(), ServerKind::QuorumMember).await;
 }

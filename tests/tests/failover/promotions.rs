@@ -190,3 +190,38 @@ async fn no_ticket_is_adopted_before_it_opens() {
     // Another client may have adopted the ticket already, and the replica may not have received that.
     closed(soon("an answer", other.adopt(&ticket)).await, HAPPENED);
 }
+
+#[tokio::test]
+async fn a_kept_lock_is_not_entered_after_a_promotion() {
+    let _watch = real_time();
+    let pair = Pair::new();
+    let (keeper, other) = (client(&pair.url()), client(&pair.url()));
+    let mutex = keeper.mutex("m").retain("600s");
+    becomes("it is kept", async || {
+        drop(mutex.lock().await.unwrap());
+        other.mutex("m").info().await.unwrap().kept
+    })
+    .await;
+    pair.replica.wait_for(&pair.primary);
+    let promoted = Instant::now();
+    pair.fail_over();
+    // Until the keeper knows of the promotion, it may enter: the new primary is closed for longer than that.
+    let mut last = 0;
+    while promoted.elapsed() < CLOSED
+        && let Ok(Some(guard)) = mutex.try_lock().await
+    {
+        assert!(guard.fencing_token() > last);
+        last = guard.fencing_token();
+        drop(guard);
+        tokio::task::yield_now().await;
+    }
+    // Either may be the first.
+    let calls = [mutex, other.mutex("m")].map(|mutex| {
+        tokio::spawn(async move { mutex.lock().await.map(|guard| guard.fencing_token()) })
+    });
+    for call in calls {
+        let token = soon("granted in the end", call).await.unwrap();
+        assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
+        assert!(token.unwrap() > last);
+    }
+}

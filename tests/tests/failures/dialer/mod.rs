@@ -1,4 +1,4 @@
-//! Connections made by the program: through a proxy, or with its own TLS, and their failures.
+//! Connections made by the program: through a proxy, or with its own TLS.
 
 mod faults;
 mod proxy;

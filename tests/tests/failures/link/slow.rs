@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
+use auto_mutex::Client;
 use auto_mutex_tests::cluster::{Cluster, Shape};
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{LONG, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::sentinel::Service;
@@ -168,37 +168,4 @@ async fn a_frozen_link_costs_the_lock_but_never_the_truth() {
     next.check().unwrap();
     assert!(guard.is_lost() && was_lost(guard.unlock().await));
     assert!(next.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn patience_ends_a_call_that_the_store_does_not_answer() {
-    let rig = Rig::new();
-    let client = Client::connect(rig.proxied_config().lease(LONG).store_timeout("300ms")).unwrap();
-    let other = rig.client();
-    rig.proxy.freeze();
-    let error = soon("an answer", client.mutex("m").lock())
-        .await
-        .map(drop)
-        .unwrap_err();
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    let blocked = client.mutex("m").block(Duration::from_secs(100));
-    let error = soon("patience is shorter than block", blocked.lock())
-        .await
-        .map(drop)
-        .unwrap_err();
-    assert!(
-        matches!(error, LockError::Unavailable { .. }),
-        "an outage is no timeout: {error:?}"
-    );
-    rig.proxy.thaw();
-    // The requests of the failed calls arrive now, and must leave nothing behind.
-    drop(
-        soon("nothing is left behind", other.mutex("m").lock())
-            .await
-            .unwrap(),
-    );
-    becomes("nobody holds or waits", async || {
-        rig.redis.held() == 0 && rig.redis.waiting() == 0
-    })
-    .await;
 }

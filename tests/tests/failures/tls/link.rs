@@ -54,21 +54,6 @@ async fn works(client: &Client) {
 }
 
 #[tokio::test]
-async fn a_killed_connection_is_made_again() {
-    let rig = Rig::new();
-    let client = rig.client();
-    let guard = client.mutex("m").lock().await.unwrap();
-    for _ in 0..3 {
-        rig.redis.kill_clients();
-        works(&client).await;
-        rig.proxy.cut();
-        works(&client).await;
-    }
-    guard.check().unwrap();
-    assert!(guard.unlock().await.unwrap());
-}
-
-#[tokio::test]
 async fn lost_and_late_bytes_are_made_good() {
     let rig = Rig::new();
     let client = rig.client();
