@@ -1,50 +1,14 @@
 //! PostgreSQL with tokio-postgres. It runs the same statement as sqlx does.
 
 use auto_mutex_fence::{Fence, FenceError};
-use auto_mutex_tests::events::{becomes, soon};
 use tokio_postgres::{Client, IsolationLevel, NoTls};
 
-use crate::{postgres, stale, token};
+use crate::{postgres, token};
 
 pub(crate) async fn connect(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client
-}
-
-#[tokio::test]
-async fn the_next_holder_waits_for_the_commit_and_the_first_is_refused_then() {
-    let url = postgres::url().await;
-    let [mut here, mut there] = [connect(&url).await, connect(&url).await];
-    let seen = connect(&url).await;
-    let first = here.transaction().await.unwrap();
-    token(1).fence(&first).await.unwrap();
-    let work = async {
-        let mut next = there.transaction().await.unwrap();
-        token(2).fence(&mut next).await.unwrap();
-        next.execute("UPDATE work SET value = value + 1", &[])
-            .await
-            .unwrap();
-        next.commit().await.unwrap();
-    };
-    let until_commit = async {
-        let sql = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid IN \
-             (SELECT pid FROM pg_stat_activity WHERE query LIKE '%auto_mutex_fence%' AND pid <> pg_backend_pid())";
-        becomes("the check waits for the row", async || {
-            !seen.query(sql, &[]).await.unwrap().is_empty()
-        })
-        .await;
-        first
-            .execute("UPDATE work SET value = 1", &[])
-            .await
-            .unwrap();
-        first.commit().await.unwrap();
-    };
-    soon("both end", async { tokio::join!(work, until_commit) }).await;
-    let row = seen.query_one("SELECT value FROM work", &[]).await.unwrap();
-    assert_eq!(row.get::<_, i32>(0), 2);
-    let late = here.transaction().await.unwrap();
-    assert_eq!(stale(token(1).fence(&late).await), (1, 2));
 }
 
 #[tokio::test]

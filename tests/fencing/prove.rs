@@ -176,15 +176,6 @@ writes! {
         execute(db, UPDATE, token).await?;
     }
 
-    finds fence_after_the_commit |db, token| {
-        let mut tx = db.begin().await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-        let mut tx = db.begin().await?;
-        token.fence(&mut tx).await?;
-        tx.commit().await?;
-    }
-
     finds fence_that_is_undone |db, token| {
         let mut tx = db.begin().await?;
         let mut inner = tx.begin().await?;
@@ -199,10 +190,6 @@ writes! {
         let _ = token.fence(&mut tx).await;
         execute(&mut tx, UPDATE, token).await?;
         tx.commit().await?;
-    }
-
-    finds token_that_is_not_kept |db, token| {
-        execute(db, "UPDATE report SET total = $1 WHERE month = 1 AND fence <= $1", token).await?;
     }
 
     // A stale holder is refused in the end, but not while the newer one has written and not yet raised the token.

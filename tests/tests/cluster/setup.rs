@@ -5,7 +5,7 @@ use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::redis::{Options, Redis};
 
-use crate::rig::{client, config};
+use crate::rig::config;
 
 fn refused(url: &str) -> SetupError {
     let config = Config::new(url).unwrap().connect_timeout("8s");
@@ -89,22 +89,6 @@ fn nobody_at_home_is_unreachable() {
     let lonely = Redis::with(Options::default().line("cluster-enabled yes"));
     let error = refused(&format!("redis-cluster://127.0.0.1:{}", lonely.port()));
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
-}
-
-#[test]
-fn one_primary_that_is_down_keeps_nobody_from_the_others() {
-    let cluster = without_replicas();
-    cluster.node(2).kill9();
-    let client = client(&cluster);
-    for node in 0..2 {
-        let name = cluster.name_at("suite", "m", node);
-        assert!(client.mutex(&name).blocking_try_lock().unwrap().is_some());
-    }
-    let name = cluster.name_at("suite", "m", 2);
-    let impatient = Client::connect(config(&cluster).store_timeout("500ms")).unwrap();
-    let error = impatient.mutex(&name).blocking_lock();
-    let error = error.map(drop).unwrap_err();
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -112,15 +112,6 @@ async fn after_a_loss_it_is_told_and_tried_again() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_provider_that_blocks_its_thread_for_ever_gets_another_one() {
-    let _watch = real_time();
-    let ground = ground();
-    let (opens, mood) = Mood::blocks();
-    is_told_and_tried_again(&ground, mood, HANGS).await;
-    drop(opens);
-}
-
 /// Checks that a connection continues when its token expires while the provider is in this mood.
 async fn the_connection_goes_on(ground: &Ground, mood: Mood) {
     let keeper = Keeper::new("one", "secret");

@@ -69,20 +69,6 @@ fn a_body_that_does_not_end_keeps_no_process_alive() {
 }
 
 #[test]
-fn an_idle_process_ends_at_once() {
-    let redis = Redis::start();
-    let mut worker = setup(&redis, LONG).start();
-    worker.say("termination 600");
-    worker.expect("ok");
-    worker.lock("m");
-    worker.say("drop m");
-    worker.expect("dropped m");
-    process::terminate(worker.pid());
-    assert_eq!(worker.ended().signal(), Some(15));
-    is_released(&redis);
-}
-
-#[test]
 fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     let redis = Redis::start();
     let (mut drains, mut next) = (setup(&redis, LONG).start(), setup(&redis, LONG).start());

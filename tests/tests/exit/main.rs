@@ -48,31 +48,6 @@ fn returning_right_after_a_drop_loses_no_release() {
 }
 
 #[test]
-fn returning_while_holding_releases() {
-    let redis = Redis::start();
-    for _ in 0..5 {
-        let mut worker = setup(&redis, LONG).start();
-        worker.lock("m");
-        worker.lock("other");
-        worker.say("return");
-        assert!(worker.ended().success());
-        is_released(&redis);
-    }
-}
-
-#[test]
-fn exit_releases() {
-    let redis = Redis::start();
-    for _ in 0..5 {
-        let mut worker = setup(&redis, LONG).start();
-        worker.lock("m");
-        worker.say("exit");
-        assert!(worker.ended().success());
-        is_released(&redis);
-    }
-}
-
-#[test]
 fn what_is_only_kept_is_free_when_the_process_has_ended() {
     let redis = Redis::start();
     for end in ["exit", "return", "drain 60", "terminate"] {

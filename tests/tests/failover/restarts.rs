@@ -115,11 +115,3 @@ async fn a_primary_that_loads_its_snapshot_is_taken_for_promoted() {
     // The server was a primary all the time, so it need not be closed. After the restart, though, nothing shows this.
     closed(client.mutex("m").try_lock().await, "was failed over");
 }
-
-#[tokio::test]
-async fn who_wants_no_guard_obeys_those_who_do() {
-    let redis = Redis::start();
-    let _guarded = Client::connect(lasting(&redis.url()).restart_guard(true)).unwrap();
-    let other = Client::connect(config(&redis.url())).unwrap();
-    closed(other.mutex("m").try_lock().await, "was restarted");
-}

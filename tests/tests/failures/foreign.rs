@@ -120,55 +120,30 @@ async fn damaged(what: &str, damage: impl Fn(&Rig)) {
 }
 
 #[tokio::test]
-async fn damaged_sets_are_an_error_not_a_hang() {
+async fn damaged_keys_are_an_error_not_a_hang() {
     for (suffix, score) in [
-        (":held", "1e300"),
         (":held", "inf"),
-        (":held", "-inf"),
-        (":held", "9999999999999999"),
         (":queue", "0"),
-        (":queue", "-1"),
-        (":queue", "inf"),
         (":tokens", "1e300"),
-        (":waits", "1e300"),
         (":waits", "1"),
         (":gone", "1"),
     ] {
         let key = format!("{STATE}{suffix}");
-        damaged(&format!("{suffix} {score}"), |rig| {
+        damaged(&key, |rig| {
             rig.redis.command(&["ZADD", &key, score, "nobody"]);
         })
         .await;
     }
-}
-
-#[tokio::test]
-async fn damaged_records_are_an_error_not_a_hang() {
-    for record in [
-        "",
-        "x",
-        "1 2 3",
-        "\u{ff}\u{ff}",
-        "a b c d e f g h i j k l",
-        "1 99999999999999999999 1 1 1 1 1 1 0 m h",
-    ] {
+    for record in ["", "1 2 3", "a b c d e f g h i j k l"] {
         damaged(&format!("record {record:?}"), |rig| {
             for ticket in rig.redis.tickets("suite:m") {
-                rig.redis
-                    .command(&["HSET", &format!("{STATE}:tickets"), &ticket, record]);
+                let key = format!("{STATE}:tickets");
+                rig.redis.command(&["HSET", &key, &ticket, record]);
             }
         })
         .await;
     }
-}
-
-#[tokio::test]
-async fn damaged_states_are_an_error_not_a_hang() {
-    for state in [
-        "1 f 1 0 0 1 0 0",
-        "1 f 1 1 0 99999999999999999999 1 0",
-        "1 f 1 99 9 1 98 0",
-    ] {
+    for state in ["1 f 1 1 0 99999999999999999999 1 0", "1 f 1 99 9 1 98 0"] {
         damaged(state, |rig| {
             rig.redis.command(&["SET", STATE, state, "KEEPTTL"]);
         })

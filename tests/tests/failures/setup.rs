@@ -41,17 +41,6 @@ fn every_kind_of_address_works() {
 }
 
 #[test]
-fn databases_are_kept_apart() {
-    let redis = Redis::start();
-    let client = |db: u8| Client::connect(config(&format!("{}/{db}", redis.url()))).unwrap();
-    let (one, two) = (client(1), client(2));
-    let guard = one.mutex("m").blocking_lock().unwrap();
-    assert!(two.mutex("m").blocking_try_lock().unwrap().is_some());
-    assert!(client(1).mutex("m").blocking_try_lock().unwrap().is_none());
-    assert!(guard.blocking_unlock().unwrap());
-}
-
-#[test]
 fn a_client_that_is_gone_leaves_no_connection() {
     let redis = Redis::start();
     for way in 0..3 {

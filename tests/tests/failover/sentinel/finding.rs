@@ -4,7 +4,7 @@ use auto_mutex::Client;
 use auto_mutex_tests::events::{becomes, eventually, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Redis;
-use auto_mutex_tests::sentinel::{Service, ServiceOptions};
+use auto_mutex_tests::sentinel::Service;
 
 use crate::rig::{closed, config, lasting};
 
@@ -53,14 +53,6 @@ async fn sentinels_that_the_url_does_not_name_are_learned() {
     eventually("a living sentinel is listened to", || {
         listened(0) || listened(1)
     });
-}
-
-#[tokio::test]
-async fn users_and_passwords_of_sentinels_are_their_own() {
-    let options = ServiceOptions::default().server_password("serve");
-    let service = Service::with(options.sentinel_password("watch"));
-    let client = client(&service.url());
-    drop(soon("granted", client.mutex("m").lock()).await.unwrap());
 }
 
 #[tokio::test]

@@ -232,21 +232,6 @@ fn a_server_may_ask_who_its_clients_are() {
 }
 
 #[test]
-fn the_older_tls_does_too() {
-    let authority = Authority::new();
-    let identity = authority.issue();
-    let options = Options::default().tls(&authority, identity.clone());
-    let options = options.line("tls-protocols TLSv1.2");
-    let redis = Redis::with(options.line("tls-auth-clients yes"));
-    for _ in 0..10 {
-        let error = fault(&redis.tls_url());
-        assert!(error.to_string().contains("`cert` and `key`"), "{error}");
-    }
-    let (cert, key) = (identity.cert.display(), identity.key.display());
-    setup(&format!("{}&cert={cert}&key={key}", redis.tls_url())).unwrap();
-}
-
-#[test]
 fn files_that_cannot_be_used_are_named() {
     let (authority, canary) = (Authority::new(), "PRIVATECANARY");
     let (own, another) = (authority.issue(), authority.issue());
