@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 /// After this time, such a test has hung.
-const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// Ends the watch when dropped.
 #[must_use = "the watch ends when this is dropped"]

@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use auto_mutex::{LockError, LockInfo, Mutex, RwLock, Semaphore};
 use tokio::task::JoinHandle;
 
-/// The time limit for events that should happen immediately, on a slow and busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit for events that should happen immediately, on a slow and busy machine. It is shorter than the limit of a whole test,
+/// so that the missing event is named.
+pub const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A lease that outlasts every test, so that no event in a test is caused by its end.
 pub const LONG: Duration = Duration::from_secs(30);
@@ -112,6 +113,16 @@ where
     F: Future<Output: Send + 'static> + Send + 'static,
 {
     tokio::spawn(task(value.clone()))
+}
+
+/// Waits for the outputs of all `tasks`, as [`soon`].
+pub async fn ended<T>(what: &str, tasks: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
+    let mut outputs = Vec::new();
+    for task in tasks {
+        let output = soon(what, task).await;
+        outputs.push(output.expect("the task does not panic"));
+    }
+    outputs
 }
 
 /// Runs `work` on another thread; panics with `what` if it does not end within `limit`.

@@ -7,7 +7,8 @@ use auto_mutex::test::{Runs, World, run};
 use auto_mutex::{Client, Config};
 
 use super::case::{Case, TestStore, suits};
-use crate::events::{PATIENCE, finishes_within, pause_by};
+use crate::events::{finishes_within, pause_by};
+use crate::real_time::LIMIT;
 
 /// Other seeds are other orders of tasks and messages.
 const SEEDS: u32 = 2;
@@ -25,7 +26,7 @@ struct InWorld {
 /// Runs `case` in Worlds, with a limit of real time.
 #[track_caller]
 pub fn run_in_world(case: Case) {
-    finishes_within(4 * PATIENCE, "the test ends", move || {
+    finishes_within(LIMIT, "the test ends", move || {
         for handoff in HANDOFF {
             run(Runs::new().seeds(SEEDS), |world| async move {
                 let store = InWorld {
@@ -69,6 +70,10 @@ impl TestStore for InWorld {
             work();
         };
         drop(self.world.thread(&self.threads, work));
+    }
+
+    fn has_virtual_time(&self) -> bool {
+        true
     }
 
     /// Processes of a World have small numbers.

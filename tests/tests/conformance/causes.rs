@@ -1,10 +1,9 @@
 //! The causes of a lost lock.
 
-use std::time::Duration;
+use crate::prelude::*;
 
-use auto_mutex::{LockError, LossCause};
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::{BRIEF, TestStore};
+const LEASE: Duration = Duration::from_secs(4);
+const SHORT: Duration = Duration::from_millis(500);
 
 #[track_caller]
 fn cause(error: LockError) -> LossCause {
@@ -15,53 +14,42 @@ fn cause(error: LockError) -> LossCause {
 }
 
 pub(crate) async fn expire_is_the_cause_however_the_lease_is_renewed(store: &dyn TestStore) {
-    let (long, brief) = (store.member(), store.brief_member());
-    let guards = [
-        // The first lease is cut to `expire`, the second equals `expire`, and the third is renewed until `expire`.
-        long.mutex("a").expire(BRIEF / 8).lock().await.unwrap(),
-        brief.mutex("b").expire(BRIEF).lock().await.unwrap(),
-        brief.mutex("c").expire(BRIEF * 5 / 4).lock().await.unwrap(),
-    ];
-    for guard in guards {
-        soon("the end", guard.lost()).await;
-        assert_eq!(cause(guard.check().unwrap_err()), LossCause::Expired);
-        let error = guard.unlock().await.unwrap_err();
-        assert_eq!(cause(error), LossCause::Expired);
+    let [client, next] = store.members();
+    // The first lease is cut to `expire`.
+    let mut guards = vec![client.mutex("a").expire(SHORT).lock().await.unwrap()];
+    // The second equals `expire`, and the third is renewed until `expire`, unless a stall ends it sooner.
+    if store.has_virtual_time() {
+        let brief = Client::connect(store.config().lease(LEASE)).unwrap();
+        guards.push(brief.mutex("b").expire(LEASE).lock().await.unwrap());
+        guards.push(brief.mutex("c").expire(LEASE * 5 / 4).lock().await.unwrap());
     }
-    // Two more cases: a refresh with a shorter `expire`, and a lock whose grant came by message.
-    let guard = long.mutex("d").lock().await.unwrap();
-    guard.refresh(BRIEF / 8).await.unwrap();
-    let waiter = brief.mutex("d").expire(BRIEF / 4);
+    // A refresh with a shorter `expire`. It may be over before the answer comes.
+    let guard = client.mutex("d").lock().await.unwrap();
+    drop(guard.refresh(SHORT).await);
+    // A lock whose grant comes by message.
+    let waiter = next.mutex("d").expire(SHORT);
     let waiting = tokio::spawn(async move { waiter.lock().await.unwrap() });
     soon("the end", guard.lost()).await;
-    assert_eq!(cause(guard.check().unwrap_err()), LossCause::Expired);
-    let next = soon("the next one", waiting).await.unwrap();
-    soon("its end", next.lost()).await;
-    assert_eq!(cause(next.check().unwrap_err()), LossCause::Expired);
-}
-
-pub(crate) async fn force_unlock_is_the_cause(store: &dyn TestStore) {
-    let (holder, breaker) = (store.member(), store.member());
-    let guard = holder.mutex("m").lock().await.unwrap();
-    let permit = holder.semaphore("s", 3).acquire().await.unwrap();
-    assert!(breaker.mutex("m").force_unlock().await.unwrap());
-    assert!(breaker.semaphore("s", 3).force_unlock().await.unwrap());
-    soon("the loss", guard.lost()).await;
-    soon("the loss", permit.lost()).await;
-    assert_eq!(cause(guard.check().unwrap_err()), LossCause::Forced);
-    // The guards of all kinds of locks report the loss in the same way.
-    let error = guard.unlock().await.unwrap_err();
-    assert_eq!(cause(error), LossCause::Forced);
-    let error = permit.release().await.unwrap_err();
-    assert_eq!(cause(error), LossCause::Forced);
+    guards.push(soon("the next one", waiting).await.unwrap());
+    guards.push(guard);
+    for (number, guard) in guards.into_iter().enumerate() {
+        soon("the end", guard.lost()).await;
+        let known = cause(guard.check().unwrap_err());
+        // Elsewhere, an answer may come so late that the lease ends before `expire`.
+        let late = number > 0 && !store.has_virtual_time() && known == LossCause::NotRenewed;
+        assert!(known == LossCause::Expired || late, "{known}");
+        assert_eq!(cause(guard.unlock().await.unwrap_err()), known);
+    }
 }
 
 pub(crate) async fn a_store_that_lost_the_lock_is_the_cause(store: &dyn TestStore) {
-    let client = store.brief_member();
+    let client = store.member();
     let guard = client.mutex("m").lock().await.unwrap();
     if !store.forget("m") {
         return;
     }
+    let error = guard.refresh("600s").await.unwrap_err();
+    assert_eq!(cause(error), LossCause::Forgotten);
     soon("the loss", guard.lost()).await;
     assert_eq!(cause(guard.check().unwrap_err()), LossCause::Forgotten);
     // An unlock that comes before the notification reports the loss too.
@@ -72,10 +60,15 @@ pub(crate) async fn a_store_that_lost_the_lock_is_the_cause(store: &dyn TestStor
 }
 
 pub(crate) async fn a_silent_store_is_the_cause(store: &dyn TestStore) {
-    let client = store.brief_member();
+    let client = Client::connect(store.config().lease(LEASE)).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     if !store.answer(false) {
         return;
+    }
+    while !store.has_virtual_time() && !guard.is_lost() {
+        // A run whose servers are stopped now and then may have continued it.
+        store.answer(false);
+        tokio::time::sleep(LEASE / 40).await;
     }
     soon("the loss", guard.lost()).await;
     let error = guard.check().unwrap_err();
@@ -84,23 +77,18 @@ pub(crate) async fn a_silent_store_is_the_cause(store: &dyn TestStore) {
 }
 
 pub(crate) async fn what_the_program_itself_ends_says_so(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let mutex = client.mutex("m");
     let guard = mutex.lock().await.unwrap();
     assert!(mutex.unlock().await.unwrap());
     assert_eq!(cause(guard.check().unwrap_err()), LossCause::Released);
-    let error = mutex.refresh(Duration::from_secs(1)).await.unwrap_err();
+    let error = mutex.refresh(SHORT).await.unwrap_err();
     assert_eq!(cause(error), LossCause::Released);
     let guard = mutex.lock().await.unwrap();
     client.shutdown().await;
     assert_eq!(cause(guard.check().unwrap_err()), LossCause::ShutDown);
-    let ticket = other
-        .mutex("t")
-        .lock()
-        .await
-        .unwrap()
-        .into_ticket()
-        .unwrap();
+    let guard = other.mutex("t").lock().await.unwrap();
+    let ticket = guard.into_ticket().unwrap();
     drop(other.adopt(&ticket).await.unwrap());
     let error = other.adopt(&ticket).await.unwrap_err();
     assert_eq!(cause(error), LossCause::Forgotten);

@@ -2,34 +2,29 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use auto_mutex::{Client, LockError, MutexGuard};
-use auto_mutex_tests::events::{becomes, soon, waiters};
-use auto_mutex_tests::stores::TestStore;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+
+use crate::prelude::*;
 
 const SHORT: Duration = Duration::from_millis(30);
 
 /// Returns a task that holds the lock and waits for a notification. The task is registered when this returns.
 async fn waiter(client: Client, woken: mpsc::UnboundedSender<u32>, number: u32) -> JoinHandle<()> {
     let guard = client.mutex("m").lock().await.unwrap();
-    let observer = client.clone();
-    let task = tokio::spawn(async move {
+    let task = with(&client, |client| async move {
         let guard = client.condvar("m").wait(guard).await.unwrap();
         woken.send(number).unwrap();
         guard.unlock().await.unwrap();
     });
-    becomes("the waiter has let go of the lock", async || {
-        !observer.mutex("m").is_locked().await.unwrap()
-    })
-    .await;
+    let mutex = client.mutex("m");
+    becomes!("it has let go", !mutex.is_locked().await.unwrap());
     task
 }
 
 pub(crate) async fn a_wait_releases_the_lock_and_takes_it_again(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("m").lock().await.unwrap();
     let before = guard.fencing_token();
     let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
@@ -67,23 +62,22 @@ pub(crate) async fn no_notification_is_lost(store: &dyn TestStore) {
         })
     };
     let players = [player(store.member(), 0), player(store.member(), 1)];
-    for player in players {
-        soon("all rounds", player).await.unwrap();
-    }
+    ended("all rounds", players).await;
 }
 
 pub(crate) async fn waiters_are_woken_in_order(store: &dyn TestStore) {
     let (sender, mut woken) = mpsc::unbounded_channel();
     let mut tasks = Vec::new();
-    let members = [store.member(), store.member()];
+    let (members, notifier) = (store.members::<2>(), store.member());
+    let heard = Heard::from_now();
     for number in 0..6 {
         let member = members[number as usize % 2].clone();
         tasks.push(waiter(member, sender.clone(), number).await);
     }
-    let notifier = store.member();
     for number in 0..6 {
         assert!(notifier.condvar("m").notify_one().await.unwrap());
-        assert_eq!(soon("the next one", woken.recv()).await, Some(number));
+        let next = soon("the next one", woken.recv()).await;
+        heard.assert_eq(&next, &Some(number));
     }
     assert!(!notifier.condvar("m").notify_one().await.unwrap());
 }
@@ -91,7 +85,7 @@ pub(crate) async fn waiters_are_woken_in_order(store: &dyn TestStore) {
 pub(crate) async fn notify_all_wakes_everybody(store: &dyn TestStore) {
     let (sender, mut woken) = mpsc::unbounded_channel();
     let mut tasks = Vec::new();
-    let members = [store.member(), store.member(), store.member()];
+    let members = store.members::<3>();
     for number in 0..9 {
         let member = members[number as usize % 3].clone();
         tasks.push(waiter(member, sender.clone(), number).await);
@@ -100,13 +94,11 @@ pub(crate) async fn notify_all_wakes_everybody(store: &dyn TestStore) {
     for _ in 0..9 {
         soon("everybody", woken.recv()).await.unwrap();
     }
-    for task in tasks {
-        soon("the end", task).await.unwrap();
-    }
+    ended("the end", tasks).await;
 }
 
 pub(crate) async fn a_notification_for_nobody_is_not_kept(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     assert!(!b.condvar("m").notify_one().await.unwrap());
     assert_eq!(b.condvar("m").notify_all().await.unwrap(), 0);
     let guard = a.mutex("m").lock().await.unwrap();
@@ -118,7 +110,7 @@ pub(crate) async fn a_notification_for_nobody_is_not_kept(store: &dyn TestStore)
 
 pub(crate) async fn a_waiter_that_gave_up_takes_nothing(store: &dyn TestStore) {
     let (sender, mut woken) = mpsc::unbounded_channel();
-    let members = [store.member(), store.member()];
+    let members = store.members::<2>();
     let first = waiter(members[0].clone(), sender.clone(), 1).await;
     let second = waiter(members[1].clone(), sender.clone(), 2).await;
     first.abort();
@@ -126,10 +118,8 @@ pub(crate) async fn a_waiter_that_gave_up_takes_nothing(store: &dyn TestStore) {
     assert!(members[0].condvar("m").notify_one().await.unwrap());
     assert_eq!(soon("the second one", woken.recv()).await, Some(2));
     soon("it lets go of the lock", second).await.unwrap();
-    becomes("nobody is left", async || {
-        !members[0].condvar("m").notify_one().await.unwrap()
-    })
-    .await;
+    let condvar = members[0].condvar("m");
+    becomes!("nobody is left", !condvar.notify_one().await.unwrap());
     assert!(members[0].mutex("m").try_lock().await.unwrap().is_some());
 }
 
@@ -137,7 +127,7 @@ pub(crate) async fn a_woken_waiter_that_gives_up_on_the_lock_passes_the_notifica
     store: &dyn TestStore,
 ) {
     let (sender, mut woken) = mpsc::unbounded_channel();
-    let members = [store.member(), store.member(), store.member()];
+    let members = store.members::<3>();
     let first = waiter(members[0].clone(), sender.clone(), 1).await;
     let _second = waiter(members[1].clone(), sender.clone(), 2).await;
     let mutex = members[2].mutex("m");
@@ -157,21 +147,18 @@ pub(crate) async fn a_wait_needs_the_lock_for_itself(store: &dyn TestStore) {
         let _outer = mutex.lock().await.unwrap();
         let inner = mutex.lock().await.unwrap();
         let refused = client.condvar("m").wait(inner).await;
-        assert!(
-            matches!(refused, Err(LockError::AlreadyHeld { .. })),
-            "{refused:?}"
-        );
+        is!(refused, Err(LockError::AlreadyHeld { .. }));
         let guard = client.mutex("other").lock().await.unwrap();
         client.mutex("other").force_unlock().await.unwrap();
         guard.lost().await;
         let lost = client.condvar("m").wait(guard).await;
-        assert!(matches!(lost, Err(LockError::Lost { .. })), "{lost:?}");
+        is!(lost, Err(LockError::Lost { .. }));
     });
     soon("the task", task).await.unwrap();
 }
 
 pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("m").lock().await.unwrap();
     let waits = store.thread(move || {
         let guard = a.condvar("m").blocking_wait(guard).unwrap();
@@ -189,20 +176,17 @@ pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
 }
 
 pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
     let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
     // If only a minority of a quorum has queued the waiter so far, `notify_one` may wake it and yet return false.
-    becomes("somebody waited", async || {
+    becomes!(
+        "somebody waited",
         b.condvar("m").notify_one().await.unwrap() || task.is_finished()
-    })
-    .await;
+    );
     let guard = soon("the waiter", task).await.unwrap();
     let same = b.mutex("m").cluster_owner("o").try_lock().await.unwrap();
-    assert_eq!(
-        same.map(|same| same.fencing_token()),
-        Some(guard.fencing_token())
-    );
+    assert_eq!(same.unwrap().fencing_token(), guard.fencing_token());
 }
 
 pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestStore) {
@@ -220,19 +204,6 @@ pub(crate) async fn after_a_wait_the_handle_has_the_lock_still(store: &dyn TestS
         mutex.refresh(Duration::from_secs(60)).await.unwrap();
         assert!(mutex.unlock().await.unwrap());
         assert!(guard.is_lost(), "its handle has released it");
-    });
-    soon("the task", task).await.unwrap();
-}
-
-pub(crate) async fn after_a_wait_a_reentrant_guard_still_counts(store: &dyn TestStore) {
-    let client = store.member();
-    let task = tokio::spawn(async move {
-        let mutex = client.mutex("m").reentrant();
-        let guard = mutex.lock().await.unwrap();
-        let condition = client.condvar("c");
-        let (guard, _) = condition.wait_timeout(guard, "10ms").await.unwrap();
-        let again = soon("the same task", mutex.lock()).await.unwrap();
-        assert_eq!(again.fencing_token(), guard.fencing_token());
     });
     soon("the task", task).await.unwrap();
 }

@@ -2,171 +2,162 @@
 
 use std::future::pending;
 
-use auto_mutex::{Client, LockError};
-use auto_mutex_tests::events::{becomes, soon, waiters, with};
-use auto_mutex_tests::stores::TestStore;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-fn is_shut_down<T>(result: &Result<T, LockError>) -> bool {
+use crate::prelude::*;
+
+fn is_shut_down<T>(result: Result<T, LockError>) -> bool {
     matches!(result, Err(LockError::ShutDown))
 }
 
-/// Waits until the client refuses new locks.
-async fn drains(client: &Client) {
-    becomes("new calls are refused", async || {
-        is_shut_down(&client.mutex("another").try_lock().await)
-    })
-    .await;
+type Draining = JoinHandle<Result<Drained, LockError>>;
+
+/// Drains the client, and waits until it refuses new locks.
+async fn drains(client: &Client) -> Draining {
+    let draining = with(client, |client| async move { client.drain("600s").await });
+    becomes!(
+        "new calls are refused",
+        is_shut_down(client.mutex("another").try_lock().await)
+    );
+    draining
+}
+
+async fn is_complete(draining: Draining) {
+    let drained = soon("nothing is held", draining).await.unwrap().unwrap();
+    assert!(drained.is_complete(), "{drained}");
+}
+
+/// Waits until the client has so many locks and waiters.
+async fn has(client: &Client, held: usize, waiting: usize) {
+    becomes!("it holds and waits", {
+        let health = client.health();
+        (health.held, health.waiting) == (held, waiting)
+    });
 }
 
 pub(crate) async fn who_holds_goes_on_and_who_waits_is_sent_away(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other, observer] = store.members();
     let guard = client.mutex("m").lock().await.unwrap();
-    let [waits, blocks] = [(); 2].map(|()| client.clone());
-    let waits = tokio::spawn(async move { waits.mutex("m").lock().await.map(drop) });
-    let blocks = store.thread(move || blocks.mutex("m").blocking_lock().map(drop));
+    let waits = with(&client, |client| async move {
+        client.mutex("m").lock().await.map(drop)
+    });
+    let blocks = client.mutex("m");
+    let blocks = store.thread(move || blocks.blocking_lock().map(drop));
     let next = with(&other, |other| async move { other.mutex("m").lock().await });
-    let observer = store.member();
-    becomes("both wait", async || client.health().waiting == 2).await;
+    has(&client, 1, 2).await;
     // The two waiting calls of `client` share one place in the queue, so the store has two waiters.
     waiters(&observer.mutex("m"), 2).await;
-    let draining = with(&client, |client| async move { client.drain("600s").await });
-    let sent_away = soon("the waiting call ends", waits).await.unwrap();
-    assert!(is_shut_down(&sent_away), "{sent_away:?}");
-    let sent_away = blocks.await.unwrap();
-    assert!(is_shut_down(&sent_away), "{sent_away:?}");
+    let draining = drains(&client).await;
+    for sent_away in ended("the waiting call ends", [waits, blocks]).await {
+        assert!(is_shut_down(sent_away));
+    }
     // Only the other client is left in the queue.
     waiters(&observer.mutex("m"), 1).await;
     let health = client.health();
     assert!(!health.accepts_calls && !health.is_ready() && health.connected);
-    assert!(is_shut_down(&client.mutex("m").lock().await));
-    assert!(is_shut_down(&client.mutex("free").lock().await));
-    assert!(is_shut_down(&client.multi(["free", "m"]).try_lock().await));
+    assert!(is_shut_down(client.mutex("m").lock().await));
+    assert!(is_shut_down(client.mutex("free").lock().await));
+    assert!(is_shut_down(client.multi(["free", "m"]).try_lock().await));
     guard.refresh("600s").await.unwrap();
     assert!(client.mutex("m").is_locked().await.unwrap());
     assert!(!draining.is_finished() && !next.is_finished());
     assert!(guard.unlock().await.unwrap());
-    let drained = soon("nothing is held", draining).await.unwrap().unwrap();
-    assert!(drained.is_complete(), "{drained}");
+    is_complete(draining).await;
     drop(soon("the other one's turn", next).await.unwrap().unwrap());
-    assert!(is_shut_down(&client.mutex("m").info().await), "closed");
+    assert!(is_shut_down(client.mutex("m").info().await), "closed");
     let again = client.drain("600s").await.unwrap();
     assert!(again.is_complete(), "twice is harmless");
 }
 
 pub(crate) async fn bodies_take_nested_locks_until_they_end(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
     let (inside, is_inside) = oneshot::channel();
     let (go_on, may_go_on) = oneshot::channel();
     let body = with(&client, |client| async move {
         let outer = client.mutex("outer").reentrant();
-        outer
-            .synchronize(async |_| {
-                inside.send(()).unwrap();
-                may_go_on.await.unwrap();
-                // The body takes the same lock again, another one, several, and one held by another client.
-                drop(outer.lock().await?);
-                drop(client.mutex("inner").lock().await?);
-                drop(client.multi(["one", "two"]).lock().await?);
-                drop(client.mutex("theirs").lock().await?);
-                // Another task is not part of the body, so its call is refused.
-                let task = tokio::spawn(async move { client.mutex("inner").lock().await });
-                Ok::<_, LockError>(is_shut_down(&task.await.unwrap()))
-            })
-            .await
+        let body = outer.synchronize(async |_| {
+            inside.send(()).unwrap();
+            may_go_on.await.unwrap();
+            // The body takes the same lock again, another one, several, and one held by another client.
+            drop(outer.lock().await?);
+            drop(client.mutex("inner").lock().await?);
+            drop(client.multi(["one", "two"]).lock().await?);
+            drop(client.mutex("theirs").lock().await?);
+            // Another task is not part of the body, so its call is refused.
+            let task = tokio::spawn(async move { client.mutex("inner").lock().await });
+            Ok::<_, LockError>(is_shut_down(task.await.unwrap()))
+        });
+        body.await?
     });
     is_inside.await.unwrap();
-    let draining = with(&client, |client| async move { client.drain("600s").await });
-    drains(&client).await;
+    let draining = drains(&client).await;
     go_on.send(()).unwrap();
     waiters(&other.mutex("theirs"), 1).await;
     assert!(!draining.is_finished());
     drop(held_by_other);
-    assert!(soon("the body ends", body).await.unwrap().unwrap().unwrap());
-    let drained = soon("nothing is held", draining).await.unwrap().unwrap();
-    assert!(drained.is_complete(), "{drained}");
+    assert!(soon("the body ends", body).await.unwrap().unwrap());
+    is_complete(draining).await;
 }
 
 pub(crate) async fn a_nested_wait_goes_on(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let held_by_other = other.mutex("theirs").lock().await.unwrap();
     // This task has no protected body: it takes locks by hand, and waits for the second while it holds the first.
     let body = with(&client, |client| async move {
         let _first = client.mutex("first").lock().await?;
         drop(client.mutex("theirs").lock().await?);
-        drop(client.mutex("third").lock().await?);
-        Ok::<_, LockError>(())
+        client.mutex("third").lock().await.map(drop)
     });
     // A thread does the same.
-    let thread = store.thread({
-        let client = client.clone();
-        move || {
-            let _first = client.mutex("thread").blocking_lock()?;
-            client.mutex("theirs").blocking_lock().map(drop)
-        }
+    let locks = client.clone();
+    let thread = store.thread(move || {
+        let _first = locks.mutex("thread").blocking_lock()?;
+        locks.mutex("theirs").blocking_lock().map(drop)
     });
-    becomes("both hold one, and wait for another", async || {
-        let health = client.health();
-        (health.held, health.waiting) == (2, 2)
-    })
-    .await;
-    let draining = with(&client, |client| async move {
-        client.drain_until(pending()).await
-    });
-    drains(&client).await;
+    has(&client, 2, 2).await;
+    let draining = drains(&client).await;
     assert_eq!(client.health().waiting, 2);
     drop(held_by_other);
-    soon("the body ends", body).await.unwrap().unwrap();
-    thread.await.unwrap().unwrap();
-    let drained = soon("nothing is held", draining).await.unwrap();
-    assert!(drained.is_complete(), "{drained}");
+    for body in ended("the body ends", [body, thread]).await {
+        body.unwrap();
+    }
+    is_complete(draining).await;
 }
 
 pub(crate) async fn a_nested_wait_for_a_notification_goes_on(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let (taken, has_taken) = oneshot::channel();
     // The task takes its locks by hand. It holds `first` while it waits for the notification, and then for `m`.
     let body = with(&client, |client| async move {
         let _first = client.mutex("first").lock().await?;
         let guard = client.mutex("m").lock().await?;
         taken.send(()).unwrap();
-        drop(client.condvar("m").wait(guard).await?);
-        Ok::<_, LockError>(())
+        client.condvar("m").wait(guard).await.map(drop)
     });
     has_taken.await.unwrap();
-    becomes("it waits without its mutex", async || {
-        let health = client.health();
-        (health.held, health.waiting) == (1, 1)
-    })
-    .await;
-    let draining = with(&client, |client| async move {
-        client.drain_until(pending()).await
-    });
-    drains(&client).await;
+    has(&client, 1, 1).await;
+    let draining = drains(&client).await;
     assert_eq!(client.health().waiting, 1);
     // The store may not know the waiter yet.
-    becomes("it is notified", async || {
-        other.condvar("m").notify_one().await.unwrap()
-    })
-    .await;
+    let condvar = other.condvar("m");
+    becomes!("it is notified", condvar.notify_one().await.unwrap());
     soon("the body ends", body).await.unwrap().unwrap();
-    let drained = soon("nothing is held", draining).await.unwrap();
-    assert!(drained.is_complete(), "{drained}");
+    is_complete(draining).await;
 }
 
 pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let guard = client.mutex("by-hand").lock().await.unwrap();
     let (begun, begins) = oneshot::channel();
     let body = with(&client, |client| async move {
-        client
-            .mutex("body")
-            .synchronize(async |_| {
-                let _ = begun.send(());
-                pending::<()>().await
-            })
-            .await
+        let mutex = client.mutex("body");
+        let body = mutex.synchronize(async |_| {
+            let _ = begun.send(());
+            pending::<()>().await
+        });
+        body.await
     });
     // A lock counts as held once it is granted. If the drain ended before the call received the grant, the call would
     // be refused, so the test waits until the body runs.
@@ -181,10 +172,11 @@ pub(crate) async fn a_body_that_does_not_end_is_reported_and_cut_off(store: &dyn
         assert!(left.site.contains("draining.rs:"), "{left}");
         assert!(left.since <= std::time::SystemTime::now());
     }
-    assert!(drained.confirmed, "{drained}");
     assert!(guard.is_lost());
-    let ended = soon("the body is cancelled", body).await.unwrap();
-    assert!(matches!(ended, Err(LockError::Lost { .. })), "{ended:?}");
+    is!(
+        soon("the body is cancelled", body).await.unwrap(),
+        Err(LockError::Lost { .. })
+    );
     for name in ["by-hand", "body"] {
         assert!(other.mutex(name).try_lock().await.unwrap().is_some());
     }
@@ -199,10 +191,9 @@ pub(crate) async fn a_drain_may_be_cut_short(store: &dyn TestStore) {
         let guard = client.mutex("m").lock().await.unwrap();
         let (end, ends) = oneshot::channel::<()>();
         let draining = with(&client, |client| async move {
-            let ends = async { drop(ends.await) };
-            client.drain_until(ends).await
+            client.drain_until(async { drop(ends.await) }).await
         });
-        drains(&client).await;
+        becomes!("it drains", !client.health().accepts_calls);
         guard.check().unwrap();
         match way {
             0 => {

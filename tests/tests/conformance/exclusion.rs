@@ -1,31 +1,21 @@
 //! One holder at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn a_lock_is_held_by_one_at_a_time(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("m").lock().await.unwrap();
     assert!(b.mutex("m").try_lock().await.unwrap().is_none());
+    let _other_name = soon("another", b.mutex("n").lock()).await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    let guard = soon("the lock is free", b.mutex("m").lock()).await.unwrap();
+    let _guard = soon("the lock is free", b.mutex("m").lock()).await.unwrap();
     assert!(a.mutex("m").try_lock().await.unwrap().is_none());
-    drop(guard);
-}
-
-pub(crate) async fn different_names_do_not_meet(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
-    let _one = a.mutex("one").lock().await.unwrap();
-    let _two = a.mutex("two").lock().await.unwrap();
-    let _three = soon("another name", b.mutex("three").lock()).await.unwrap();
 }
 
 pub(crate) async fn try_lock_finds_a_held_lock_busy_and_a_free_one_free(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("m").try_lock().await.unwrap().expect("free");
     assert!(b.mutex("m").try_lock().await.unwrap().is_none());
     let info = b.mutex("m").info().await.unwrap();
@@ -35,18 +25,12 @@ pub(crate) async fn try_lock_finds_a_held_lock_busy_and_a_free_one_free(store: &
 }
 
 pub(crate) async fn a_guard_knows_what_it_is(store: &dyn TestStore) {
-    let client = store.member();
-    let expire = Duration::from_secs(100);
-    let guard = client
-        .mutex("some:name")
-        .expire(expire)
-        .lock()
-        .await
-        .unwrap();
+    let mutex = store.member().mutex("some:name").expire(LONG * 4);
+    let guard = mutex.lock().await.unwrap();
     assert_eq!(guard.name(), "some:name");
     assert!(guard.fencing_token() > 0);
     let left = guard.expires_in();
-    assert!(left <= expire && left > expire / 2, "{left:?}");
+    assert!(left <= LONG * 4 && left > LONG, "{left:?}");
     assert!(!guard.is_lost());
     guard.check().unwrap();
     let debug = format!("{guard:?}");
@@ -54,27 +38,23 @@ pub(crate) async fn a_guard_knows_what_it_is(store: &dyn TestStore) {
 }
 
 pub(crate) async fn many_members_and_tasks_never_meet_inside(store: &dyn TestStore) {
-    let inside = Arc::new(AtomicU32::new(0));
-    let entered = Arc::new(AtomicU32::new(0));
+    let inside = Arc::new(tokio::sync::Mutex::new(0));
     let mut tasks = Vec::new();
-    for _ in 0..4 {
-        let client = store.member();
-        for _ in 0..4 {
-            let (client, inside, entered) = (client.clone(), inside.clone(), entered.clone());
-            tasks.push(tokio::spawn(async move {
+    for client in store.members::<4>() {
+        for number in 0..4 {
+            // Some of a client's handles keep the lock between calls, and others don't.
+            let mutex = client.mutex("m").retain(["0s", "600s"][number % 2]);
+            tasks.push(with(&inside, |inside| async move {
                 for _ in 0..10 {
-                    let guard = client.mutex("m").lock().await.unwrap();
-                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    let guard = mutex.lock().await.unwrap();
+                    let mut last = inside.try_lock().expect("nobody else");
+                    assert!(guard.fencing_token() > *last);
+                    *last = guard.fencing_token();
                     tokio::task::yield_now().await;
-                    entered.fetch_add(1, Ordering::SeqCst);
-                    inside.fetch_sub(1, Ordering::SeqCst);
-                    drop(guard);
+                    drop((last, guard));
                 }
             }));
         }
     }
-    for task in tasks {
-        soon("everybody gets in", task).await.unwrap();
-    }
-    assert_eq!(entered.load(Ordering::SeqCst), 160);
+    ended("everybody gets in", tasks).await;
 }

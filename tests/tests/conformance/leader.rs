@@ -4,14 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use auto_mutex::{Client, Leader, LeaderInfo, LeaderWatch, LockError, LossCause, Term};
-use auto_mutex_tests::events::{becomes, eventually, soon, waiters};
-use auto_mutex_tests::stores::TestStore;
 use tokio::sync::{Notify, oneshot};
 
-use crate::hears::{self, WAITS, listen};
+use crate::prelude::*;
 
 /// Why a lead has ended.
 #[derive(Debug)]
@@ -38,10 +34,7 @@ impl Drop for Ends<'_> {
 
 /// Waits until somebody leads.
 async fn led(seat: &Leader) {
-    becomes("somebody leads", async || {
-        seat.current().await.unwrap().is_some()
-    })
-    .await;
+    becomes!("somebody leads", seat.current().await.unwrap().is_some());
 }
 
 /// Runs `lead`, whose term must come soon.
@@ -50,7 +43,7 @@ async fn leads<T>(lead: impl Future<Output = Result<T, End>>) -> Result<T, End> 
 }
 
 pub(crate) async fn the_next_one_takes_over_when_a_body_ends(store: &dyn TestStore) {
-    let (one, two) = (store.member(), store.member());
+    let [one, two] = store.members();
     let (seat, other) = (one.leader("s"), two.leader("s"));
     let mut last = 0;
     for ends in [Some(Ok(1)), Some(Err(End::Own)), None] {
@@ -78,7 +71,7 @@ pub(crate) async fn the_next_one_takes_over_when_a_body_ends(store: &dyn TestSto
         let next = if is_dropped {
             let given_up = async {
                 let waits = async {
-                    becomes("the body runs", async || number.get() > 0).await;
+                    becomes!("the body runs", number.get() > 0);
                     waiters(&two.mutex("s"), 1).await;
                 };
                 tokio::select! {
@@ -89,7 +82,7 @@ pub(crate) async fn the_next_one_takes_over_when_a_body_ends(store: &dyn TestSto
             tokio::join!(given_up, stands).1
         } else {
             let (led, next) = tokio::join!(lead, stands);
-            assert!(matches!(led, Ok(1) | Err(End::Own)), "{led:?}");
+            is!(led, Ok(1) | Err(End::Own));
             next
         };
         assert!(last < number.get() && number.get() < next);
@@ -111,10 +104,10 @@ pub(crate) async fn neither_leaders_nor_standbys_are_slow(store: &dyn TestStore)
         let _guard = mutex.lock().await?;
         // Another task: this one would only be told that it waits for itself.
         let waits = tokio::spawn(async move { mutex.lock().await.map(drop) });
-        becomes("who waits for a mutex is told", async || {
+        becomes!(
+            "who waits for a mutex is told",
             hears::told(&[&loud, WAITS]).len() >= 2
-        })
-        .await;
+        );
         waits.abort();
         Ok(())
     }));
@@ -131,17 +124,16 @@ pub(crate) async fn neither_leaders_nor_standbys_are_slow(store: &dyn TestStore)
 }
 
 pub(crate) async fn who_resigns_leads_after_all_who_waited(store: &dyn TestStore) {
-    let clients = [store.member(), store.member(), store.member()];
-    let order = RefCell::new(Vec::new());
+    let clients = store.members::<3>();
+    let (order, heard) = (RefCell::new(Vec::new()), Heard::from_now());
     // The last one belongs to the process of the first.
     let stands = async |number: usize| {
         let client = &clients[number % 3];
         let mutex = clients[2].mutex("s");
-        becomes("those before it stand", async || {
+        becomes!("those before it stand", {
             let info = mutex.info().await.unwrap();
             info.holders.len() + info.waiters.len() == number
-        })
-        .await;
+        });
         let body = async |term: &Term| {
             order.borrow_mut().push(number);
             if order.borrow().len() == 1 {
@@ -155,11 +147,11 @@ pub(crate) async fn who_resigns_leads_after_all_who_waited(store: &dyn TestStore
         leads(client.leader("s").lead(body)).await.unwrap();
     };
     tokio::join!(stands(0), stands(1), stands(2), stands(3));
-    assert_eq!(order.into_inner(), [0, 1, 2, 3, 0]);
+    heard.assert_eq(order.into_inner().as_slice(), &[0, 1, 2, 3, 0]);
 }
 
 pub(crate) async fn resign_ends_the_body_first(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let seat = client.leader("s");
     assert!(!soon("an answer", seat.resign()).await.unwrap());
     let (ended, terms) = (Cell::new(false), Cell::new(0));
@@ -172,18 +164,12 @@ pub(crate) async fn resign_ends_the_body_first(store: &dyn TestStore) {
         }
     }));
     let resigns = async {
-        becomes("the body runs", async || terms.get() == 1).await;
-        assert!(
-            !other.leader("s").resign().await.unwrap(),
-            "it does not lead"
-        );
+        becomes!("the body runs", terms.get() == 1);
+        // Another client does not lead.
+        assert!(!other.leader("s").resign().await.unwrap());
         assert!(!ended.get());
-        // Any handle will do.
-        assert!(
-            soon("it resigns", client.leader("s").resign())
-                .await
-                .unwrap()
-        );
+        let any_handle = client.leader("s");
+        assert!(soon("it resigns", any_handle.resign()).await.unwrap());
         assert!(ended.get());
     };
     tokio::join!(lead, resigns).0.unwrap();
@@ -191,7 +177,7 @@ pub(crate) async fn resign_ends_the_body_first(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_loss_drops_the_body_and_the_seat_stands_again(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let (ended, mut numbers) = (Cell::new(false), Vec::new());
     let body = async |term: &Term| {
         numbers.push(term.number());
@@ -208,34 +194,33 @@ pub(crate) async fn a_loss_drops_the_body_and_the_seat_stands_again(store: &dyn 
 }
 
 pub(crate) async fn a_sync_body_is_told_by_check_and_its_error_ends_nothing(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let causes = store
-        .thread(move || {
-            let mut causes = Vec::new();
-            let body = |term: &Term| {
-                match causes.len() {
-                    0 => assert!(other.mutex("s").blocking_force_unlock()?),
-                    1 => term.resign(),
-                    _ => return Err(End::Own),
-                }
-                eventually("it is told", || term.is_lost());
-                let told = match term.check() {
-                    Err(LockError::Lost { cause, .. }) => cause,
-                    checked => panic!("{checked:?}"),
-                };
-                causes.push(told);
-                match told {
-                    LossCause::Forced => Err(End::Lead(term.check().unwrap_err())),
-                    _ => Err(End::Own),
-                }
+    let [client, other] = store.members();
+    let thread = store.thread(move || {
+        let mut causes = Vec::new();
+        let body = |term: &Term| {
+            match causes.len() {
+                0 => assert!(other.mutex("s").blocking_force_unlock()?),
+                1 => term.resign(),
+                _ => return Err(End::Own),
+            }
+            eventually("it is told", || term.is_lost());
+            let Err(LockError::Lost { cause, .. }) = term.check() else {
+                panic!("not lost");
             };
-            let led: Result<(), End> = client.leader("s").blocking_lead(body);
-            assert!(matches!(led, Err(End::Own)), "{led:?}");
-            causes
-        })
-        .await
-        .unwrap();
-    assert_eq!(causes, [LossCause::Forced, LossCause::Released]);
+            causes.push(cause);
+            match cause {
+                LossCause::Forced => Err(End::Lead(term.check().unwrap_err())),
+                _ => Err(End::Own),
+            }
+        };
+        let led: Result<(), End> = client.leader("s").blocking_lead(body);
+        is!(led, Err(End::Own));
+        causes
+    });
+    assert_eq!(
+        thread.await.unwrap(),
+        [LossCause::Forced, LossCause::Released]
+    );
 }
 
 /// Waits until `watch` tells of the term `number`, or of no leader. On a quorum it may tell of attempts before that.
@@ -252,7 +237,7 @@ async fn told(watch: &mut LeaderWatch, number: Option<u64>) -> Option<LeaderInfo
 const ODD: &str = "the second: äöü %";
 
 pub(crate) async fn who_watches_is_told_of_each_change(store: &dyn TestStore) {
-    let (one, two, third) = (store.member(), store.member(), store.member());
+    let [one, two, third] = store.members();
     let (first_ends, second_ends) = (Notify::new(), Notify::new());
     let numbers = RefCell::new(Vec::new());
     let stands = async |client: &Client, value: &str, ends: &Notify| {
@@ -323,10 +308,8 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
         // Its body still runs.
         leads(next.lead(async |_| Ok(()))).await.unwrap();
         go_on.send(()).unwrap();
-        let told = hangs.await.unwrap();
-        let cause = match told {
-            Some(Err(LockError::Lost { cause, .. })) => cause,
-            told => panic!("{told:?}"),
+        let Some(Err(LockError::Lost { cause, .. })) = hangs.await.unwrap() else {
+            panic!("not lost");
         };
         // A slow machine may find it stalled before it resigns.
         let resigned = resigns && cause == LossCause::Released;
@@ -335,7 +318,7 @@ pub(crate) async fn a_body_that_hangs_does_not_lead_on(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_drain_ends_the_lead_after_the_body(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let ended = Arc::new(AtomicBool::new(false));
     let (begun, has_begun) = oneshot::channel();
     let (told, is_told) = oneshot::channel();
@@ -374,23 +357,13 @@ pub(crate) async fn a_drain_ends_the_lead_after_the_body(store: &dyn TestStore) 
     assert!(!draining.is_finished() && !leading.is_finished());
     waiters(&other.mutex("s"), 1).await;
     go_on.send(()).unwrap();
-    let led = leading.await.unwrap();
-    assert!(
-        matches!(led, Err(End::Lead(LockError::ShutDown))),
-        "{led:?}"
-    );
+    is!(leading.await.unwrap(), Err(End::Lead(LockError::ShutDown)));
     let drained = soon("the drain ends", draining).await.unwrap().unwrap();
     assert!(drained.is_complete(), "{drained}");
     waiters(&other.mutex("s"), 0).await;
-    becomes("the standby leads", async || {
-        seat.current().await.unwrap().is_some()
-    })
-    .await;
+    led(&seat).await;
     let drained = soon("the other one drains", other.drain("600s")).await;
     assert!(drained.unwrap().is_complete());
     let stood = soon("its lead ends", standby).await.unwrap();
-    assert!(
-        matches!(stood, Err(End::Lead(LockError::ShutDown))),
-        "{stood:?}"
-    );
+    is!(stood, Err(End::Lead(LockError::ShutDown)));
 }

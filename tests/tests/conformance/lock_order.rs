@@ -1,25 +1,22 @@
 //! The order in which locks are taken: which calls make an edge.
 
-use std::time::Duration;
+use crate::prelude::*;
 
-use auto_mutex::{Client, Mutex, OrderEdge};
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::TestStore;
-
-fn member(store: &dyn TestStore) -> Client {
-    Client::connect(store.config()).unwrap()
+/// Returns mutexes with labels equal to their names.
+fn mutexes<const N: usize>(client: &Client, labels: [&'static str; N]) -> [Mutex; N] {
+    labels.map(|label| client.mutex(label).metrics_label(label))
 }
 
-/// Returns a mutex with a label equal to its name.
-fn mutex(client: &Client, label: &'static str) -> Mutex {
-    client.mutex(label).metrics_label(label)
+/// Makes a call in a body under `outer`.
+async fn under<T>(outer: &Mutex, call: impl Future<Output = Result<T, LockError>>) {
+    let body = outer.synchronize(async |_| call.await.map(drop));
+    body.await.unwrap().unwrap();
 }
 
 /// Takes `after` in a body under `before`.
 async fn nest(client: &Client, before: &'static str, after: &'static str) {
-    let (before, after) = (mutex(client, before), mutex(client, after));
-    let inner = before.synchronize(async |_| after.synchronize(async |_| ()).await);
-    inner.await.unwrap().unwrap();
+    let [before, after] = mutexes(client, [before, after]);
+    under(&before, after.synchronize(async |_| ())).await;
 }
 
 /// Returns the edges of a client as `before after`, sorted.
@@ -34,91 +31,98 @@ fn is_inverted(client: &Client) -> bool {
     client.lock_order().iter().any(|edge| edge.inverted)
 }
 
+/// The message with which `assert_lock_order` fails.
+fn finding(client: &Client) -> String {
+    let panicked = std::panic::catch_unwind(|| client.assert_lock_order());
+    *panicked.unwrap_err().downcast().unwrap()
+}
+
 pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
-    let client = member(store);
+    let client = store.member();
     for _ in 0..3 {
-        nest(&client, "a", "b").await;
+        nest(&client, "b", "c").await;
     }
     let known = client.lock_order();
     assert_eq!(known.len(), 1, "{known:?}");
     let edge = &known[0];
-    assert_eq!((&*edge.before.label, &*edge.after.label), ("a", "b"));
+    assert_eq!((&*edge.before.label, &*edge.after.label), ("b", "c"));
     for label in [&edge.before, &edge.after] {
         assert_eq!(label.file, file!());
         assert!(label.line > 1, "{label:?}");
     }
     assert!(!edge.inverted && edge.allowed.is_none());
     client.assert_lock_order();
-}
-
-pub(crate) async fn every_lock_around_a_call_counts(store: &dyn TestStore) {
-    let client = member(store);
-    let inner = async || nest(&client, "b", "c").await;
-    mutex(&client, "a")
-        .synchronize(async |_| inner().await)
-        .await
-        .unwrap();
+    // Every lock around a call counts.
+    let [a] = mutexes(&client, ["a"]);
+    under(&a, async { Ok(nest(&client, "b", "c").await) }).await;
     assert_eq!(edges(&client), ["a b", "a c", "b c"]);
 }
 
 pub(crate) async fn what_cannot_hang_or_has_no_label_makes_none(store: &dyn TestStore) {
-    let client = member(store);
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let inside = async {
+    let [client, other] = store.members();
+    let [a, b, c, e] = mutexes(&client, ["a", "b", "c", "e"]);
+    under(&a, async {
         // Attempts that do not wait make no edge, and neither do the calls below.
-        assert!(b.try_lock().await.unwrap().is_some());
-        assert!(b.clone().block("0s").lock().await.is_ok());
-        // The same lock again.
-        let again = a.clone().reentrant().lock().await;
-        assert!(again.is_ok());
-        // Handles without their own label: one has none, and the other has the label of all such handles.
-        assert!(client.mutex("c").lock().await.is_ok());
-        assert!(
+        assert!(b.try_lock().await?.is_some());
+        drop(b.clone().block("0s").lock().await?);
+        drop(
             client
-                .mutex("c")
-                .metrics_label("by_hand")
-                .lock()
-                .await
-                .is_ok()
+                .multi(["v", "w"])
+                .metrics_label("many")
+                .try_lock()
+                .await?,
         );
+        // A call that polls is in no queue.
+        drop(c.retries(3, "10ms").lock().await?);
+        // The same lock again.
+        drop(a.clone().reentrant().lock().await?);
+        // Handles without their own label: one has none, and the other has the label of all such handles.
+        drop(client.mutex("c").lock().await?);
+        drop(client.mutex("c").metrics_label("by_hand").lock().await?);
         // A lock of another client.
-        assert!(mutex(&member(store), "d").lock().await.is_ok());
+        let [d] = mutexes(&other, ["d"]);
+        drop(d.lock().await?);
         // A lock of another task.
-        let other = mutex(&client, "e");
-        let task = tokio::spawn(async move { other.lock().await.map(drop) });
-        task.await.unwrap().unwrap();
-    };
-    a.synchronize(async |_| inside.await).await.unwrap();
+        tokio::spawn(async move { e.lock().await.map(drop) })
+            .await
+            .unwrap()
+    })
+    .await;
     // A guard taken by hand may be with another task by now, so it makes no edge.
     let guard = a.lock().await.unwrap();
     assert!(b.lock().await.is_ok());
     drop(guard);
     // A body without a label makes no edge either.
-    let unnamed = client.mutex("c");
-    let inner = unnamed.synchronize(async |_| b.lock().await.map(drop));
-    inner.await.unwrap().unwrap();
+    under(&client.mutex("c"), b.lock()).await;
     assert_eq!(edges(&client), [""; 0]);
 }
 
-pub(crate) async fn a_wait_with_an_end_makes_one(store: &dyn TestStore) {
-    let client = member(store);
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let b = b.block(Duration::from_secs(30));
-    a.synchronize(async |_| b.lock().await.map(drop))
-        .await
-        .unwrap()
-        .unwrap();
-    // A call that polls is in no queue, so it makes none.
-    let polls = mutex(&client, "c").retries(3, "10ms");
-    a.synchronize(async |_| polls.lock().await.map(drop))
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(edges(&client), ["a b"]);
+pub(crate) async fn what_may_wait_makes_one(store: &dyn TestStore) {
+    let client = store.member();
+    let [a, b, c, d, e] = mutexes(&client, ["a", "b", "c", "d", "e"]);
+    // A wait with an end.
+    under(&a, b.clone().block(Duration::from_secs(30)).lock()).await;
+    // A condition variable has no order.
+    let waits = async {
+        let guard = b.lock().await?;
+        client.condvar("c").wait_timeout(guard, "10ms").await
+    };
+    under(&a, waits).await;
+    // A thread has an order like a task.
+    let (outer, inner) = (a.clone(), c);
+    let thread = move || outer.blocking_synchronize(|_| inner.blocking_lock().map(drop));
+    store.thread(thread).await.unwrap().unwrap().unwrap();
+    // A guard of a reentrant handle.
+    let task = tokio::spawn(async move {
+        let _guard = d.reentrant().lock().await?;
+        e.lock().await.map(drop)
+    });
+    soon("the task ends", task).await.unwrap().unwrap();
+    assert_eq!(edges(&client), ["a b", "a c", "d e"]);
 }
 
 pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore) {
-    let client = member(store);
+    let client = store.member();
     let [one, two] = ["one", "two"].map(|label| client.rw_lock(label).metrics_label(label));
     let read = one.synchronize_read(async |_| two.read().await.map(drop));
     read.await.unwrap().unwrap();
@@ -134,83 +138,47 @@ pub(crate) async fn readers_and_permits_have_an_order_too(store: &dyn TestStore)
 }
 
 pub(crate) async fn locks_that_are_taken_together_have_no_order(store: &dyn TestStore) {
-    let client = member(store);
+    let client = store.member();
     let both = client.multi(["x", "y"]).metrics_label("both");
     let taken = both.synchronize(async |_| both.clone().reentrant().lock().await.map(drop));
     taken.await.unwrap().unwrap();
     assert_eq!(edges(&client), [""; 0]);
     // A call for several locks makes edges with an outer lock and with an inner one.
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let inner = async || both.synchronize(async |_| b.lock().await.map(drop)).await;
-    a.synchronize(async |_| inner().await)
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let [a, b] = mutexes(&client, ["a", "b"]);
+    let inner = async { both.synchronize(async |_| b.lock().await.map(drop)).await? };
+    under(&a, inner).await;
     assert_eq!(edges(&client), ["a b", "a both", "both b"]);
-    // An attempt makes no edge.
-    let attempt = client.multi(["v", "w"]).metrics_label("attempt");
-    let tried = a.synchronize(async |_| attempt.try_lock().await.map(drop));
-    tried.await.unwrap().unwrap();
-    assert_eq!(edges(&client).len(), 3);
 }
 
 pub(crate) async fn another_key_of_a_label_is_a_finding(store: &dyn TestStore) {
-    let client = member(store);
+    let client = store.member();
     let [one, two] = ["1", "2"].map(|key| client.mutex(key).metrics_label("account"));
-    let again = one.clone().reentrant();
-    one.synchronize(async |_| again.lock().await.map(drop))
-        .await
-        .unwrap()
-        .unwrap();
+    under(&one, one.clone().reentrant().lock()).await;
     assert_eq!(edges(&client), [""; 0]);
-    one.synchronize(async |_| two.lock().await.map(drop))
-        .await
-        .unwrap()
-        .unwrap();
+    under(&one, two.lock()).await;
     assert_eq!(edges(&client), ["account account"]);
     assert!(is_inverted(&client));
-    let panicked = std::panic::catch_unwind(|| client.assert_lock_order()).unwrap_err();
-    let text = panicked.downcast_ref::<String>().unwrap();
+    let text = finding(&client);
     assert!(
         text.contains("take them together with `keys = [..]`"),
         "{text}"
     );
 }
 
-pub(crate) async fn a_condition_variable_has_no_order(store: &dyn TestStore) {
-    let client = member(store);
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let waits = async {
-        let guard = b.lock().await?;
-        let condition = client.condvar("c");
-        condition.wait_timeout(guard, "10ms").await.map(drop)
-    };
-    a.synchronize(async |_| waits.await).await.unwrap().unwrap();
-    assert_eq!(edges(&client), ["a b"]);
-}
-
 pub(crate) async fn opposite_orders_are_found_without_a_deadlock(store: &dyn TestStore) {
-    let client = member(store);
+    let [client, there] = store.members();
     nest(&client, "a", "b").await;
     nest(&client, "b", "c").await;
+    // A client knows only its own orders.
+    nest(&there, "c", "a").await;
     assert!(!is_inverted(&client));
+    client.assert_lock_order();
     nest(&client, "c", "a").await;
     assert!(client.lock_order().iter().all(|edge| edge.inverted));
-    let panicked = std::panic::catch_unwind(|| client.assert_lock_order()).unwrap_err();
-    let text = panicked.downcast_ref::<String>().unwrap();
+    let text = finding(&client);
     assert_eq!(text.matches(file!()).count(), 6, "{text}");
-}
-
-pub(crate) async fn a_client_knows_only_its_own_orders(store: &dyn TestStore) {
-    let [here, there] = [(); 2].map(|()| member(store));
-    nest(&here, "a", "b").await;
-    nest(&there, "b", "a").await;
-    assert_eq!(edges(&here), ["a b"]);
-    assert_eq!(edges(&there), ["b a"]);
-    for client in [&here, &there] {
-        client.assert_lock_order();
-    }
+    assert_eq!(edges(&there), ["c a"]);
+    there.assert_lock_order();
 }
 
 pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
@@ -218,33 +186,10 @@ pub(crate) async fn an_allowed_order_contradicts_none(store: &dyn TestStore) {
     nest(&allows, "a", "b").await;
     nest(&allows, "b", "a").await;
     assert!(!is_inverted(&allows));
-    let marked: Vec<_> = allows
-        .lock_order()
-        .into_iter()
-        .filter(|edge| edge.allowed.is_some())
-        .collect();
-    assert_eq!(marked.len(), 1);
-    assert_eq!(
-        (&*marked[0].before.label, &*marked[0].after.label),
-        ("b", "a")
-    );
-}
-
-pub(crate) async fn a_thread_has_an_order_like_a_task(store: &dyn TestStore) {
-    let client = member(store);
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let thread = move || a.blocking_synchronize(|_| b.blocking_lock().map(drop));
-    store.thread(thread).await.unwrap().unwrap().unwrap();
-    assert_eq!(edges(&client), ["a b"]);
-}
-
-pub(crate) async fn a_guard_of_a_reentrant_handle_makes_an_edge(store: &dyn TestStore) {
-    let client = member(store);
-    let [a, b] = ["a", "b"].map(|label| mutex(&client, label));
-    let task = tokio::spawn(async move {
-        let _guard = a.reentrant().lock().await?;
-        b.lock().await.map(drop)
-    });
-    soon("the task ends", task).await.unwrap().unwrap();
-    assert_eq!(edges(&client), ["a b"]);
+    let order = allows.lock_order().into_iter();
+    let allowed: Vec<_> = order.filter(|edge| edge.allowed.is_some()).collect();
+    let [edge] = &allowed[..] else {
+        panic!("{allowed:?}");
+    };
+    assert_eq!((&*edge.before.label, &*edge.after.label), ("b", "a"));
 }

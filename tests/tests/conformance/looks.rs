@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use auto_mutex::operator::{Lock, Operator, Waits};
-use auto_mutex::{Client, Deadlock};
-use auto_mutex_tests::events::{becomes, soon};
-use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
 use tokio::task::{JoinHandle, spawn_blocking};
+
+use crate::prelude::*;
 
 /// Asks about locks by name, on a thread that may wait.
 #[derive(Clone)]
@@ -26,12 +24,8 @@ impl Eye {
         let operator = self.0.clone();
         let names: Vec<_> = names.iter().map(|name| format!("suite:{name}")).collect();
         let asked = spawn_blocking(move || operator.inspect(&names).unwrap());
-        asked
-            .await
-            .unwrap()
-            .into_iter()
-            .map(Result::unwrap)
-            .collect()
+        let locks = asked.await.unwrap().into_iter();
+        locks.map(Result::unwrap).collect()
     }
 
     async fn waits(&self, names: &'static [&'static str]) -> Waits {
@@ -41,16 +35,15 @@ impl Eye {
     }
 
     async fn has_waiters(&self, names: &'static [&'static str], count: usize) {
-        becomes("all of them wait", async || {
+        becomes!("all of them wait", {
             let locks = self.locks(names).await;
             locks.iter().map(|lock| lock.waiters.len()).sum::<usize>() == count
-        })
-        .await;
+        });
     }
 }
 
-fn member(store: &dyn TestStore) -> Client {
-    Client::connect(store.config().deadlock(Deadlock::Report)).unwrap()
+fn members<const N: usize>(store: &dyn TestStore) -> [Client; N] {
+    [(); N].map(|()| Client::connect(store.config().deadlock(Deadlock::Report)).unwrap())
 }
 
 /// The locks of each certain and each possible cycle.
@@ -96,39 +89,27 @@ async fn over(tasks: impl IntoIterator<Item = JoinHandle<()>>) {
     }
 }
 
-pub(crate) async fn a_deadlock_of_two_members_is_certain(store: &dyn TestStore) {
+pub(crate) async fn a_deadlock_is_certain(store: &dyn TestStore) {
     let (eye, all) = (Eye::on(store).await, Arc::new(Barrier::new(2)));
-    let [a, b] = [(); 2].map(|()| member(store));
-    let tasks = [nested(&a, "x", "y", &all), nested(&b, "y", "x", &all)];
-    eye.has_waiters(&["x", "y"], 2).await;
-    let waits = eye.waits(&["x", "y"]).await;
-    let both = vec!["suite:x".to_owned(), "suite:y".to_owned()];
-    assert_eq!(cycles(&waits), [vec![both], Vec::new()]);
-    assert!(waits.to_lock("suite:x").unwrap().cycle);
-    over(tasks).await;
-}
-
-pub(crate) async fn a_deadlock_of_two_tasks_of_one_member_too(store: &dyn TestStore) {
-    let (eye, all) = (Eye::on(store).await, Arc::new(Barrier::new(2)));
-    let client = member(store);
-    let tasks = [
-        nested(&client, "x", "y", &all),
-        nested(&client, "y", "x", &all),
-    ];
-    eye.has_waiters(&["x", "y"], 2).await;
-    let [certain, _] = cycles(&eye.waits(&["x", "y"]).await);
-    assert_eq!(certain.len(), 1);
-    over(tasks).await;
+    let [a, b] = members(store);
+    // Two tasks of two members, and of one.
+    for [one, other] in [[&a, &b], [&a, &a]] {
+        let tasks = [nested(one, "x", "y", &all), nested(other, "y", "x", &all)];
+        eye.has_waiters(&["x", "y"], 2).await;
+        let waits = eye.waits(&["x", "y"]).await;
+        let both = vec!["suite:x".to_owned(), "suite:y".to_owned()];
+        assert_eq!(cycles(&waits), [vec![both], Vec::new()]);
+        assert!(waits.to_lock("suite:x").unwrap().cycle);
+        over(tasks).await;
+    }
 }
 
 /// Two members seem to wait for each other, but through unrelated tasks.
 pub(crate) async fn other_tasks_of_the_same_members_are_possible_only(store: &dyn TestStore) {
     let eye = Eye::on(store).await;
-    let [a, b] = [(); 2].map(|()| member(store));
-    let (held_x, held_y) = (
-        a.mutex("x").lock().await.unwrap(),
-        b.mutex("y").lock().await.unwrap(),
-    );
+    let [a, b] = members(store);
+    let held_x = a.mutex("x").lock().await.unwrap();
+    let held_y = b.mutex("y").lock().await.unwrap();
     let wait = |client: &Client, name: &'static str| {
         let mutex = client.mutex(name);
         tokio::spawn(async move { mutex.lock().await.map(drop).unwrap_or_default() })
@@ -144,7 +125,7 @@ pub(crate) async fn other_tasks_of_the_same_members_are_possible_only(store: &dy
 /// A deadlock elsewhere, even of the same members, does not affect a chain.
 pub(crate) async fn a_chain_leads_to_its_root(store: &dyn TestStore) {
     let (eye, all) = (Eye::on(store).await, Arc::new(Barrier::new(3)));
-    let [a, b, c, d] = [(); 4].map(|()| member(store));
+    let [a, b, c, d] = members(store);
     let held = d.mutex("v").lock().await;
     let tasks = [
         nested(&a, "x", "y", &all),
@@ -157,12 +138,9 @@ pub(crate) async fn a_chain_leads_to_its_root(store: &dyn TestStore) {
     let waits = eye.waits(&["v", "x", "y", "z"]).await;
     assert_eq!(cycles(&waits)[0].len(), 1);
     let chain = waits.to_lock("suite:z").unwrap();
-    let names: Vec<_> = chain
-        .hops
-        .iter()
-        .map(|hop| (hop.depth, &*hop.lock.name, hop.possible))
-        .collect();
-    assert_eq!(names, [(0, "suite:v", false), (1, "suite:z", false)]);
+    let hops = chain.hops.iter();
+    let hops = hops.map(|hop| (hop.depth, &*hop.lock.name, hop.possible));
+    assert!(hops.eq([(0, "suite:v", false), (1, "suite:z", false)]));
     assert!(!chain.cycle);
     over(tasks.into_iter().chain([last])).await;
     drop(held);
@@ -175,13 +153,9 @@ pub(crate) async fn a_busy_service_has_no_cycle(store: &dyn TestStore) {
     const BODY: Duration = Duration::from_millis(10);
     const NAMES: [&str; 3] = ["x", "y", "z"];
     let eye = Eye::on(store).await;
-    let (ends, rounds) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (ends, rounds) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
     let mut tasks = Vec::new();
-    for number in 0..6 {
-        let client = member(store);
+    for (number, client) in members::<6>(store).into_iter().enumerate() {
         let (ends, rounds) = (ends.clone(), rounds.clone());
         tasks.push(tokio::spawn(async move {
             let (first, second) = (number % 3, number % 2 + 1);
@@ -201,13 +175,8 @@ pub(crate) async fn a_busy_service_has_no_cycle(store: &dyn TestStore) {
         let before = rounds.load(Ordering::Relaxed);
         let waits = eye.waits(&NAMES).await;
         assert_eq!(cycles(&waits)[0], Vec::<Vec<String>>::new());
-        becomes("the service works", async || {
-            rounds.load(Ordering::Relaxed) > before
-        })
-        .await;
+        becomes!("the service works", rounds.load(Ordering::Relaxed) > before);
     }
     ends.store(true, Ordering::Relaxed);
-    for task in tasks {
-        soon("the task", task).await.unwrap();
-    }
+    ended("the task", tasks).await;
 }

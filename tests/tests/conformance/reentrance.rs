@@ -3,25 +3,21 @@
 //! In a protected call, "the same task" means the call's body. For a guard taken by hand through a reentrant handle, it
 //! means the tokio task, or the thread if there is no task. Any other guard belongs to no task.
 
-use std::time::Duration;
-
-use auto_mutex::{Client, LockError, Mutex, MutexGuard};
-use auto_mutex_tests::events::{soon, with};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn TestStore) {
-    let client = store.member();
+    let [client, far] = store.members();
     let mutex = client.mutex("m");
     let nested = mutex.synchronize(async |guard: &MutexGuard| {
-        let error = soon("an answer", client.mutex("m").lock())
-            .await
-            .unwrap_err();
-        assert!(
-            matches!(&error, LockError::AlreadyHeld { name, .. } if name == "suite:m"),
-            "{error:?}"
-        );
-        let error = client.mutex("m").blocking_lock().unwrap_err();
-        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        let refused = soon("an answer", mutex.lock()).await;
+        is!(refused, Err(LockError::AlreadyHeld { name, .. }) if name == "suite:m");
+        is!(mutex.blocking_lock(), Err(LockError::AlreadyHeld { .. }));
+        // A reentrant handle enters.
+        let again = mutex.clone().reentrant();
+        let body = again.synchronize(async |inner: &MutexGuard| inner.fencing_token());
+        let token = soon("the inner body", body).await.unwrap();
+        assert_eq!(token, guard.fencing_token());
+        assert!(far.mutex("m").try_lock().await.unwrap().is_none());
         // Another lock can be taken, and the first one is still held.
         let other = client.mutex("other").lock().await.unwrap();
         assert!(other.unlock().await.unwrap());
@@ -29,7 +25,7 @@ pub(crate) async fn a_second_lock_inside_a_protected_body_is_refused(store: &dyn
     });
     soon("the body", nested).await.unwrap();
     // After the release the task may take it again.
-    drop(soon("again", client.mutex("m").lock()).await.unwrap());
+    drop(soon("again", mutex.lock()).await.unwrap());
 }
 
 async fn enter_thrice(mutex: Mutex, other: Mutex) {
@@ -40,55 +36,28 @@ async fn enter_thrice(mutex: Mutex, other: Mutex) {
     drop(innermost);
     inner.unlock().await.unwrap();
     outer.check().unwrap();
-    assert!(
-        other.try_lock().await.unwrap().is_none(),
-        "the outer guard still holds"
-    );
+    let tried = other.try_lock().await.unwrap();
+    assert!(tried.is_none(), "the outer guard still holds");
     assert!(outer.unlock().await.unwrap());
     drop(soon("free at last", other.lock()).await.unwrap());
 }
 
 pub(crate) async fn a_reentrant_handle_enters_again(store: &dyn TestStore) {
-    let (mutex, other) = (
-        store.member().mutex("m").reentrant(),
-        store.member().mutex("m"),
-    );
-    soon(
-        "three times",
-        tokio::spawn(enter_thrice(mutex.clone(), other)),
-    )
-    .await
-    .unwrap();
-    store
-        .thread(move || {
-            let outer = mutex.blocking_lock().unwrap();
-            let inner = mutex.blocking_lock().unwrap();
-            assert_eq!(inner.fencing_token(), outer.fencing_token());
-        })
-        .await
-        .unwrap();
-}
-
-pub(crate) async fn a_reentrant_handle_enters_a_protected_body_again(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let mutex = client.mutex("m");
-    let outer = mutex.synchronize(async |outer: &MutexGuard| {
-        let mutex = client.mutex("m").reentrant();
-        let body = mutex
-            .synchronize(async |inner: &MutexGuard| inner.fencing_token() == outer.fencing_token());
-        assert!(soon("the inner body", body).await.unwrap());
-        assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    let [client, other] = store.members();
+    let mutex = client.mutex("m").reentrant();
+    let task = tokio::spawn(enter_thrice(mutex.clone(), other.mutex("m")));
+    soon("three times", task).await.unwrap();
+    let thread = store.thread(move || {
+        let outer = mutex.blocking_lock().unwrap();
+        let inner = mutex.blocking_lock().unwrap();
+        assert_eq!(inner.fencing_token(), outer.fencing_token());
     });
-    soon("the outer body", outer).await.unwrap();
-    drop(soon("free at last", other.mutex("m").lock()).await.unwrap());
+    thread.await.unwrap();
 }
 
 pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestStore) {
-    let client = store.member();
-    let mutex = client
-        .mutex("m")
-        .reentrant()
-        .block(Duration::from_millis(100));
+    let mutex = store.member().mutex("m").reentrant();
+    let mutex = mutex.block(Duration::from_millis(100));
     let (held, go_on) = tokio::sync::oneshot::channel();
     let holder = with(&mutex, |mutex| async move {
         let _outer = mutex.lock().await.unwrap();
@@ -96,39 +65,36 @@ pub(crate) async fn a_reentrant_handle_lets_no_other_task_in(store: &dyn TestSto
         std::future::pending::<()>().await;
     });
     soon("it is held", go_on).await.unwrap();
-    let other = with(&mutex, |mutex| async move { mutex.lock().await.map(drop) });
-    let error = soon("an answer", other).await.unwrap().unwrap_err();
-    assert!(error.is_timeout(), "{error:?}");
-    let error = store
-        .thread(move || mutex.blocking_lock().map(drop))
-        .await
-        .unwrap()
-        .unwrap_err();
-    assert!(
-        error.is_timeout(),
-        "another thread is another owner: {error:?}"
-    );
+    let task = with(&mutex, |mutex| async move { mutex.lock().await.map(drop) });
+    let thread = store.thread(move || mutex.blocking_lock().map(drop));
+    for other in [task, thread] {
+        is!(
+            soon("an answer", other).await.unwrap(),
+            Err(LockError::Timeout { .. })
+        );
+    }
     holder.abort();
 }
 
 /// The handle declares that its guards stay with the task that took them.
 pub(crate) async fn a_guard_of_a_reentrant_handle_counts_for_every_handle(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let task = tokio::spawn(async move {
         let outer = client.mutex("m").reentrant().lock().await.unwrap();
         let another = client.mutex("m").reentrant();
         let inner = soon("another handle", another.lock()).await.unwrap();
         assert_eq!(inner.fencing_token(), outer.fencing_token());
         let plain = client.mutex("m");
-        let refused = soon("an answer", plain.lock()).await;
-        let error = refused.unwrap_err();
-        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        is!(
+            soon("an answer", plain.lock()).await,
+            Err(LockError::AlreadyHeld { .. })
+        );
         drop(inner);
         outer.check().unwrap();
         assert!(other.mutex("m").try_lock().await.unwrap().is_none());
         drop(outer);
         // When the guard ends, the hold ends, also for the task.
-        soon("free", client.mutex("m").lock()).await.map(drop)
+        soon("free", plain.lock()).await.map(drop)
     });
     soon("the task", task).await.unwrap().unwrap();
 }
@@ -157,12 +123,10 @@ pub(crate) async fn any_other_guard_counts_for_no_task(store: &dyn TestStore) {
 
 /// Another branch of the task isn't inside of the body.
 pub(crate) async fn only_the_body_of_a_reentrant_handle_enters_again(store: &dyn TestStore) {
-    async fn refused(name: &str, client: &Client) {
-        let again = client.mutex(name).reentrant().block(Duration::ZERO);
-        let error = again.lock().await.map(drop).unwrap_err();
-        assert!(error.is_timeout(), "{error:?}");
-    }
     let client = store.member();
+    let mutex = client.mutex("m").reentrant();
+    let several = client.multi(["several"]).reentrant();
+    let writes = client.rw_lock("w").reentrant();
     let task = tokio::spawn(async move {
         for name in ["m", "several", "w"] {
             let (begun, has_begun) = tokio::sync::oneshot::channel();
@@ -173,37 +137,24 @@ pub(crate) async fn only_the_body_of_a_reentrant_handle_enters_again(store: &dyn
             };
             let body = async {
                 match name {
-                    "m" => {
-                        client
-                            .mutex(name)
-                            .reentrant()
-                            .synchronize(async |_| inside().await)
-                            .await
-                    }
-                    "w" => {
-                        client
-                            .rw_lock(name)
-                            .reentrant()
-                            .synchronize_write(async |_| inside().await)
-                            .await
-                    }
-                    _ => {
-                        client
-                            .multi([name])
-                            .reentrant()
-                            .synchronize(async |_| inside().await)
-                            .await
-                    }
+                    "m" => mutex.synchronize(async |_| inside().await).await,
+                    "w" => writes.synchronize_write(async |_| inside().await).await,
+                    _ => several.synchronize(async |_| inside().await).await,
                 }
             };
             let beside = async {
                 has_begun.await.unwrap();
-                if name == "w" {
-                    let again = client.rw_lock(name).reentrant().block(Duration::ZERO);
-                    assert!(again.write().await.map(drop).unwrap_err().is_timeout());
-                } else {
-                    refused(name, &client).await;
-                }
+                let refused = match name {
+                    "w" => writes.clone().block("0s").write().await.map(drop),
+                    _ => client
+                        .mutex(name)
+                        .reentrant()
+                        .block("0s")
+                        .lock()
+                        .await
+                        .map(drop),
+                };
+                is!(refused, Err(LockError::Timeout { .. }));
                 end.send(()).unwrap();
             };
             let (ended, ()) = tokio::join!(body, beside);
@@ -230,8 +181,7 @@ pub(crate) async fn each_guard_counts_for_the_task_that_took_it(store: &dyn Test
         drop(plain.lock().await.unwrap());
         drop(first);
         // The guard that is left is the other task's.
-        let error = plain.lock().await.map(drop).unwrap_err();
-        assert!(error.is_timeout(), "{error:?}");
+        is!(plain.lock().await, Err(LockError::Timeout { .. }));
         drop(second);
     });
     soon("the task", task).await.unwrap();

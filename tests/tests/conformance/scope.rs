@@ -1,127 +1,84 @@
 //! Which client is in force in a scope, a task or a thread.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use auto_mutex::{Client, LockError, Mutex};
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::TestStore;
 use futures::StreamExt;
+use futures::executor::block_on;
 use futures::stream::FuturesUnordered;
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 use tokio::task::LocalSet;
 
+use crate::prelude::*;
+
+fn none() {
+    is!(auto_mutex::client(), Err(LockError::NotSetUp));
+}
+
 pub(crate) async fn without_a_client_in_force_a_lock_is_not_set_up(_store: &dyn TestStore) {
     // No test of this program calls `setup`.
-    assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
-    assert!(matches!(
-        Mutex::new("m").lock().await,
-        Err(LockError::NotSetUp)
-    ));
-    assert!(matches!(
-        Mutex::new("m").try_lock().await,
-        Err(LockError::NotSetUp)
-    ));
-    assert!(matches!(
-        Mutex::new("m").info().await,
-        Err(LockError::NotSetUp)
-    ));
-    assert!(matches!(
-        Mutex::new("m").blocking_lock(),
-        Err(LockError::NotSetUp)
-    ));
+    none();
+    let mutex = Mutex::new("m");
+    is!(mutex.lock().await, Err(LockError::NotSetUp));
+    is!(mutex.try_lock().await, Err(LockError::NotSetUp));
+    is!(mutex.info().await, Err(LockError::NotSetUp));
+    is!(mutex.blocking_lock(), Err(LockError::NotSetUp));
 }
 
 pub(crate) async fn inside_a_scope_its_client_is_in_force(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let guard = client
-        .scope(async {
-            assert_eq!(auto_mutex::client().unwrap().namespace(), Some("suite"));
-            Mutex::new("m").lock().await.unwrap()
-        })
-        .await;
-    assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
+    let [client, other] = store.members();
+    let inside = client.scope(async {
+        assert_eq!(auto_mutex::client().unwrap().namespace(), Some("suite"));
+        Mutex::new("m").lock().await.unwrap()
+    });
+    let guard = inside.await;
+    none();
     // The guard does not need the scope.
     guard.check().unwrap();
     assert!(other.mutex("m").try_lock().await.unwrap().is_none());
     assert!(guard.unlock().await.unwrap());
 }
 
-pub(crate) async fn a_blocking_scope_ends_with_its_closure(store: &dyn TestStore) {
-    let client = store.member();
-    store
-        .thread(move || {
-            client.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
-            assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
-            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                client.blocking_scope(|| panic!("meant"));
-            }));
-            assert!(panicked.is_err());
-            assert!(matches!(auto_mutex::client(), Err(LockError::NotSetUp)));
-        })
-        .await
-        .unwrap();
+/// Two clients, each in its own namespace.
+fn two(store: &dyn TestStore) -> [Client; 2] {
+    ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
 }
 
 pub(crate) async fn scopes_nest_and_do_not_leak_to_other_tasks(store: &dyn TestStore) {
-    let connect =
-        |namespace: &str| auto_mutex::Client::connect(store.config().namespace(namespace)).unwrap();
-    let (outer, inner) = (connect("outer"), connect("inner"));
-    let in_force = || auto_mutex::client().map(|client| client.namespace().map(str::to_owned));
-    outer
-        .scope(async {
-            let neighbour = tokio::spawn(async move { in_force().is_err() });
-            inner
-                .scope(async {
-                    tokio::task::yield_now().await;
-                    assert_eq!(in_force().unwrap().as_deref(), Some("inner"));
-                })
-                .await;
-            assert_eq!(in_force().unwrap().as_deref(), Some("outer"));
-            assert!(
-                soon("the neighbour", neighbour).await.unwrap(),
-                "a spawned task is outside"
-            );
-        })
-        .await;
+    let [outer, inner] = two(store);
+    let in_force = || auto_mutex::client().unwrap().namespace().map(str::to_owned);
+    let body = outer.scope(async {
+        let neighbour = tokio::spawn(async { none() });
+        let body = inner.scope(async {
+            tokio::task::yield_now().await;
+            assert_eq!(in_force().as_deref(), Some("b"));
+        });
+        body.await;
+        assert_eq!(in_force().as_deref(), Some("a"));
+        soon("a spawned task is outside", neighbour).await.unwrap();
+    });
+    body.await;
 }
 
 pub(crate) async fn a_spawned_task_is_given_the_client(store: &dyn TestStore) {
-    fn spawns<T: Send + 'static>(future: T) -> T {
-        future
-    }
     let client = store.member();
-    let (alone, given) = client
-        .scope(async {
-            let here = auto_mutex::client().unwrap();
-            let lock = || async { Mutex::new("m").lock().await };
-            (
-                tokio::spawn(lock()),
-                tokio::spawn(spawns(here.scope(lock()))),
-            )
-        })
-        .await;
-    let alone = soon("an answer", alone).await.unwrap();
-    // The error message advises what to do.
-    let error = alone.unwrap_err();
-    assert!(matches!(error, LockError::NotSetUp), "{error:?}");
-    assert!(
-        error
-            .to_string()
-            .contains("tokio::spawn(client.scope(future))"),
-        "{error}"
-    );
+    let spawns = client.scope(async {
+        let here = auto_mutex::client().unwrap();
+        let lock = || async { Mutex::new("m").lock().await };
+        (tokio::spawn(lock()), tokio::spawn(here.scope(lock())))
+    });
+    let (alone, given) = spawns.await;
+    let error = soon("an answer", alone).await.unwrap().unwrap_err();
+    is!(error, LockError::NotSetUp);
+    let advice = "tokio::spawn(client.scope(future))";
+    assert!(error.to_string().contains(advice), "{error}");
     let guard = soon("an answer", given).await.unwrap().unwrap();
     assert_eq!(guard.name(), "m");
     // A thread needs a scope too.
     drop(guard);
     let locked = move || client.blocking_scope(|| Mutex::new("m").blocking_lock().map(drop));
     store.thread(move || locked().unwrap()).await.unwrap();
-}
-
-/// Two clients, each in its own namespace.
-fn two(store: &dyn TestStore) -> [Client; 2] {
-    ["a", "b"].map(|namespace| Client::connect(store.config().namespace(namespace)).unwrap())
 }
 
 /// The complete names of the locks `m` and `other` as they are taken here.
@@ -170,48 +127,36 @@ fn neighbour(
 
 pub(crate) async fn other_tasks_of_the_thread_keep_their_client(store: &dyn TestStore) {
     let [a, b] = two(store);
-    store
-        .thread(move || {
-            let runtime = Builder::new_current_thread().build().unwrap();
-            // Tasks that were spawned before: one in a scope, one without a client.
-            let (go_on, locks) = neighbour(&a);
-            let theirs = runtime.spawn(locks);
-            let (told, may_ask) = oneshot::channel::<()>();
-            let alone = runtime.spawn(async move {
-                may_ask.await.unwrap();
-                auto_mutex::client().is_err()
-            });
-            let (ours, theirs, alone) = b.blocking_scope(|| {
-                runtime.block_on(async {
-                    go_on.send(()).unwrap();
-                    told.send(()).unwrap();
-                    (taken_here().await, theirs.await, alone.await)
-                })
-            });
-            assert_eq!((ours.as_str(), theirs.unwrap().as_str()), (ON_B, ON_A));
-            assert!(alone.unwrap(), "a task outside of the scope has no client");
-        })
-        .await
-        .unwrap();
-}
-
-pub(crate) async fn a_local_set_keeps_the_clients_of_its_tasks(store: &dyn TestStore) {
-    let [a, b] = two(store);
-    store
-        .thread(move || {
-            let runtime = Builder::new_current_thread().build().unwrap();
-            let local = LocalSet::new();
-            let (go_on, locks) = neighbour(&a);
-            let theirs = local.spawn_local(locks);
-            let inside = b.scope(async {
-                go_on.send(()).unwrap();
-                (taken_here().await, theirs.await.unwrap())
-            });
-            let (ours, theirs) = a.blocking_scope(|| local.block_on(&runtime, inside));
-            assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
-        })
-        .await
-        .unwrap();
+    let thread = store.thread(move || {
+        let runtime = Builder::new_current_thread().build().unwrap();
+        // Tasks that were spawned before: one in a scope, one without a client.
+        let (go_on, locks) = neighbour(&a);
+        let theirs = runtime.spawn(locks);
+        let (told, may_ask) = oneshot::channel::<()>();
+        let alone = runtime.spawn(async move {
+            may_ask.await.unwrap();
+            none();
+        });
+        let inside = async {
+            go_on.send(()).unwrap();
+            told.send(()).unwrap();
+            (taken_here().await, theirs.await.unwrap(), alone.await)
+        };
+        let (ours, theirs, alone) = b.blocking_scope(|| runtime.block_on(inside));
+        assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
+        alone.unwrap();
+        // The same in a `LocalSet`.
+        let local = LocalSet::new();
+        let (go_on, locks) = neighbour(&a);
+        let theirs = local.spawn_local(locks);
+        let inside = b.scope(async {
+            go_on.send(()).unwrap();
+            (taken_here().await, theirs.await.unwrap())
+        });
+        let (ours, theirs) = a.blocking_scope(|| local.block_on(&runtime, inside));
+        assert_eq!((ours.as_str(), theirs.as_str()), (ON_B, ON_A));
+    });
+    thread.await.unwrap();
 }
 
 pub(crate) async fn futures_of_one_task_keep_their_clients(store: &dyn TestStore) {
@@ -222,7 +167,7 @@ pub(crate) async fn futures_of_one_task_keep_their_clients(store: &dyn TestStore
         .collect();
     while let Some((taken, on)) = soon("the next one", all.next()).await {
         assert_eq!(taken, on);
-        assert!(auto_mutex::client().is_err(), "no scope is left behind");
+        none();
     }
 }
 
@@ -239,15 +184,15 @@ pub(crate) async fn a_scoped_future_is_dropped_in_its_scope(store: &dyn TestStor
         std::future::pending::<()>().await;
         drop(asks);
     };
-    a.scope(async {
+    let body = a.scope(async {
         let mut cancelled = Box::pin(b.scope(waits(Asks(asks.clone()))));
         assert!(futures::poll!(&mut cancelled).is_pending());
         drop(cancelled);
         // A future that was never polled is dropped there, too.
         let unused = Asks(asks);
         drop(b.scope(async move { drop(unused) }));
-    })
-    .await;
+    });
+    body.await;
     assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m", "b:m"]);
 }
 
@@ -265,37 +210,35 @@ pub(crate) async fn a_thread_that_ends_keeps_its_scope(store: &dyn TestStore) {
     }
     let [a, b] = two(store);
     let (asks, names) = std::sync::mpsc::channel();
-    store
-        .thread(move || {
-            // It is set before the first call on this thread, and therefore dropped after whatever that call sets.
-            ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
-            a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
-        })
-        .await
-        .unwrap();
+    let thread = store.thread(move || {
+        // It is set before the first call on this thread, and therefore dropped after whatever that call sets.
+        ASKS.with(|cell| assert!(cell.set(Asks(b, asks)).is_ok()));
+        a.blocking_scope(|| drop(Mutex::new("m").blocking_lock().unwrap()));
+    });
+    thread.await.unwrap();
     assert_eq!(names.iter().collect::<Vec<_>>(), ["b:m"]);
 }
 
 pub(crate) async fn block_on_inside_a_scope_has_its_client(store: &dyn TestStore) {
     let [a, b] = two(store);
-    store
-        .thread(move || {
-            let run = || {
-                Builder::new_current_thread()
-                    .build()
-                    .unwrap()
-                    .block_on(taken_here())
-            };
-            a.blocking_scope(|| {
-                assert_eq!(run(), ON_A);
-                assert_eq!(futures::executor::block_on(taken_here()), ON_A);
-                // The innermost scope applies, and ends with its closure.
-                assert_eq!(b.blocking_scope(run), ON_B);
-                assert_eq!(futures::executor::block_on(b.scope(taken_here())), ON_B);
-                assert_eq!(run(), ON_A);
-            });
-            assert!(auto_mutex::client().is_err());
-        })
-        .await
-        .unwrap();
+    let thread = store.thread(move || {
+        let run = || {
+            let runtime = Builder::new_current_thread().build().unwrap();
+            runtime.block_on(taken_here())
+        };
+        a.blocking_scope(|| {
+            assert_eq!(run(), ON_A);
+            assert_eq!(block_on(taken_here()), ON_A);
+            // The innermost scope applies, and ends with its closure.
+            assert_eq!(b.blocking_scope(run), ON_B);
+            assert_eq!(block_on(b.scope(taken_here())), ON_B);
+            assert_eq!(run(), ON_A);
+            let panics = || b.blocking_scope(|| panic!("meant"));
+            let panicked: Result<(), _> = catch_unwind(AssertUnwindSafe(panics));
+            assert!(panicked.is_err());
+            assert_eq!(run(), ON_A);
+        });
+        none();
+    });
+    thread.await.unwrap();
 }

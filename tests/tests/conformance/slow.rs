@@ -1,12 +1,6 @@
 //! `Config::slow`: long waits and long holds are reported, with the caller, its place and the time.
 
-use std::time::Duration;
-
-use auto_mutex::{Client, LockError, auto_mutex};
-use auto_mutex_tests::events::{becomes, soon, waiters};
-use auto_mutex_tests::stores::TestStore;
-
-use crate::hears::{self, HOLDS, WAITS, listen};
+use crate::prelude::*;
 
 /// Returns the warnings about a lock.
 fn told(name: &str, what: &str) -> Vec<String> {
@@ -30,29 +24,25 @@ pub(crate) async fn a_long_wait_and_a_long_hold_are_told(store: &dyn TestStore) 
     let name = format!("slow:{key}");
     let (holder, client) = (member(store, SOON), member(store, SOON));
     let call = holder.scope(hold(&key, async || {
-        let (client, key) = (client.clone(), key.clone());
-        let waits =
-            tokio::spawn(async move { client.clone().scope(hold(&key, async || {})).await });
-        becomes("both are told, and once more after that", async || {
+        let key = key.clone();
+        let waits = client.scope(async move { hold(&key, async || {}).await });
+        let waits = tokio::spawn(waits);
+        becomes!(
+            "both are told, and once more after that",
             told(&name, WAITS).len() >= 2 && told(&name, HOLDS).len() >= 2
-        })
-        .await;
+        );
         waits.abort();
     }));
     soon("the call ends", call).await.expect("the lock");
     for text in told(&name, "") {
-        assert!(
-            text.contains("slow.rs:") && text.contains("(pid "),
-            "{text}"
-        );
-        assert!(text.contains("::hold at "), "{text}");
+        for part in ["slow.rs:", "(pid ", "::hold at "] {
+            assert!(text.contains(part), "{text}");
+        }
     }
     // Before the second warning, an answer of the store has named the holder and its place.
     let text = told(&name, WAITS).pop().expect("told");
-    assert!(
-        text.contains("waited=") && text.contains("holder=") && text.contains("calls=1"),
-        "{text}"
-    );
+    let parts = ["waited=", "holder=", "calls=1"];
+    assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     let text = told(&name, HOLDS).pop().expect("told");
     assert!(text.contains("held=") && text.contains("token="), "{text}");
 }
@@ -66,55 +56,41 @@ pub(crate) async fn a_task_that_waits_for_its_own_guard_is_told(store: &dyn Test
         let _guard = mutex.lock().await.expect("free");
         mutex.lock().await.map(drop)
     });
-    becomes("the wait is told, with the hint", async || {
+    becomes!(
+        "the wait is told, with the hint",
         told(&key, WAITS).iter().any(|text| text.contains(HINT))
-    })
-    .await;
+    );
     task.abort();
     // Another task that waits for a guard does not get this hint.
     let (key, client) = (listen(), member(store, SOON));
     let guard = client.mutex(&key).lock().await.expect("free");
     let other = client.mutex(&key);
     let task = tokio::spawn(async move { other.lock().await.map(drop) });
-    becomes("the wait is told", async || !told(&key, WAITS).is_empty()).await;
+    becomes!("the wait is told", !told(&key, WAITS).is_empty());
     drop(guard);
-    soon("the task", task)
-        .await
-        .expect("ended")
-        .expect("the lock");
-    let hints = told(&key, HINT);
-    assert_eq!(hints, [""; 0]);
+    soon("the task", task).await.unwrap().unwrap();
+    assert_eq!(told(&key, HINT), [""; 0]);
 }
 
 pub(crate) async fn the_place_in_line_is_told(store: &dyn TestStore) {
     let name = listen();
-    let members = [
-        member(store, SOON),
-        member(store, SOON),
-        member(store, SOON),
-    ];
-    let guard = members[0].mutex(&name).lock().await.expect("free");
-    let [_, first, second] = &members;
+    let mutexes = [(); 3].map(|()| member(store, SOON).mutex(&name));
+    let guard = mutexes[0].lock().await.unwrap();
     let mut waiting = Vec::new();
-    for (client, place) in [(first, 1), (second, 2)] {
-        let mutex = client.mutex(&name);
-        waiting.push(tokio::spawn(async move { mutex.lock().await.map(drop) }));
-        waiters(&members[0].mutex(&name), place).await;
+    for place in [1, 2] {
+        waiting.push(with(&mutexes[place], |mutex| async move {
+            mutex.lock().await.map(drop)
+        }));
+        waiters(&mutexes[0], place).await;
     }
-    becomes("both places are told", async || {
+    becomes!("both places are told", {
         let told = told(&name, WAITS);
-        let place = |place: u32| format!("place={place} ");
-        [1, 2]
-            .iter()
-            .all(|n| told.iter().any(|text| text.contains(&place(*n))))
-    })
-    .await;
+        let place = |place: &str| told.iter().any(|text| text.contains(place));
+        place("place=1 ") && place("place=2 ")
+    });
     drop(guard);
-    for waiter in waiting {
-        soon("its turn", waiter)
-            .await
-            .expect("no panic")
-            .expect("the lock");
+    for taken in ended("their turns", waiting).await {
+        taken.unwrap();
     }
 }
 
@@ -132,17 +108,11 @@ pub(crate) async fn zero_turns_the_warnings_off(store: &dyn TestStore) {
         guards.push(mutex.lock().await.expect("free"));
     }
     let waits = mutexes.map(|mutex| tokio::spawn(async move { mutex.lock().await.map(drop) }));
-    becomes("the other one is told", async || {
-        told(&loud, WAITS).len() >= 2
-    })
-    .await;
+    becomes!("the other one is told", told(&loud, WAITS).len() >= 2);
     assert_eq!(told(&silent, ""), [""; 0]);
     assert_eq!(told(&leader, ""), [""; 0]);
     drop(guards);
-    for waiter in waits {
-        soon("its turn", waiter)
-            .await
-            .expect("no panic")
-            .expect("the lock");
+    for taken in ended("their turns", waits).await {
+        taken.unwrap();
     }
 }

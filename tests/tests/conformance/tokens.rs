@@ -1,33 +1,29 @@
 //! Fencing tokens grow with every grant of a name.
 
-use std::time::Duration;
-
-use auto_mutex::Client;
-use auto_mutex_tests::events::{soon, waiters};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn they_grow_with_every_grant_of_any_member(store: &dyn TestStore) {
-    let clients = [store.member(), store.member()];
+    let clients = store.members::<2>();
     let mut last = 0;
     for round in 0..200 {
         let guard = clients[round % 3 % 2].mutex("m").lock().await.unwrap();
         assert!(guard.fencing_token() > last, "round {round}");
         last = guard.fencing_token();
-        // Some releases are awaited, the others are drops: tokens must grow after both.
-        if round % 5 == 0 {
-            guard.unlock().await.unwrap();
+        // Tokens grow after an awaited release, after a drop, and after `force_unlock`.
+        match round % 5 {
+            0 => drop(guard.unlock().await.unwrap()),
+            1 => drop(clients[0].mutex("m").force_unlock().await.unwrap()),
+            _ => {}
         }
     }
     let tasks: Vec<_> = (0..100)
         .map(|number| {
-            let client = clients[number % 2].clone();
-            tokio::spawn(async move { client.mutex("m").lock().await.unwrap().fencing_token() })
+            with(&clients[number % 2], |client| async move {
+                client.mutex("m").lock().await.unwrap().fencing_token()
+            })
         })
         .collect();
-    let mut tokens = Vec::new();
-    for task in tasks {
-        tokens.push(soon("a token", task).await.unwrap());
-    }
+    let mut tokens = ended("a token", tasks).await;
     assert!(tokens.iter().all(|&token| token > last));
     tokens.sort_unstable();
     tokens.dedup();
@@ -39,30 +35,13 @@ pub(crate) async fn they_grow_beside_other_holders(store: &dyn TestStore) {
     let (a, b) = (Client::connect(config).unwrap(), store.member());
     let first = a.semaphore("s", 2).acquire().await.unwrap();
     let beside = b.semaphore("s", 2).acquire().await.unwrap();
-    let next = tokio::spawn({
-        let semaphore = a.semaphore("s", 2);
-        async move { semaphore.acquire().await.unwrap() }
+    let next = with(&a, |a| async move {
+        a.semaphore("s", 2).acquire().await.unwrap()
     });
     waiters(&b.semaphore("s", 2), 1).await;
     drop(first);
     let next = soon("the permit of the first", next).await.unwrap();
     assert!(next.fencing_token() > beside.fencing_token());
-}
-
-pub(crate) async fn they_grow_across_expiry_and_force_unlock(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
-    let first = a
-        .mutex("m")
-        .expire(Duration::from_millis(500))
-        .lock()
-        .await
-        .unwrap();
-    soon("it expires", first.lost()).await;
-    let second = soon("the second", b.mutex("m").lock()).await.unwrap();
-    assert!(second.fencing_token() > first.fencing_token());
-    b.mutex("m").force_unlock().await.unwrap();
-    let third = soon("the third", a.mutex("m").lock()).await.unwrap();
-    assert!(third.fencing_token() > second.fencing_token());
 }
 
 pub(crate) async fn they_grow_across_members_that_come_and_go(store: &dyn TestStore) {
@@ -85,8 +64,6 @@ pub(crate) async fn they_fit_a_signed_column(store: &dyn TestStore) {
     assert!(i64::try_from(token).is_ok());
     // A token is the microseconds since 1970, times 1024. The range is plausible for the rest of this century.
     let micros = token / 1024;
-    assert!(
-        (1_600_000_000_000_000..4_102_444_800_000_000).contains(&micros),
-        "{token}"
-    );
+    let plausible = (1_600_000_000_000_000..4_102_444_800_000_000).contains(&micros);
+    assert!(plausible, "{token}");
 }

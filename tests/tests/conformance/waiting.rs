@@ -2,64 +2,50 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
-use auto_mutex::{Client, LockError, Mutex, MutexGuard};
-use auto_mutex_tests::events::{becomes, soon, waiters, with};
-use auto_mutex_tests::stores::TestStore;
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 const WAIT: Duration = Duration::from_millis(150);
 
-pub(crate) async fn block_zero_does_not_wait(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
+pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
+    let [holder, client] = store.members();
     let guard = holder.mutex("m").lock().await.unwrap();
-    let mutex = client.mutex("m").block(Duration::ZERO);
-    let error = soon("an answer", mutex.lock()).await.map(drop).unwrap_err();
-    assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
-    let blocks = mutex.clone();
-    let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
-    assert!(blocks.await.unwrap().is_timeout());
-    assert!(holder.mutex("m").info().await.unwrap().waiters.is_empty());
+    for block in [Duration::ZERO, WAIT] {
+        let mutex = client.mutex("m").block(block);
+        let blocks = mutex.clone();
+        let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
+        for error in [
+            soon("an answer", mutex.lock()).await.unwrap_err(),
+            blocks.await.unwrap(),
+        ] {
+            let LockError::Timeout {
+                name,
+                holder: Some(holder),
+                waited,
+                ..
+            } = &error
+            else {
+                panic!("{error:?}");
+            };
+            assert_eq!(name, "suite:m");
+            assert!(store.is_ours(holder.pid));
+            assert!(!holder.host.is_empty());
+            assert!(store.is_lately(holder.since));
+            assert!(*waited >= block);
+            let pid = holder.pid.to_string();
+            assert!(error.to_string().contains(&pid), "{error}");
+        }
+    }
+    waiters(&holder.mutex("m"), 0).await;
     guard.unlock().await.unwrap();
     // A call with a `block` of zero still asks for the lock.
-    mutex.lock().await.unwrap().unlock().await.unwrap();
-}
-
-pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
-    let _guard = holder.mutex("m").lock().await.unwrap();
-    for block in [Duration::ZERO, WAIT] {
-        let error = client
-            .mutex("m")
-            .block(block)
-            .lock()
-            .await
-            .map(drop)
-            .unwrap_err();
-        let LockError::Timeout {
-            name,
-            holder: Some(holder),
-            waited,
-            ..
-        } = &error
-        else {
-            panic!("{error:?}");
-        };
-        assert_eq!(name, "suite:m");
-        assert!(store.is_ours(holder.pid));
-        assert!(!holder.host.is_empty());
-        assert!(store.is_lately(holder.since));
-        assert!(*waited >= block);
-        assert!(
-            error.to_string().contains(&holder.pid.to_string()),
-            "{error}"
-        );
-    }
+    drop(client.mutex("m").block("0s").lock().await.unwrap());
 }
 
 pub(crate) async fn a_timeout_comes_neither_early_nor_never(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
+    let [holder, client] = store.members();
     let _guard = holder.mutex("m").lock().await.unwrap();
     let mutex = client.mutex("m").block(WAIT);
     let started = Instant::now();
@@ -77,7 +63,7 @@ pub(crate) async fn a_timeout_comes_neither_early_nor_never(store: &dyn TestStor
 }
 
 pub(crate) async fn a_waiter_is_woken_by_a_release(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
+    let [holder, client] = store.members();
     for _ in 0..30 {
         let guard = holder.mutex("m").lock().await.unwrap();
         let waiting = with(&client, |client| async move {
@@ -85,17 +71,13 @@ pub(crate) async fn a_waiter_is_woken_by_a_release(store: &dyn TestStore) {
         });
         waiters(&holder.mutex("m"), 1).await;
         drop(guard);
-        soon("woken", waiting)
-            .await
-            .unwrap()
-            .unlock()
-            .await
-            .unwrap();
+        let guard = soon("woken", waiting).await.unwrap();
+        guard.unlock().await.unwrap();
     }
 }
 
 pub(crate) async fn waited_and_attempts_tell_what_it_took(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
+    let [holder, client] = store.members();
     let guard = holder.mutex("m").lock().await.unwrap();
     assert_eq!(guard.attempts(), 1);
     let waiting = tokio::spawn(async move { client.mutex("m").lock().await.unwrap() });
@@ -110,23 +92,14 @@ pub(crate) async fn the_default_block_comes_from_the_client(store: &dyn TestStor
     let holder = store.member();
     let client = Client::connect(store.config().block("100ms")).unwrap();
     let _guard = holder.mutex("m").lock().await.unwrap();
-    let error = soon("a timeout", client.mutex("m").lock())
-        .await
-        .map(drop)
-        .unwrap_err();
-    assert!(matches!(error, LockError::Timeout { .. }), "{error:?}");
+    is!(
+        soon("a timeout", client.mutex("m").lock()).await,
+        Err(LockError::Timeout { .. })
+    );
 }
 
 /// An `expire` that ends before the test polls the waiter again.
 const BRIEFLY: Duration = Duration::from_millis(100);
-
-/// Whether a call failed because the machine stalled, either repeatedly for more than [`BRIEFLY`], or so that a quorum
-/// had too few answers in time.
-fn stood_still(error: &LockError) -> bool {
-    let stalls = ["a longer `expire`", "servers have answered"];
-    let is_stall = |text: String| stalls.iter().any(|stall| text.contains(stall));
-    matches!(error, LockError::Unavailable { source, .. } if is_stall(source.to_string()))
-}
 
 /// Polls `future` once, with a waker that does nothing.
 fn look<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
@@ -147,39 +120,31 @@ pub(crate) async fn what_was_lost_before_its_waiter_looks_is_waited_for_again(
 ) {
     let (holder, client) = (store.member().mutex("m"), store.member());
     let mutex = client.mutex("m").expire(BRIEFLY);
-    loop {
-        let guard = holder.lock().await.unwrap();
-        let mut waiting = Box::pin(mutex.lock());
-        assert!(look(&mut waiting).is_pending());
-        let next = miss(&holder, guard).await;
-        assert!(look(&mut waiting).is_pending(), "it has nothing");
-        let token = next.fencing_token();
-        assert!(next.unlock().await.unwrap());
-        let guard = match soon("granted again", waiting).await {
-            Err(error) if stood_still(&error) => continue,
-            granted => granted.unwrap(),
-        };
-        assert!(guard.fencing_token() > token);
-        assert!(guard.waited() > BRIEFLY / 2, "{:?}", guard.waited());
-        return;
-    }
-}
-
-pub(crate) async fn a_call_that_always_looks_too_late_is_told(store: &dyn TestStore) {
-    let (holder, client) = (store.member().mutex("m"), store.member());
     let mut guard = holder.lock().await.unwrap();
-    let mutex = client.mutex("m").expire(BRIEFLY);
+    let mut waiting = Box::pin(mutex.lock());
+    assert!(look(&mut waiting).is_pending());
+    guard = miss(&holder, guard).await;
+    assert!(look(&mut waiting).is_pending(), "it has nothing");
+    waiters(&holder, 1).await;
+    let token = guard.fencing_token();
+    assert!(guard.unlock().await.unwrap());
+    let next = soon("granted again", waiting).await.unwrap();
+    assert!(next.fencing_token() > token);
+    assert!(next.waited() > BRIEFLY / 2, "{:?}", next.waited());
+    drop(next);
+    // A call that always looks too late is told.
+    let mut guard = soon("free", holder.lock()).await.unwrap();
     let mut waiting = Box::pin(mutex.lock());
     let mut missed = 0;
     let error = loop {
         match look(&mut waiting) {
             Poll::Pending => guard = miss(&holder, guard).await,
-            Poll::Ready(answer) => break answer.map(drop).unwrap_err(),
+            Poll::Ready(answer) => break answer.unwrap_err(),
         }
         missed += 1;
         assert!(missed < 20);
     };
-    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    is!(error, LockError::Lost { .. });
     assert!(missed > 1);
     assert!(guard.unlock().await.unwrap());
 }
@@ -193,30 +158,31 @@ pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore)
         assert!(left > 0, "it is free, and never granted");
         left -= 1;
         let token = holder.lock().await.unwrap().fencing_token();
-        becomes("free", async || !holder.is_locked().await.unwrap()).await;
+        becomes!("free", !holder.is_locked().await.unwrap());
         let mut trying = Box::pin(mutex.try_lock());
         // The memory store answers at the first poll, so the call cannot receive its grant too late.
         if look(&mut trying).is_ready() {
             return;
         }
-        becomes("it was granted, and is over", async || {
+        becomes!("it was granted, and is over", {
             let info = holder.info().await.unwrap();
             !info.locked && info.fencing_token.is_some_and(|last| last > token)
-        })
-        .await;
-        let _guard = match busy {
-            true => Some(holder.lock().await.unwrap()),
-            false => None,
+        });
+        let guard = if busy {
+            Some(holder.lock().await.unwrap())
+        } else {
+            None
         };
         let tried = match soon("an answer", trying).await {
-            Err(error) if stood_still(&error) => continue,
+            // The store answered later than after `expire`, or too few servers of a quorum did in time.
+            Err(LockError::Unavailable { .. }) => continue,
             tried => tried.unwrap(),
         };
         // In a quorum, some servers may keep the former holder longer than others, so the lock is found busy.
         if !busy && tried.is_none() {
             continue;
         }
-        assert_eq!(tried.is_none(), busy);
+        assert_eq!(tried.is_none(), guard.is_some());
         rounds.pop();
     }
 }

@@ -5,13 +5,13 @@
 
 #[path = "../../src/events/mod.rs"]
 pub mod events;
+#[path = "../../src/real_time.rs"]
+pub mod real_time;
 pub mod redis;
 #[path = "../../src/runtimes/mod.rs"]
 pub mod runtimes;
 #[path = "../../src/seed/mod.rs"]
 pub mod seed;
-#[path = "../../src/stalls.rs"]
-pub mod stalls;
 pub mod stores;
 
 /// Whether `result` is the error of a lost lock.

@@ -1,13 +1,12 @@
 //! Deadlocks of hosts that die, are suspended, are slow, or lose their store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use auto_mutex::test::{Running, World};
-use auto_mutex::{Client, Deadlock, LockError};
 use tokio::sync::Barrier;
 
 use super::LEASE;
+use crate::prelude::*;
 
 type Crosses = Running<Result<Result<(), LockError>, LockError>>;
 
@@ -58,10 +57,7 @@ async fn a_silent_process_is_not_taken_for_a_part(world: World) {
     first.1.await.unwrap().unwrap();
     world.resume(&silent);
     let ended = second.await;
-    assert!(
-        matches!(ended, Err(LockError::Lost { .. }) | Ok(Ok(()))),
-        "{ended:?}"
-    );
+    is!(ended, Err(LockError::Lost { .. }) | Ok(Ok(())));
 }
 
 /// A search first waits 400 ms for an answer. Here, each takes 2 s, and a search needs four, one after the other.

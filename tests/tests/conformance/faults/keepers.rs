@@ -1,12 +1,9 @@
 //! Clients that keep a lock between calls, and die, sleep or are cut off.
 
-use std::time::Duration;
-
 use auto_mutex::test::World;
-use auto_mutex::{Client, Mutex};
-use auto_mutex_tests::events::{becomes, soon, waiters};
 
 use super::{LATE, member};
+use crate::prelude::*;
 
 /// Others wait for this lease if the keeper has not cut its own.
 const LEASE: Duration = Duration::from_secs(10);
@@ -18,10 +15,7 @@ async fn keeper(world: &World, host: &str, observer: &Client) -> (Client, Mutex,
     let client = Client::connect(world.config(host).lease(LEASE)).unwrap();
     let mutex = client.mutex("m").retain("600s");
     let token = mutex.lock().await.unwrap().fencing_token();
-    becomes("it is kept", async || {
-        observer.mutex("m").info().await.unwrap().kept
-    })
-    .await;
+    becomes!("it is kept", observer.mutex("m").info().await.unwrap().kept);
     (client, mutex, token)
 }
 

@@ -2,14 +2,12 @@
 
 use std::cell::Cell;
 use std::future::pending;
-use std::time::Duration;
 
 use auto_mutex::test::{Running, World};
-use auto_mutex::{Client, LeaderInfo, LeaderWatch, LockError, Term};
-use auto_mutex_tests::events::{becomes, soon, waiters};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::{LEASE, member, members};
+use crate::prelude::*;
 
 type Led = Running<Result<(), LockError>>;
 
@@ -102,7 +100,7 @@ async fn a_leader_that_is_cut_off_ends_in_time_for_the_next_one(world: World) {
         pending::<Result<(), LockError>>().await
     });
     let follows = async {
-        becomes("a body runs", async || begun.get() == 1).await;
+        becomes!("a body runs", begun.get() == 1);
         world.disconnect(&leader);
         let body = async |_: &Term| Ok::<_, LockError>(world.now());
         let next = soon("the next term", standby.leader("s").lead(body)).await;
@@ -110,7 +108,7 @@ async fn a_leader_that_is_cut_off_ends_in_time_for_the_next_one(world: World) {
         let between = next.unwrap() - ended.get().expect("ended");
         assert!(between >= STOP_WITHIN, "{between:?}");
         world.reconnect(&leader);
-        becomes("it stands again", async || begun.get() == 2).await;
+        becomes!("it stands again", begun.get() == 2);
     };
     tokio::select! {
         biased;
@@ -144,11 +142,11 @@ async fn an_outage_ends_the_term_in_time_and_not_the_lead(world: World) {
                 .unwrap();
         };
         let outage = async {
-            becomes("a body runs", async || begun.get() == 1).await;
+            becomes!("a body runs", begun.get() == 1);
             waiters(&observer.mutex("s"), 1).await;
             let since = world.now();
             world.oom_crash();
-            becomes("the body has ended", async || ended.get().is_some()).await;
+            becomes!("the body has ended", ended.get().is_some());
             let took = ended.get().expect("ended") - since;
             assert!(took < LEASE, "{took:?}");
             // Longer than the store timeout.

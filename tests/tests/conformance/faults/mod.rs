@@ -6,10 +6,9 @@ mod leaders;
 mod stale;
 mod waiters;
 
-use std::time::Duration;
-
 use auto_mutex::test::World;
-use auto_mutex::{Client, LockError};
+
+use crate::prelude::*;
 
 const LEASE: Duration = Duration::from_secs(4);
 /// Requests from broken connections arrive at most so much later.
@@ -27,5 +26,5 @@ fn members<const N: usize>(world: &World) -> [Client; N] {
 
 #[track_caller]
 fn is_lost<T: std::fmt::Debug>(result: Result<T, LockError>) {
-    assert!(matches!(result, Err(LockError::Lost { .. })), "{result:?}");
+    is!(result, Err(LockError::Lost { .. }));
 }

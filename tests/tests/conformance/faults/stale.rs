@@ -2,12 +2,11 @@
 
 use std::pin::pin;
 use std::task::{Context, Waker};
-use std::time::Duration;
 
 use auto_mutex::test::World;
-use auto_mutex_tests::events::{becomes, soon};
 
 use super::{LATE, LEASE, is_lost, member, members};
+use crate::prelude::*;
 
 #[auto_mutex::test(seeds = 10)]
 async fn a_renewal_does_not_stop_after_a_failure(world: World) {
@@ -71,10 +70,10 @@ async fn a_stale_holder_frees_nobody_else(world: World) {
         let next = other.semaphore("s", 1).acquire().await.unwrap();
         let reading = [&other, &third].map(|client| client.rw_lock("r"));
         let [one, two] = &reading;
-        becomes("the readers' leases are over", async || {
+        becomes!(
+            "the readers' leases are over",
             one.info().await.unwrap().holders.is_empty()
-        })
-        .await;
+        );
         let reading = [one.read().await.unwrap(), two.read().await.unwrap()];
         world.reconnect(&late);
         if let Some((guard, permit, [one, two])) = stale {

@@ -1,12 +1,9 @@
 //! Waiters that are killed, suspended or cut off.
 
-use std::time::Duration;
-
-use auto_mutex::LockError;
 use auto_mutex::test::World;
-use auto_mutex_tests::events::{becomes, soon, waiters};
 
 use super::{LEASE, member, members};
+use crate::prelude::*;
 
 #[auto_mutex::test(seeds = 20)]
 async fn a_dead_waiter_costs_no_lease_and_a_live_one_keeps_its_place(world: World) {
@@ -102,11 +99,10 @@ async fn a_suspended_waiter_does_not_miss_its_notification(world: World) {
             let guard = mutex.lock().await.unwrap();
             condition.wait(guard).await.map(drop).unwrap();
         });
-        becomes("it waits", async || {
+        becomes!("it waits", {
             let health = waiter.health();
             (health.held, health.waiting) == (0, 1)
-        })
-        .await;
+        });
         let guard = client.mutex("m").lock().await.unwrap();
         world.suspend(&waiter).await;
         drop(guard);
@@ -131,7 +127,7 @@ async fn several_names_are_waited_for_over_a_link_that_takes_a_second(world: Wor
     world.delay(Duration::from_millis(600));
     let multi = client.multi(["a", "b"]);
     let error = multi.try_lock().await.unwrap_err();
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
+    is!(error, LockError::Unavailable { .. });
     let guard = soon("granted", multi.lock()).await.unwrap();
     assert!(guard.unlock().await.unwrap());
 }

@@ -1,34 +1,28 @@
 //! Several locks: queries about them, actions through their handle, and taking them again.
 
-use std::time::Duration;
-
-use auto_mutex::{LockError, MultiGuard, MutexGuard};
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::TestStore;
-use auto_mutex_tests::was_lost;
-
 use super::{all_free, is_free};
+use crate::prelude::*;
 
 pub(crate) async fn the_handle_acts_on_all(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let multi = client.multi(["b", "a", "b"]).expire(Duration::from_secs(5));
+    let [client, other] = store.members();
+    let multi = client.multi(["b", "a", "b"]).expire(LONG);
     assert!(!multi.is_owned().await.unwrap());
     assert!(!multi.unlock().await.unwrap());
-    let error = multi.refresh(Duration::from_secs(9)).await.unwrap_err();
-    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    let error = multi.refresh(LONG).await.unwrap_err();
+    is!(error, LockError::Lost { .. });
     let guard = multi.lock().await.unwrap();
     let clone = multi.clone();
     assert!(clone.is_owned().await.unwrap());
     assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
     assert!(other.multi(["x", "b"]).is_locked().await.unwrap());
     assert!(!other.multi(["x", "y"]).is_locked().await.unwrap());
-    clone.refresh(Duration::from_secs(100)).await.unwrap();
-    assert!(guard.expires_in() > Duration::from_secs(5));
+    clone.refresh(LONG * 4).await.unwrap();
+    assert!(guard.expires_in() > LONG);
     assert!(clone.unlock().await.unwrap());
     assert!(guard.is_lost());
     let thread = store.thread(move || {
         assert!(!multi.blocking_is_owned().unwrap());
-        assert!(multi.blocking_refresh(Duration::from_secs(9)).is_err());
+        assert!(multi.blocking_refresh(LONG).is_err());
         assert!(!multi.blocking_unlock().unwrap());
         assert!(!multi.blocking_is_locked().unwrap());
         assert!(!multi.blocking_force_unlock().unwrap());
@@ -39,18 +33,14 @@ pub(crate) async fn the_handle_acts_on_all(store: &dyn TestStore) {
     // The handle does not own its locks if only one of them is held.
     let _one = other.mutex("a").lock().await.unwrap();
     assert!(!other.multi(["a", "b"]).is_owned().await.unwrap());
-}
-
-pub(crate) async fn info_comes_in_the_order_given(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
-    let _guard = client.mutex("b").lock().await.unwrap();
-    let infos = other.multi(["c", "b", "a", "b"]).info().await.unwrap();
+    // The answers come in the order given.
+    let infos = client.multi(["c", "a", "b", "a"]).info().await.unwrap();
     let locked: Vec<_> = infos.iter().map(|info| info.locked).collect();
     assert_eq!(locked, [false, true, false, true]);
 }
 
 pub(crate) async fn who_breaks_them_frees_all(store: &dyn TestStore) {
-    let (client, breaker) = (store.member(), store.member());
+    let [client, breaker] = store.members();
     let guard = client.multi(["a", "b"]).lock().await.unwrap();
     let multi = breaker.multi(["c", "b", "a"]);
     assert!(multi.force_unlock().await.unwrap());
@@ -62,15 +52,15 @@ pub(crate) async fn who_breaks_them_frees_all(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_nested_call_of_one_of_them_is_refused_or_enters_again(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let multi = client.multi(["a", "b"]);
     let body = multi.synchronize(async |outer: &MultiGuard| {
         let error = soon("no", client.mutex("b").lock()).await.unwrap_err();
-        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        is!(error, LockError::AlreadyHeld { .. });
         let error = soon("no", client.multi(["b", "c"]).lock())
             .await
             .unwrap_err();
-        assert!(matches!(error, LockError::AlreadyHeld { .. }), "{error:?}");
+        is!(error, LockError::AlreadyHeld { .. });
         assert!(client.multi(["b", "c"]).try_lock().await.unwrap().is_none());
         let inner = client.mutex("b").reentrant().lock().await.unwrap();
         assert_eq!(Some(inner.fencing_token()), outer.fencing_token_of("b"));
@@ -86,7 +76,7 @@ pub(crate) async fn a_nested_call_of_one_of_them_is_refused_or_enters_again(stor
 }
 
 pub(crate) async fn a_reentrant_call_takes_what_is_missing(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let mutex = client.mutex("b");
     let body = mutex.synchronize(async |outer: &MutexGuard| {
         let multi = client.multi(["c", "b", "a"]).reentrant();

@@ -10,18 +10,16 @@ pub(crate) use managing::*;
 pub(crate) use taking::*;
 pub(crate) use waiting::*;
 
-use auto_mutex::Client;
-use auto_mutex_tests::events::becomes;
+use crate::prelude::*;
 
 /// Waits until none of `names` has a holder or a waiter.
 async fn all_free(observer: &Client, names: &[&str]) {
-    becomes("all are free", async || {
+    becomes!("all are free", {
         let infos = observer.multi(names.iter().copied()).info().await.unwrap();
         infos
             .iter()
             .all(|info| !info.locked && info.waiters.is_empty())
-    })
-    .await;
+    });
 }
 
 /// Whether `name` is free right now.

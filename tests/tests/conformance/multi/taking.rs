@@ -1,19 +1,15 @@
 //! All locks of a call are taken, or none.
 
-use std::time::Duration;
-
-use auto_mutex::{Client, LockError, MultiGuard};
-use auto_mutex_tests::events::{soon, waiters};
-use auto_mutex_tests::stores::TestStore;
 use tokio::time::Instant;
 
 use super::{all_free, is_free};
+use crate::prelude::*;
 
 /// For this long, a call that did not get all locks waits for the store to confirm the release of the others.
 const MOMENT: Duration = Duration::from_secs(1);
 
 pub(crate) async fn all_are_held_each_by_its_name(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let guard = soon("all", client.multi(["b", "a", "c"]).lock()).await;
     let guard = guard.unwrap();
     for name in ["a", "b", "c"] {
@@ -44,23 +40,9 @@ pub(crate) async fn order_and_repetition_do_not_matter(store: &dyn TestStore) {
     assert!(one.unlock().await.unwrap());
 }
 
-pub(crate) async fn a_try_that_finds_one_busy_takes_none(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
-    for busy in ["a", "b", "c"] {
-        let guard = holder.mutex(busy).lock().await.unwrap();
-        let multi = client.multi(["a", "b", "c"]);
-        assert!(soon("an answer", multi.try_lock()).await.unwrap().is_none());
-        assert!(multi.is_locked().await.unwrap());
-        guard.unlock().await.unwrap();
-        all_free(&holder, &["a", "b", "c"]).await;
-        let all = multi.try_lock().await.unwrap().expect("all are free");
-        assert!(all.unlock().await.unwrap());
-    }
-}
-
 /// Calls that do not get `b` release `a` and `c` before they return, so that every member finds them free.
 pub(crate) async fn who_hears_that_one_is_busy_finds_the_others_free(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
+    let [holder, client] = store.members();
     let _guard = holder.mutex("b").lock().await.unwrap();
     let multi = client.multi(["a", "b", "c"]);
     let briefly = multi.clone().block(Duration::from_millis(20));
@@ -102,14 +84,13 @@ async fn others_are_free(other: &Client, mut fails: impl AsyncFnMut() -> bool) {
 pub(crate) async fn no_names_are_refused(store: &dyn TestStore) {
     let client = store.member();
     let none = client.multi(Vec::<String>::new());
-    for error in [
-        none.lock().await.map(drop).unwrap_err(),
-        none.blocking_try_lock().map(drop).unwrap_err(),
-        none.info().await.map(drop).unwrap_err(),
-        client.multi(["a", ""]).lock().await.map(drop).unwrap_err(),
-    ] {
-        assert!(matches!(error, LockError::InvalidName { .. }), "{error:?}");
-    }
+    is!(none.lock().await, Err(LockError::InvalidName { .. }));
+    is!(none.blocking_try_lock(), Err(LockError::InvalidName { .. }));
+    is!(none.info().await, Err(LockError::InvalidName { .. }));
+    is!(
+        client.multi(["a", ""]).lock().await,
+        Err(LockError::InvalidName { .. })
+    );
     assert!(is_free(&client, "a").await);
 }
 
@@ -131,26 +112,20 @@ pub(crate) async fn each_name_has_its_token(store: &dyn TestStore) {
 }
 
 pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let thread = store.thread(move || {
         let multi = client.multi(["b", "a"]).block(Duration::from_secs(10));
         let guard = multi.blocking_lock().unwrap();
-        assert!(
-            other
-                .multi(["c", "b"])
-                .blocking_try_lock()
-                .unwrap()
-                .is_none()
-        );
+        let tried = other.multi(["c", "b"]).blocking_try_lock();
+        assert!(tried.unwrap().is_none());
         assert!(multi.blocking_is_owned().unwrap());
         guard.blocking_refresh(Duration::from_secs(100)).unwrap();
         assert!(guard.blocking_unlock().unwrap());
-        let names = other
-            .multi(["a", "b"])
-            .blocking_synchronize(|guard: &MultiGuard| {
-                assert!(!multi.blocking_is_owned().unwrap());
-                guard.names().count()
-            });
+        let both = other.multi(["a", "b"]);
+        let names = both.blocking_synchronize(|guard: &MultiGuard| {
+            assert!(!multi.blocking_is_owned().unwrap());
+            guard.names().count()
+        });
         assert_eq!(names.unwrap(), 2);
         let guard = client.mutex("b").blocking_lock().unwrap();
         (guard, client, other)
@@ -163,7 +138,7 @@ pub(crate) async fn the_blocking_twins_take_all_too(store: &dyn TestStore) {
 }
 
 pub(crate) async fn it_runs_a_body_under_all(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let multi = client.multi(["a", "b"]);
     let body = multi.synchronize(async |guard: &MultiGuard| {
         assert!(other.mutex("b").try_lock().await.unwrap().is_none());
@@ -181,15 +156,13 @@ pub(crate) async fn it_runs_a_body_under_all(store: &dyn TestStore) {
 pub(crate) async fn a_thread_that_would_wait_for_itself_is_told(store: &dyn TestStore) {
     let client = store.member();
     let guard = client.mutex("b").lock().await.unwrap();
-    let error = client.multi(["a", "b"]).blocking_lock().map(drop);
-    let error = error.unwrap_err();
-    assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+    is!(
+        client.multi(["a", "b"]).blocking_lock(),
+        Err(LockError::Deadlock { .. })
+    );
     guard.check().unwrap();
     let other = store.member();
     waiters(&other.mutex("b"), 0).await;
-    drop(
-        soon("it was given back", other.mutex("a").lock())
-            .await
-            .unwrap(),
-    );
+    let a = soon("it was given back", other.mutex("a").lock()).await;
+    drop(a.unwrap());
 }

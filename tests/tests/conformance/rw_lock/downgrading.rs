@@ -1,11 +1,9 @@
 //! A writer that continues as a reader.
 
-use auto_mutex::{LockError, RwLockWriteGuard};
-use auto_mutex_tests::events::{soon, waiters, with};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn a_downgraded_writer_lets_readers_in_but_no_writer(store: &dyn TestStore) {
-    let (holder, reader, writer) = (store.member(), store.member(), store.member());
+    let [holder, reader, writer] = store.members();
     let guard = holder.rw_lock("l").write().await.unwrap();
     let token = guard.fencing_token();
     let reading = tokio::spawn(async move { reader.rw_lock("l").read().await.unwrap() });
@@ -30,20 +28,20 @@ pub(crate) async fn a_downgraded_writer_lets_readers_in_but_no_writer(store: &dy
 }
 
 pub(crate) async fn a_downgrade_of_what_is_lost_says_so(store: &dyn TestStore) {
-    let (holder, breaker) = (store.member(), store.member());
+    let [holder, breaker] = store.members();
     let guard = holder.rw_lock("l").write().await.unwrap();
     assert!(breaker.rw_lock("l").force_unlock().await.unwrap());
     let writer = soon("the next one", breaker.rw_lock("l").write()).await;
     let writer = writer.unwrap();
     // The guard does not become a reader, whether the client receives the notification of the loss or the answer first.
     let error = soon("an answer", guard.downgrade()).await.unwrap_err();
-    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    is!(error, LockError::Lost { .. });
     writer.check().unwrap();
     assert!(writer.unlock().await.unwrap());
 }
 
 pub(crate) async fn a_downgrade_inside_of_a_writer_changes_nothing(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let lock = client.rw_lock("l").reentrant();
     let body = lock.synchronize_write(async |outer: &RwLockWriteGuard| {
         let inner = lock.write().await.unwrap();

@@ -1,8 +1,6 @@
 //! The same task takes the same lock twice.
 
-use auto_mutex::{LockError, RwLockReadGuard, RwLockWriteGuard};
-use auto_mutex_tests::events::soon;
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn a_nested_call_is_refused(store: &dyn TestStore) {
     let client = store.member();
@@ -34,7 +32,7 @@ pub(crate) async fn a_reentrant_reader_reads_on_and_does_not_write(store: &dyn T
             .map(|hop| (hop.holds.as_str(), hop.waits_for.as_str()));
         assert_eq!(hops.collect::<Vec<_>>(), [("suite:l", "suite:l")]);
         let error = lock.blocking_write().unwrap_err();
-        assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+        is!(error, LockError::Deadlock { .. });
         assert!(lock.try_write().await.unwrap().is_none());
         outer.check().unwrap();
     });
@@ -43,7 +41,7 @@ pub(crate) async fn a_reentrant_reader_reads_on_and_does_not_write(store: &dyn T
 }
 
 pub(crate) async fn a_reentrant_writer_reads_and_writes_on(store: &dyn TestStore) {
-    let (client, other) = (store.member(), store.member());
+    let [client, other] = store.members();
     let lock = client.rw_lock("l").reentrant();
     let writing = lock.synchronize_write(async |outer: &RwLockWriteGuard| {
         let reader = soon("at once", lock.read()).await.unwrap();
@@ -72,7 +70,7 @@ pub(crate) async fn a_reentrant_handle_knows_all_its_readers(store: &dyn TestSto
         let inner = soon("at once", lock.read()).await.unwrap();
         assert_eq!(inner.fencing_token(), outer.fencing_token());
         let error = soon("no", lock.write()).await.unwrap_err();
-        assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+        is!(error, LockError::Deadlock { .. });
     });
     soon("the task", first).await.unwrap();
 }

@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
-use auto_mutex::{LockError, Permit};
-use auto_mutex_tests::events::{becomes, soon};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn as_many_hold_as_there_are_permits(store: &dyn TestStore) {
-    let members = [store.member(), store.member(), store.member()];
+    let members = store.members::<3>();
     let mut permits = Vec::new();
     for member in &members {
         let permit = soon("a permit", member.semaphore("s", 3).acquire()).await;
@@ -29,7 +26,7 @@ pub(crate) async fn as_many_hold_as_there_are_permits(store: &dyn TestStore) {
 }
 
 pub(crate) async fn many_are_taken_at_once_or_not_at_all(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let (a, b) = (a.semaphore("s", 5), b.semaphore("s", 5));
     let three = a.acquire_many(3).await.unwrap();
     assert_eq!(three.units(), 3);
@@ -51,15 +48,13 @@ pub(crate) async fn requests_that_cannot_work_are_refused(store: &dyn TestStore)
         (client.semaphore("s", 0), 2),
     ] {
         let error = soon("an answer", semaphore.acquire_many(units)).await;
-        let error = error.unwrap_err();
-        let permits = matches!(
+        is!(
             error,
-            LockError::InvalidOption {
+            Err(LockError::InvalidOption {
                 option: "permits",
                 ..
-            }
+            })
         );
-        assert!(permits, "{error:?}");
         assert!(semaphore.blocking_try_acquire_many(units).is_err());
     }
     let whole = soon("all of it", semaphore.acquire_many(2)).await;
@@ -67,12 +62,11 @@ pub(crate) async fn requests_that_cannot_work_are_refused(store: &dyn TestStore)
 }
 
 pub(crate) async fn a_lost_permit_says_so_when_it_is_released(store: &dyn TestStore) {
-    let (holder, breaker) = (store.member(), store.member());
+    let [holder, breaker] = store.members();
     let permit = holder.semaphore("s", 2).acquire().await.unwrap();
     assert!(breaker.semaphore("s", 2).force_unlock().await.unwrap());
     soon("the loss is told", permit.lost()).await;
-    let error = permit.release().await.unwrap_err();
-    assert!(matches!(error, LockError::Lost { .. }), "{error:?}");
+    is!(permit.release().await, Err(LockError::Lost { .. }));
     assert_eq!(breaker.semaphore("s", 2).available().await.unwrap(), 2);
 }
 
@@ -97,15 +91,11 @@ pub(crate) async fn members_and_tasks_never_exceed_the_permits(store: &dyn TestS
             }
         }));
     }
-    for task in tasks {
-        soon("everybody gets in", task).await.unwrap();
-    }
+    ended("everybody gets in", tasks).await;
     assert_eq!(most.load(Ordering::SeqCst), PERMITS, "all are used");
     let observer = store.member().semaphore("s", PERMITS);
-    becomes("all are free", async || {
-        observer.available().await.unwrap() == PERMITS
-    })
-    .await;
+    let all = observer.acquire_many(PERMITS);
+    drop(soon("all are free", all).await.unwrap());
 }
 
 pub(crate) async fn a_nested_call_takes_another_permit(store: &dyn TestStore) {
@@ -137,35 +127,26 @@ pub(crate) async fn a_reentrant_one_shares_what_the_task_has(store: &dyn TestSto
         outer.check().unwrap();
     });
     soon("the body", body).await.unwrap();
-    becomes("all are free", async || {
-        semaphore.available().await.unwrap() == 4
-    })
-    .await;
+    let all = soon("all are free", semaphore.acquire_many(4)).await;
+    drop(all.unwrap());
 }
 
 pub(crate) async fn threads_share_a_semaphore(store: &dyn TestStore) {
     let client = store.member();
     let semaphore = client.semaphore("s", 2).reentrant();
-    store
-        .thread(move || {
-            let inside = semaphore.blocking_synchronize(|permit: &Permit| {
-                let inner = semaphore.blocking_acquire().unwrap();
-                assert_eq!(inner.fencing_token(), permit.fencing_token());
-                semaphore.blocking_available().unwrap()
-            });
-            assert_eq!(inside.unwrap(), 1);
-            let both = semaphore.blocking_acquire_many(2).unwrap();
-            assert!(
-                client
-                    .semaphore("s", 2)
-                    .blocking_try_acquire()
-                    .unwrap()
-                    .is_none()
-            );
-            assert_eq!(both.blocking_release().unwrap(), 2);
-        })
-        .await
-        .unwrap();
+    let thread = store.thread(move || {
+        let inside = semaphore.blocking_synchronize(|permit: &Permit| {
+            let inner = semaphore.blocking_acquire().unwrap();
+            assert_eq!(inner.fencing_token(), permit.fencing_token());
+            semaphore.blocking_available().unwrap()
+        });
+        assert_eq!(inside.unwrap(), 1);
+        let both = semaphore.blocking_acquire_many(2).unwrap();
+        let third = client.semaphore("s", 2).blocking_try_acquire();
+        assert!(third.unwrap().is_none());
+        assert_eq!(both.blocking_release().unwrap(), 2);
+    });
+    thread.await.unwrap();
 }
 
 pub(crate) async fn a_thread_may_wait_where_its_task_does_not_have_it_all(store: &dyn TestStore) {
@@ -175,6 +156,6 @@ pub(crate) async fn a_thread_may_wait_where_its_task_does_not_have_it_all(store:
     // The thread that holds a permit may wait, because one permit is left.
     let two = semaphore.blocking_acquire().unwrap();
     let error = semaphore.blocking_acquire().unwrap_err();
-    assert!(matches!(error, LockError::Deadlock { .. }), "{error:?}");
+    is!(error, LockError::Deadlock { .. });
     drop(two);
 }

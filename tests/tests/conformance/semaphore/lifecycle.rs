@@ -1,11 +1,9 @@
 //! The name, kind and number of permits of a semaphore, and its deletion.
 
-use auto_mutex::{LockError, LockKind};
-use auto_mutex_tests::events::{becomes, soon, waiters};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let permit = a.semaphore("s", 3).acquire().await.unwrap();
     let other = b.semaphore("s", 5);
     for error in [
@@ -13,16 +11,15 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
         other.try_acquire().await.unwrap_err(),
         other.available().await.unwrap_err(),
     ] {
-        let LockError::PermitsMismatch {
-            name,
-            expected: 5,
-            found: 3,
-            ..
-        } = &error
-        else {
-            panic!("{error:?}");
-        };
-        assert_eq!(name, "suite:s");
+        assert_eq!(error.name(), Some("suite:s"));
+        is!(
+            error,
+            LockError::PermitsMismatch {
+                expected: 5,
+                found: 3,
+                ..
+            }
+        );
     }
     // The holder is not affected. When all permits are back, another size may be used.
     assert_eq!(permit.release().await.unwrap(), 3);
@@ -31,7 +28,7 @@ pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let guard = a.mutex("s").lock().await.unwrap();
     let kinds = |error: LockError| match error {
         LockError::WrongKind {
@@ -58,7 +55,7 @@ pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) 
     // A semaphore of one permit is not mistaken for a mutex.
     let permit = b.semaphore("s", 1).acquire().await.unwrap();
     let error = b.semaphore("s", 5).acquire().await.unwrap_err();
-    let of_one = matches!(
+    is!(
         error,
         LockError::PermitsMismatch {
             expected: 5,
@@ -66,12 +63,11 @@ pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) 
             ..
         }
     );
-    assert!(of_one, "{error:?}");
     permit.release().await.unwrap();
 }
 
 pub(crate) async fn it_exists_from_its_first_use_to_its_deletion(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let (mine, theirs) = (a.semaphore("s", 2), b.semaphore("s", 2));
     assert!(!theirs.exists().await.unwrap());
     assert!(!theirs.delete().await.unwrap());
@@ -90,27 +86,26 @@ pub(crate) async fn it_exists_from_its_first_use_to_its_deletion(store: &dyn Tes
 }
 
 pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
-    let (holder, waiter, other) = (store.member(), store.member(), store.member());
+    let [holder, waiter, other] = store.members();
     let all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
     let waiting = tokio::spawn(async move { waiter.semaphore("s", 2).acquire().await.unwrap() });
     waiters(&other.semaphore("s", 2), 1).await;
-    let error = other.semaphore("s", 2).delete().await.unwrap_err();
-    let LockError::InUse {
-        name,
-        holders: 1,
-        waiters: 1,
-        ..
-    } = &error
-    else {
-        panic!("{error:?}");
-    };
-    assert_eq!(name, "suite:s");
+    let other = other.semaphore("s", 2);
+    let error = other.delete().await.unwrap_err();
+    assert_eq!(error.name(), Some("suite:s"));
+    is!(
+        error,
+        LockError::InUse {
+            holders: 1,
+            waiters: 1,
+            ..
+        }
+    );
     all.release().await.unwrap();
     let permit = soon("the waiter", waiting).await.unwrap();
     // In a quorum, a majority is enough for the waiter's grant. Another server may receive the release later.
-    becomes("the waiter is the only holder", async || {
-        let error = other.semaphore("s", 2).delete().await.unwrap_err();
-        match error {
+    becomes!("the waiter is the only holder", {
+        match other.delete().await.unwrap_err() {
             LockError::InUse {
                 holders: 1,
                 waiters,
@@ -118,33 +113,25 @@ pub(crate) async fn it_is_not_deleted_under_its_users(store: &dyn TestStore) {
             } => waiters == 0,
             error => panic!("{error:?}"),
         }
-    })
-    .await;
+    });
     drop(permit);
-    becomes("it can be deleted", async || {
-        other.semaphore("s", 2).delete().await.is_ok()
-    })
-    .await;
+    becomes!("it can be deleted", other.delete().await.is_ok());
 }
 
 pub(crate) async fn who_breaks_it_frees_all_permits(store: &dyn TestStore) {
-    let (a, b, breaker) = (store.member(), store.member(), store.member());
+    let [a, b, breaker] = store.members();
     let one = a.semaphore("s", 3).acquire().await.unwrap();
     let two = b.semaphore("s", 3).acquire_many(2).await.unwrap();
     let semaphore = breaker.semaphore("s", 3);
     assert_eq!(semaphore.info().await.unwrap().holders.len(), 2);
     assert!(semaphore.is_locked().await.unwrap());
     assert!(semaphore.force_unlock().await.unwrap());
-    soon("both are told", async {
-        one.lost().await;
-        two.lost().await;
-    })
-    .await;
+    soon("it is told", one.lost()).await;
+    soon("the other too", two.lost()).await;
     assert!(!semaphore.is_locked().await.unwrap());
     assert!(!semaphore.force_unlock().await.unwrap());
-    let all = soon("all are free", semaphore.acquire_many(3))
-        .await
-        .unwrap();
+    let all = soon("all are free", semaphore.acquire_many(3)).await;
+    let all = all.unwrap();
     drop((one, two));
     all.check().unwrap();
     assert_eq!(all.release().await.unwrap(), 3);

@@ -1,19 +1,17 @@
 //! First come, first served, whatever the size of a request. A departed waiter leaves nothing behind.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use auto_mutex_tests::events::{becomes, soon, waiters, with};
-use auto_mutex_tests::seed::Seed;
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn permits_are_given_in_the_order_of_arrival(store: &dyn TestStore) {
-    let (holder, observer) = (store.member(), store.member());
+    let ([holder, observer], members) = (store.members(), store.members::<6>());
+    let heard = Heard::from_now();
     let all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut tasks = Vec::new();
-    for number in 0..6 {
-        let (client, order) = (store.member(), order.clone());
+    for (number, client) in members.into_iter().enumerate() {
+        let order = order.clone();
         tasks.push(tokio::spawn(async move {
             let permit = client.semaphore("s", 2).acquire_many(2).await.unwrap();
             order.lock().unwrap().push(number);
@@ -22,81 +20,57 @@ pub(crate) async fn permits_are_given_in_the_order_of_arrival(store: &dyn TestSt
         waiters(&observer.semaphore("s", 2), number + 1).await;
     }
     drop(all);
-    for task in tasks {
-        soon("everybody gets in", task).await.unwrap();
-    }
-    assert_eq!(*order.lock().unwrap(), (0..6).collect::<Vec<_>>());
+    ended("everybody gets in", tasks).await;
+    heard.assert_eq(order.lock().unwrap().as_slice(), &[0, 1, 2, 3, 4, 5]);
 }
 
 pub(crate) async fn a_large_request_is_not_starved(store: &dyn TestStore) {
-    let (a, b, large, small) = (
-        store.member(),
-        store.member(),
-        store.member(),
-        store.member(),
-    );
-    let one = a.semaphore("s", 3).acquire().await.unwrap();
-    let two = b.semaphore("s", 3).acquire().await.unwrap();
+    let members = store.members::<4>();
+    let [a, b, large, small] = members.each_ref().map(|member| member.semaphore("s", 3));
+    let heard = Heard::from_now();
+    let one = a.acquire().await.unwrap();
+    let two = b.acquire().await.unwrap();
     let waiting = with(&large, |large| async move {
-        large.semaphore("s", 3).acquire_many(3).await.unwrap()
+        large.acquire_many(3).await.unwrap()
     });
-    waiters(&a.semaphore("s", 3), 1).await;
+    waiters(&a, 1).await;
     // One permit is free and would fit, but a larger request came first.
-    for member in [&small, &a, &large] {
-        let tried = member.semaphore("s", 3).try_acquire().await.unwrap();
-        assert!(tried.is_none());
+    for semaphore in [&small, &a, &large] {
+        let tried = semaphore.try_acquire().await.unwrap();
+        heard.assert_eq(&tried.is_some(), &false);
     }
-    let behind = with(&small, |small| async move {
-        small.semaphore("s", 3).acquire().await.unwrap()
-    });
-    waiters(&a.semaphore("s", 3), 2).await;
+    let behind = with(
+        &small,
+        |small| async move { small.acquire().await.unwrap() },
+    );
+    waiters(&a, 2).await;
     one.release().await.unwrap();
-    assert_eq!(a.semaphore("s", 3).info().await.unwrap().waiters.len(), 2);
+    heard.assert_eq(&a.info().await.unwrap().waiters.len(), &2);
     two.release().await.unwrap();
     let all = soon("the large one", waiting).await.unwrap();
-    assert!(!behind.is_finished());
+    heard.assert_eq(&behind.is_finished(), &false);
     all.release().await.unwrap();
     drop(soon("the small one", behind).await.unwrap());
 }
 
+/// Those of several members, and those of one.
 pub(crate) async fn a_release_lets_in_as_many_as_fit(store: &dyn TestStore) {
-    let holder = store.member();
-    let all = holder.semaphore("s", 3).acquire_many(3).await.unwrap();
-    let mut tasks = Vec::new();
-    for number in 0..3 {
-        let client = store.member();
-        tasks.push(tokio::spawn(async move {
-            client.semaphore("s", 3).acquire().await.unwrap()
-        }));
-        waiters(&holder.semaphore("s", 3), number + 1).await;
-    }
-    all.release().await.unwrap();
-    let mut permits = Vec::new();
-    for task in tasks {
-        permits.push(soon("together", task).await.unwrap());
-    }
-    assert_eq!(holder.semaphore("s", 3).available().await.unwrap(), 0);
-}
-
-pub(crate) async fn tasks_of_a_member_are_let_in_together(store: &dyn TestStore) {
-    let (holder, client) = (store.member(), store.member());
-    let all = holder.semaphore("s", 3).acquire_many(3).await.unwrap();
-    let tasks: Vec<_> = (0..3)
-        .map(|_| {
-            let client = client.clone();
+    let [holder, client] = store.members();
+    for members in [store.members(), [client.clone(), client.clone(), client]] {
+        let semaphore = holder.semaphore("s", 3);
+        let all = soon("all", semaphore.acquire_many(3)).await.unwrap();
+        let tasks = members.map(|client| {
             tokio::spawn(async move { client.semaphore("s", 3).acquire().await.unwrap() })
-        })
-        .collect();
-    waiters(&holder.semaphore("s", 3), 3).await;
-    all.release().await.unwrap();
-    let mut permits = Vec::new();
-    for task in tasks {
-        permits.push(soon("together", task).await.unwrap());
+        });
+        waiters(&holder.semaphore("s", 3), 3).await;
+        all.release().await.unwrap();
+        let _permits = ended("together", tasks).await;
+        assert_eq!(holder.semaphore("s", 3).available().await.unwrap(), 0);
     }
 }
 
 pub(crate) async fn a_cancelled_request_makes_way(store: &dyn TestStore) {
-    let (holder, large, small) = (store.member(), store.member(), store.member());
+    let [holder, large, small] = store.members();
     let one = holder.semaphore("s", 2).acquire().await.unwrap();
     let cancelled = tokio::spawn(async move {
         let permit = large.semaphore("s", 2).acquire_many(2).await.unwrap();
@@ -113,51 +87,35 @@ pub(crate) async fn a_cancelled_request_makes_way(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_timeout_names_who_has_it(store: &dyn TestStore) {
-    let (holder, waiter) = (store.member(), store.member());
+    let [holder, waiter] = store.members();
     let _all = holder.semaphore("s", 2).acquire_many(2).await.unwrap();
     let semaphore = waiter.semaphore("s", 2).block(Duration::from_millis(50));
     let error = soon("an answer", semaphore.acquire()).await.unwrap_err();
-    let auto_mutex::LockError::Timeout { name, holder, .. } = &error else {
+    let LockError::Timeout {
+        name,
+        holder: Some(holder),
+        ..
+    } = &error
+    else {
         panic!("{error:?}");
     };
     assert_eq!(name, "suite:s");
-    assert!(store.is_ours(holder.as_ref().unwrap().pid));
+    assert!(store.is_ours(holder.pid));
     waiters(&waiter.semaphore("s", 2), 0).await;
 }
 
 pub(crate) async fn cancelled_requests_leave_no_permit_behind(store: &dyn TestStore) {
-    let mut seed = Seed::announce("cancelled_requests_leave_no_permit_behind");
-    let clients = [store.member(), store.member(), store.member()];
-    for _ in 0..40 {
-        let tasks: Vec<_> = (0..6)
-            .map(|_| {
-                let client = seed.pick(&clients).clone();
-                let units = u32::try_from(1 + seed.below(3)).unwrap();
-                tokio::spawn(async move {
-                    let permit = client.semaphore("s", 3).acquire_many(units).await.unwrap();
-                    tokio::task::yield_now().await;
-                    drop(permit);
-                })
-            })
-            .collect();
-        for task in &tasks {
-            tokio::time::sleep(Duration::from_micros(seed.below(500))).await;
-            if seed.below(2) == 0 {
-                task.abort();
-            }
-        }
-        for task in tasks {
-            // A task may have been cancelled, but must not have panicked.
-            if let Err(error) = soon("cancelled or in", task).await {
-                assert!(error.is_cancelled(), "{error}");
-            }
-        }
-    }
-    let observer = store.member().semaphore("s", 3);
-    becomes("nobody holds or waits", async || {
-        let info = observer.info().await.unwrap();
-        !info.locked && info.waiters.is_empty()
+    let clients = store.members::<3>();
+    at_any_moment("cancelled_requests_leave_no_permit_behind", 40, 6, |seed| {
+        let semaphore = seed.pick(&clients).semaphore("s", 3);
+        let units = u32::try_from(1 + seed.below(3)).unwrap();
+        async move { Some(semaphore.acquire_many(units).await.unwrap()) }
     })
     .await;
+    let observer = store.member().semaphore("s", 3);
+    becomes!("nobody holds or waits", {
+        let info = observer.info().await.unwrap();
+        !info.locked && info.waiters.is_empty()
+    });
     assert_eq!(observer.available().await.unwrap(), 3);
 }

@@ -1,11 +1,9 @@
 //! Signalled tokens: handed out once, in order, and returned by holders that did not use them.
 
-use auto_mutex::{LockError, Permit};
-use auto_mutex_tests::events::{becomes, soon, waiters, with};
-use auto_mutex_tests::stores::TestStore;
+use crate::prelude::*;
 
 pub(crate) async fn tokens_come_before_permits_and_in_order(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let (a, b) = (a.semaphore("s", 1), b.semaphore("s", 1));
     for token in ["first", "", "first", "ünï {}%:\n\0"] {
         a.signal(token).await.unwrap();
@@ -13,13 +11,8 @@ pub(crate) async fn tokens_come_before_permits_and_in_order(store: &dyn TestStor
     assert_eq!(b.available().await.unwrap(), 5);
     assert!(b.exists().await.unwrap());
     let mut permits = Vec::new();
-    for token in [
-        Some("first"),
-        Some(""),
-        Some("first"),
-        Some("ünï {}%:\n\0"),
-        None,
-    ] {
+    let odd = "ünï {}%:\n\0";
+    for token in [Some("first"), Some(""), Some("first"), Some(odd), None] {
         let permit = soon("one more", b.acquire()).await.unwrap();
         assert_eq!(permit.token(), token);
         assert_eq!(permit.units(), 1);
@@ -32,14 +25,11 @@ pub(crate) async fn tokens_come_before_permits_and_in_order(store: &dyn TestStor
         last = permit.fencing_token();
     }
     drop(permits);
-    becomes("only the permit comes back", async || {
-        a.available().await.unwrap() == 1
-    })
-    .await;
+    becomes!("only the permit is back", a.available().await.unwrap() == 1);
 }
 
 pub(crate) async fn a_token_wakes_who_waits(store: &dyn TestStore) {
-    let (waiter, other) = (store.member(), store.member());
+    let [waiter, other] = store.members();
     let waiting = tokio::spawn(async move {
         let permit = waiter.semaphore("s", 0).acquire().await.unwrap();
         let token = permit.token().map(str::to_owned);
@@ -53,19 +43,16 @@ pub(crate) async fn a_token_wakes_who_waits(store: &dyn TestStore) {
     thread.await.unwrap().unwrap();
     let (token, left) = soon("the token", waiting).await.unwrap();
     assert_eq!((token.as_deref(), left), (Some("go"), 0));
-    assert!(
-        semaphore.try_acquire().await.unwrap().is_none(),
-        "only once"
-    );
+    let again = semaphore.try_acquire().await.unwrap();
+    assert!(again.is_none(), "only once");
 }
 
 pub(crate) async fn many_do_not_take_tokens(store: &dyn TestStore) {
     let client = store.member();
     let semaphore = client.semaphore("s", 2);
     semaphore.signal("t").await.unwrap();
-    let two = soon("two permits", semaphore.acquire_many(2))
-        .await
-        .unwrap();
+    let two = soon("two permits", semaphore.acquire_many(2)).await;
+    let two = two.unwrap();
     assert_eq!(two.token(), None);
     assert_eq!(semaphore.available().await.unwrap(), 1);
     let token = soon("the token", semaphore.acquire()).await.unwrap();
@@ -75,7 +62,7 @@ pub(crate) async fn many_do_not_take_tokens(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_token_that_was_not_used_goes_back_to_its_place(store: &dyn TestStore) {
-    let (a, b) = (store.member(), store.member());
+    let [a, b] = store.members();
     let (mine, theirs) = (a.semaphore("s", 0), b.semaphore("s", 0));
     for token in ["one", "two"] {
         mine.signal(token).await.unwrap();
@@ -87,10 +74,7 @@ pub(crate) async fn a_token_that_was_not_used_goes_back_to_its_place(store: &dyn
         panic!("as told");
     });
     assert!(soon("the panic", panics).await.unwrap_err().is_panic());
-    becomes("it is back", async || {
-        theirs.available().await.unwrap() == 2
-    })
-    .await;
+    becomes!("it is back", theirs.available().await.unwrap() == 2);
     // The holder of the token loses it by `force_unlock`.
     let broken = next().await;
     assert_eq!(broken.token(), Some("one"));
@@ -122,14 +106,10 @@ pub(crate) async fn a_cancelled_acquire_uses_no_token(store: &dyn TestStore) {
 }
 
 pub(crate) async fn a_token_survives_its_dead_holder(store: &dyn TestStore) {
-    let (brief, other) = (store.brief_member(), store.member());
+    let [brief, other] = store.members();
     other.semaphore("s", 0).signal("t").await.unwrap();
-    let permit = brief
-        .semaphore("s", 0)
-        .expire(std::time::Duration::from_millis(300))
-        .acquire()
-        .await
-        .unwrap();
+    let brief = brief.semaphore("s", 0).expire("300ms");
+    let permit = brief.acquire().await.unwrap();
     soon("its time is over", permit.lost()).await;
     let again = soon("the next one", other.semaphore("s", 0).acquire()).await;
     assert_eq!(again.unwrap().token(), Some("t"));
@@ -152,15 +132,12 @@ pub(crate) async fn a_token_has_a_limit(store: &dyn TestStore) {
     let limit = "x".repeat(64 * 1024);
     semaphore.signal(limit.as_str()).await.unwrap();
     let error = semaphore.signal(format!("{limit}x")).await.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            LockError::InvalidOption {
-                option: "token",
-                ..
-            }
-        ),
-        "{error:?}"
+    is!(
+        error,
+        LockError::InvalidOption {
+            option: "token",
+            ..
+        }
     );
     let permit = soon("the long one", semaphore.acquire()).await.unwrap();
     assert_eq!(permit.token(), Some(limit.as_str()));

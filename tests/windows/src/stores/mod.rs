@@ -6,7 +6,7 @@ mod case;
 mod memory;
 mod redis;
 
-pub use case::{BRIEF, Case, TestStore, run};
+pub use case::{Case, Heard, TestStore, run};
 pub use memory::memory;
 pub use redis::redis;
 
@@ -15,7 +15,7 @@ use case::config;
 /// Makes a `#[test]` of each listed function on each of these stores.
 #[macro_export]
 macro_rules! conformance {
-    ($($module:ident: $($(#[needs($what:ident)])? $test:ident),+ $(,)?;)+) => {
+    ($($module:ident: $($(#[needs($($what:ident),+)])? $test:ident),+ $(,)?;)+) => {
         $crate::conformance!(@store memory $($module: $($test)+;)+);
         $crate::conformance!(@store redis $($module: $($test)+;)+);
     };
@@ -30,4 +30,10 @@ macro_rules! conformance {
             })+
         }
     };
+}
+
+/// The layouts need Unix.
+#[macro_export]
+macro_rules! layouts {
+    ($($layouts:tt)+) => {};
 }
