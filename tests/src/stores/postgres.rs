@@ -25,17 +25,7 @@ impl Postgres {
     fn start() -> Self {
         let server = databases::postgres(&IN_A_HURRY).expect("PostgreSQL starts");
         let mut psql = Command::new(databases::psql().expect("it is beside the server"));
-        psql.args([
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-h",
-            "127.0.0.1",
-            "-U",
-            "test",
-            "-p",
-        ]);
+        psql.args("-X -q -A -t -h 127.0.0.1 -U test -p".split(' '));
         psql.args([&server.port().to_string(), "postgres"]);
         psql.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut psql = psql.stderr(Stdio::null()).spawn().expect("psql runs");

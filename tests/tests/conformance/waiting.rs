@@ -14,7 +14,7 @@ pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
     let guard = holder.mutex("m").lock().await.unwrap();
     for block in [Duration::ZERO, WAIT] {
         let mutex = client.mutex("m").block(block);
-        let blocks = mutex.clone();
+        let (blocks, started) = (mutex.clone(), Instant::now());
         let blocks = store.thread(move || blocks.blocking_lock().unwrap_err());
         for error in [
             soon("an answer", mutex.lock()).await.unwrap_err(),
@@ -33,7 +33,7 @@ pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
             assert!(store.is_ours(holder.pid));
             assert!(!holder.host.is_empty());
             assert!(store.is_lately(holder.since));
-            assert!(*waited >= block);
+            assert!(*waited >= block && started.elapsed() >= block);
             let pid = holder.pid.to_string();
             assert!(error.to_string().contains(&pid), "{error}");
         }
@@ -42,24 +42,6 @@ pub(crate) async fn a_timeout_names_the_holder(store: &dyn TestStore) {
     guard.unlock().await.unwrap();
     // A call with a `block` of zero still asks for the lock.
     drop(client.mutex("m").block("0s").lock().await.unwrap());
-}
-
-pub(crate) async fn a_timeout_comes_neither_early_nor_never(store: &dyn TestStore) {
-    let [holder, client] = store.members();
-    let _guard = holder.mutex("m").lock().await.unwrap();
-    let mutex = client.mutex("m").block(WAIT);
-    let started = Instant::now();
-    assert!(
-        soon("a timeout", mutex.lock())
-            .await
-            .unwrap_err()
-            .is_timeout()
-    );
-    assert!(started.elapsed() >= WAIT);
-    let started = Instant::now();
-    let blocks = store.thread(move || mutex.blocking_lock().unwrap_err());
-    assert!(blocks.await.unwrap().is_timeout());
-    assert!(started.elapsed() >= WAIT);
 }
 
 pub(crate) async fn a_waiter_is_woken_by_a_release(store: &dyn TestStore) {

@@ -61,15 +61,6 @@ pub(crate) async fn requests_that_cannot_work_are_refused(store: &dyn TestStore)
     assert_eq!(whole.unwrap().release().await.unwrap(), 2);
 }
 
-pub(crate) async fn a_lost_permit_says_so_when_it_is_released(store: &dyn TestStore) {
-    let [holder, breaker] = store.members();
-    let permit = holder.semaphore("s", 2).acquire().await.unwrap();
-    assert!(breaker.semaphore("s", 2).force_unlock().await.unwrap());
-    soon("the loss is told", permit.lost()).await;
-    is!(permit.release().await, Err(LockError::Lost { .. }));
-    assert_eq!(breaker.semaphore("s", 2).available().await.unwrap(), 2);
-}
-
 pub(crate) async fn members_and_tasks_never_exceed_the_permits(store: &dyn TestStore) {
     const PERMITS: u32 = 3;
     let (inside, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));

@@ -132,7 +132,8 @@ pub(crate) async fn who_breaks_it_frees_all_permits(store: &dyn TestStore) {
     assert!(!semaphore.force_unlock().await.unwrap());
     let all = soon("all are free", semaphore.acquire_many(3)).await;
     let all = all.unwrap();
-    drop((one, two));
+    is!(one.release().await, Err(LockError::Lost { .. }));
+    drop(two);
     all.check().unwrap();
     assert_eq!(all.release().await.unwrap(), 3);
 }
