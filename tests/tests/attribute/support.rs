@@ -3,12 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use auto_mutex::{Client, Config, LockError};
-
-/// The longest time that a test waits for an expected event.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+use auto_mutex_tests::events::{LONG, PATIENCE};
 
 /// A client with its own store, so that tests are independent.
 pub(crate) fn client() -> Client {
@@ -18,7 +15,7 @@ pub(crate) fn client() -> Client {
 /// A lease that outlasts every test.
 fn config() -> Config {
     let config = Config::new("memory://").expect("a good URL");
-    config.lease(auto_mutex_tests::events::LONG)
+    config.lease(LONG)
 }
 
 /// Counts bodies that run at the same time.
@@ -93,7 +90,7 @@ pub(crate) fn scoped_on<T>(client: &Client, future: impl Future<Output = T>) -> 
         .build()
         .expect("a runtime");
     runtime.block_on(async {
-        tokio::time::timeout(LONG, client.scope(future))
+        tokio::time::timeout(PATIENCE, client.scope(future))
             .await
             .expect("must not take that long")
     })

@@ -87,7 +87,7 @@ fn random_pairs_never_close_a_cycle() {
     let shop = Arc::new(Shop {
         taken: [const { AtomicBool::new(false) }; NAMES],
         pairs: AtomicU64::new(0),
-        goal: goal.unwrap_or(10_000),
+        goal: goal.unwrap_or(3_000),
         overlaps: AtomicU64::new(0),
     });
     let mut seed = Seed::announce("pairs");
