@@ -5,11 +5,14 @@
 
 use std::cell::Cell;
 use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{LockError, LockInfo, Mutex, RwLock, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::Sleep;
 
 /// The time limit for events that should happen immediately, on a slow and busy machine. It is shorter than the limit of a whole test,
 /// so that the missing event is named.
@@ -73,11 +76,40 @@ pub async fn becomes(what: &str, mut condition: impl AsyncFnMut() -> bool) {
 }
 
 /// Waits for the output of `future`; panics with `what` if it does not come within [`PATIENCE`].
-pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, future).await {
-        Ok(output) => output,
-        Err(_) => panic!("not within {PATIENCE:?}: {what}"),
+pub fn soon<F: Future>(what: &str, future: F) -> Soon<'_, F> {
+    Soon {
+        what,
+        future: Box::pin(future),
+        limit: None,
     }
+}
+
+/// See [`soon`]. Little of it is compiled again for each of its many futures.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless awaited"]
+pub struct Soon<'a, F> {
+    what: &'a str,
+    future: Pin<Box<F>>,
+    limit: Option<Pin<Box<Sleep>>>,
+}
+
+impl<F: Future> Future for Soon<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let polled = self.future.as_mut().poll(cx);
+        if polled.is_pending() {
+            let what = self.what;
+            check(what, &mut self.limit, cx);
+        }
+        polled
+    }
+}
+
+fn check(what: &str, limit: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>) {
+    let limit = limit.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
+    let is_over = limit.as_mut().poll(cx).is_ready();
+    assert!(!is_over, "not within {PATIENCE:?}: {what}");
 }
 
 /// A lock that answers questions about itself.

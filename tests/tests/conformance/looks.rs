@@ -93,13 +93,14 @@ pub(crate) async fn a_deadlock_is_certain(store: &dyn TestStore) {
     let (eye, all) = (Eye::on(store).await, Arc::new(Barrier::new(2)));
     let [a, b] = members(store);
     // Two tasks of two members, and of one.
-    for [one, other] in [[&a, &b], [&a, &a]] {
-        let tasks = [nested(one, "x", "y", &all), nested(other, "y", "x", &all)];
-        eye.has_waiters(&["x", "y"], 2).await;
-        let waits = eye.waits(&["x", "y"]).await;
-        let both = vec!["suite:x".to_owned(), "suite:y".to_owned()];
-        assert_eq!(cycles(&waits), [vec![both], Vec::new()]);
-        assert!(waits.to_lock("suite:x").unwrap().cycle);
+    let locks: [&'static [&'static str; 2]; 2] = [&["x", "y"], &["v", "w"]];
+    for ([one, other], names @ [x, y]) in [[&a, &b], [&a, &a]].into_iter().zip(locks) {
+        let tasks = [nested(one, x, y, &all), nested(other, y, x, &all)];
+        eye.has_waiters(names, 2).await;
+        let waits = eye.waits(names).await;
+        let both = names.map(|name| format!("suite:{name}"));
+        assert!(waits.to_lock(&both[0]).unwrap().cycle);
+        assert_eq!(cycles(&waits), [vec![both.to_vec()], Vec::new()]);
         over(tasks).await;
     }
 }
