@@ -34,3 +34,10 @@ pub fn attributes(bytes: &[u8]) {
 pub fn templates(bytes: &[u8]) {
     fuzzing::templates(bytes);
 }
+
+/// Files of the corpus have many inputs, each followed by this byte: there are fewer files then.
+const SEPARATOR: u8 = 0x1c;
+
+pub fn each(bytes: &[u8], target: fn(&[u8])) {
+    bytes.split(|byte| *byte == SEPARATOR).for_each(target);
+}

@@ -21,14 +21,17 @@ pub fn source(provider: impl CredentialsProvider) -> Source {
 /// Calls a fuzz target with the files of its corpus.
 pub fn replay(name: &str, target: fn(&[u8])) {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
-    let mut files = 0;
+    let mut inputs = 0;
     for entry in fs::read_dir(corpus.join(name)).unwrap() {
         let path = entry.unwrap().path();
         let bytes = fs::read(&path).unwrap();
-        if catch_unwind(|| target(&bytes)).is_err() {
-            panic!("{}", path.display());
+        // See `fuzz/run --keep`.
+        for input in bytes.split(|byte| *byte == 0x1c) {
+            if catch_unwind(|| target(input)).is_err() {
+                panic!("{}: {:?}", path.display(), input.escape_ascii());
+            }
+            inputs += 1;
         }
-        files += 1;
     }
-    assert!(files > 3, "{name} has a corpus of {files}");
+    assert!(inputs > 3, "{name} has a corpus of {inputs}");
 }
