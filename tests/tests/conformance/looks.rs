@@ -94,7 +94,8 @@ pub(crate) async fn a_deadlock_is_certain(store: &dyn TestStore) {
     let [a, b] = members(store);
     // Two tasks of two members, and of one.
     let locks: [&'static [&'static str; 2]; 2] = [&["x", "y"], &["v", "w"]];
-    for ([one, other], names @ [x, y]) in [[&a, &b], [&a, &a]].into_iter().zip(locks) {
+    for ([one, other], names) in [[&a, &b], [&a, &a]].into_iter().zip(locks) {
+        let [x, y] = *names;
         let tasks = [nested(one, x, y, &all), nested(other, y, x, &all)];
         eye.has_waiters(names, 2).await;
         let waits = eye.waits(names).await;
