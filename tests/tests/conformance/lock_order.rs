@@ -54,7 +54,11 @@ pub(crate) async fn a_nested_call_makes_an_edge_once(store: &dyn TestStore) {
     client.assert_lock_order();
     // Every lock around a call counts.
     let [a] = mutexes(&client, ["a"]);
-    under(&a, async { Ok(nest(&client, "b", "c").await) }).await;
+    let nests = async {
+        nest(&client, "b", "c").await;
+        Ok(())
+    };
+    under(&a, nests).await;
     assert_eq!(edges(&client), ["a b", "a c", "b c"]);
 }
 
