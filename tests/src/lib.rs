@@ -26,7 +26,6 @@ pub mod seed;
 pub mod sentinel;
 pub mod socks;
 pub mod spans;
-pub mod stalls;
 pub mod stores;
 pub mod witness;
 pub mod worker;
