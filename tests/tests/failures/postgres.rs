@@ -1,18 +1,12 @@
-//! The same on PostgreSQL: set-up that fails, what a server guarantees, and a leader that is cut off.
+//! The same on PostgreSQL: set-up that fails, and what a server guarantees.
 
-use std::cell::Cell;
-use std::future::pending;
 use std::time::Duration;
 
-use auto_mutex::{
-    AfterFailover, AfterRestart, Client, Eviction, LockError, SetupError, Term, Weakness,
-};
+use auto_mutex::{AfterFailover, AfterRestart, Client, Eviction, SetupError, Weakness};
 use auto_mutex_tests::chain;
 use auto_mutex_tests::databases::{self, missing_postgres};
-use auto_mutex_tests::events::{becomes, eventually, soon};
-use auto_mutex_tests::postgres::{Postgres, url_at};
-use auto_mutex_tests::proxy::Proxy;
-use auto_mutex_tests::real_time::real_time;
+use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::postgres::Postgres;
 use auto_mutex_tests::spans::Spans;
 
 use crate::rig::config;
@@ -148,50 +142,4 @@ fn a_restart_is_safe_if_the_server_flushes() {
         assert!(said.len() <= usize::from(is_weak), "{said:?}");
         said.concat().contains("fsync to on (PostgreSQL)")
     });
-}
-
-/// Clears the number of the term when the body ends.
-struct Ends<'a>(&'a Cell<u64>);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.set(0);
-    }
-}
-
-/// That it ends before the next term begins is tested in virtual time.
-#[tokio::test]
-async fn a_leader_that_is_cut_off_from_postgresql_ends_its_term() {
-    let _watch = real_time();
-    if is_skipped() {
-        return;
-    }
-    let server = Postgres::start().unwrap();
-    let proxy = Proxy::start(server.port());
-    let at = |port| Client::connect(config(&url_at(&[port])).lease("3s")).unwrap();
-    let (leader, standby) = (at(proxy.port()), at(server.port()));
-    let term = Cell::new(0);
-    let seat = leader.leader("s").stop_within("1s");
-    let leads = seat.lead(async |begun: &Term| {
-        let _ends = Ends(&term);
-        term.set(begun.number());
-        pending::<Result<(), LockError>>().await
-    });
-    let follows = async {
-        becomes("a body runs", async || term.get() > 0).await;
-        let first = term.get();
-        proxy.refuse();
-        proxy.cut();
-        let body = async |term: &Term| Ok::<_, LockError>(term.number());
-        let next = soon("the next term", standby.leader("s").lead(body)).await;
-        assert!(first < next.unwrap());
-        becomes("the body has ended", async || term.get() != first).await;
-        proxy.heal();
-        becomes("it stands again", async || term.get() > first).await;
-    };
-    tokio::select! {
-        biased;
-        led = leads => panic!("{led:?}"),
-        () = follows => {}
-    }
 }

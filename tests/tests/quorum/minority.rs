@@ -8,12 +8,12 @@ use crate::ground::{Contest, Ground};
 
 /// The largest number of servers that may fail.
 const MINORITY: usize = 2;
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 3;
 
 /// Lets processes compete while `fails` and `heals` do something to random servers.
 fn rounds(what: &str, fails: impl Fn(&mut Ground, usize), heals: impl Fn(&Ground, usize)) {
     let mut ground = Ground::open(what);
-    let contest = Contest::begin(&mut ground, LONG, 2);
+    let contest = Contest::begin(&mut ground, LONG, 1);
     for round in 0..ROUNDS {
         let chosen = ground.some(1 + round % MINORITY);
         chosen.iter().for_each(|&server| fails(&mut ground, server));
@@ -27,7 +27,7 @@ fn rounds(what: &str, fails: impl Fn(&mut Ground, usize), heals: impl Fn(&Ground
 #[test]
 fn a_killed_minority_stops_nobody() {
     let mut ground = Ground::open("killed");
-    let contest = Contest::begin(&mut ground, LONG, 2);
+    let contest = Contest::begin(&mut ground, LONG, 1);
     for server in ground.some(MINORITY) {
         ground.servers[server].kill9();
         contest.gets_on("a server was killed");
@@ -48,7 +48,7 @@ fn a_suspended_minority_stops_nobody() {
 #[test]
 fn a_slow_minority_slows_nobody_down() {
     let mut ground = Ground::open("slow");
-    let contest = Contest::begin(&mut ground, LONG, 2);
+    let contest = Contest::begin(&mut ground, LONG, 1);
     for server in ground.some(MINORITY) {
         ground.proxies[server].delay(Duration::from_secs(5));
     }

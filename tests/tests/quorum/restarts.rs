@@ -111,7 +111,7 @@ fn one_server_after_another_is_restarted_empty_while_processes_contend() {
     let _watch = real_time();
     let mut ground = Ground::open("one by one");
     ground.guard = LEASE;
-    let contest = Contest::begin(&mut ground, LEASE, 2);
+    let contest = Contest::begin(&mut ground, LEASE, 1);
     for _ in 0..3 {
         let server = ground.some(1)[0];
         ground.servers[server].restart();
