@@ -65,7 +65,6 @@ async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
 
 #[tokio::test]
 async fn a_connection_does_not_outlive_the_term_of_its_node() {
-    let _watch = real_time();
     let cluster = Cluster::start();
     let client = client(&cluster);
     let name = cluster.name_at("suite", "m", 1);

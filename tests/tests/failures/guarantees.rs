@@ -252,7 +252,6 @@ fn after_a_failover_they_are_those_of_the_new_primary() {
 
 #[test]
 fn of_a_cluster_they_are_those_of_its_present_primaries() {
-    let _watch = real_time();
     let cluster = Cluster::start();
     let primary = cluster.primary_of(0).unwrap();
     let client = Client::connect(config(&cluster.url()).restart_guard(false)).unwrap();
