@@ -1,10 +1,11 @@
 use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Leader, Term};
 use crate::base::clock;
+use crate::test_kit::{self, Runs, run};
 use crate::{Client, Config, LockError, LossCause};
 
 fn clients(store: &str) -> [Client; 2] {
@@ -94,72 +95,73 @@ async fn resign_waits_until_the_seat_is_free() {
 
 #[test]
 fn a_leader_that_hangs_is_replaced() {
-    let [one, two] = clients("hangs");
-    let (sender, receiver) = std::sync::mpsc::channel::<()>();
-    let (begins, begun) = std::sync::mpsc::channel();
-    let hangs = std::thread::spawn(move || {
+    run(Runs::new().seeds(5), |world| async move {
+        let (one, two) = (world.client("one"), world.client("two"));
         let seat = one.leader("s").stop_within("20ms").progress("20ms");
-        let mut causes = Vec::new();
-        seat.blocking_lead(|term| {
-            if let [_, ..] = *causes {
-                return Ok(());
-            }
-            begins.send(()).unwrap();
-            receiver.recv().unwrap();
-            let Err(LockError::Lost { cause, .. }) = term.check() else {
-                panic!("it still leads")
-            };
-            causes.push(cause);
-            term.check()
-        })
-        .map(|()| causes)
+        let hangs = world.thread(&one, move || {
+            let mut causes = Vec::new();
+            seat.blocking_lead(|term| {
+                if let [_, ..] = *causes {
+                    return Ok(());
+                }
+                test_kit::sleep(Duration::from_secs(10));
+                let Err(LockError::Lost { cause, .. }) = term.check() else {
+                    panic!("it still leads")
+                };
+                causes.push(cause);
+                term.check()
+            })
+            .map(|()| causes)
+        });
+        let next = two.leader("s");
+        while next.current().await.unwrap().is_none() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        next.lead(async |_| Ok::<_, LockError>(())).await.unwrap();
+        assert!(!hangs.is_finished());
+        assert_eq!(hangs.await.unwrap(), [LossCause::Stalled]);
     });
-    let next = two.leader("s");
-    begun.recv().unwrap();
-    next.blocking_lead(|_| Ok::<_, LockError>(())).unwrap();
-    sender.send(()).unwrap();
-    assert_eq!(hangs.join().unwrap().unwrap(), [LossCause::Stalled]);
 }
 
 /// A grant by message lasts for two seconds until it is claimed.
-#[tokio::test]
-async fn a_term_begins_with_time_to_work() {
-    let [one, two] = clients("time");
-    let standby = two.leader("s").stop_within("1500ms");
-    let held = one.mutex("s").lock().await.unwrap();
-    let leads = standby.lead(async |term: &Term| {
-        let left = clock::Instant::now().until(term.hold().valid());
-        assert!(left > Duration::from_millis(2200), "{left:?}");
-        Ok::<_, LockError>(())
+#[test]
+fn a_term_begins_with_time_to_work() {
+    run(Runs::new().seeds(5), |world| async move {
+        let (one, two) = (world.client("one"), world.client("two"));
+        let held = one.mutex("s").lock().await.unwrap();
+        let standby = two.leader("s").stop_within("1500ms");
+        let leads = standby.lead(async |term: &Term| {
+            let left = clock::Instant::now().until(term.hold().valid());
+            assert!(left > Duration::from_millis(2200), "{left:?}");
+            Ok::<_, LockError>(())
+        });
+        let ends = async {
+            world.advance(Duration::from_secs(1)).await;
+            drop(held);
+        };
+        let (led, ()) = tokio::join!(leads, ends);
+        led.unwrap();
     });
-    let ends = async {
-        while one.mutex("s").info().await.unwrap().waiters.is_empty() {
-            tokio::task::yield_now().await;
-        }
-        drop(held);
-    };
-    let (led, ()) = tokio::join!(leads, ends);
-    led.unwrap();
 }
 
-#[tokio::test]
-async fn progress_keeps_the_lead() {
-    let [client, _] = clients("progress");
-    let seat = client.leader("s").progress("200ms");
-    let mut reported: Option<Instant> = None;
-    seat.lead(async |term| {
-        // Another term begins only if a slow machine has reported too late.
-        let was_late = reported.is_none_or(|at| at.elapsed() >= Duration::from_millis(180));
-        assert!(was_late, "{:?}", reported.map(|at| at.elapsed()));
-        for _ in 0..20 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-            term.progress();
-            reported = Some(Instant::now());
-        }
-        Ok::<_, LockError>(())
-    })
-    .await
-    .unwrap();
+#[test]
+fn progress_keeps_the_lead() {
+    run(Runs::new().seeds(5), |world| async move {
+        let client = world.client("one");
+        let seat = client.leader("s").progress("200ms");
+        let mut terms = 0;
+        seat.lead(async |term| {
+            terms += 1;
+            for _ in 0..20 {
+                tokio::time::sleep(Duration::from_millis(190)).await;
+                term.progress();
+            }
+            Ok::<_, LockError>(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(terms, 1);
+    });
 }
 
 #[tokio::test]

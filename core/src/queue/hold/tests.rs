@@ -61,13 +61,10 @@ fn a_loss_is_marked_before_the_listeners_are_taken() {
     let listeners = hold.listeners.hold();
     thread::scope(|scope| {
         scope.spawn(|| hold.lose(LossCause::Forced, &mut DeferredWakes::default()));
-        let ends = std::time::Instant::now() + Duration::from_secs(10);
-        while !hold.is_lost() && std::time::Instant::now() < ends {
+        while !hold.is_lost() {
             thread::yield_now();
         }
-        let marked = hold.is_lost();
         drop(listeners);
-        assert!(marked);
     });
 }
 

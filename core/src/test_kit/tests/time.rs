@@ -3,8 +3,7 @@ use crate::LockError;
 use crate::base::error::LossCause;
 
 #[test]
-fn a_wait_takes_its_time_in_no_time() {
-    let started = std::time::Instant::now();
+fn a_wait_takes_its_time() {
     run(Runs::new().seeds(10), |world| async move {
         let (a, b) = (world.client("a"), world.client("b"));
         let guard = a.mutex("x").lock().await.unwrap();
@@ -22,7 +21,6 @@ fn a_wait_takes_its_time_in_no_time() {
         world.assert_no_overlap();
         world.assert_all_released();
     });
-    assert!(started.elapsed() < 10 * SECOND);
 }
 
 #[test]
