@@ -4,6 +4,7 @@
 use auto_mutex_core::store::MemberId;
 use redis::Connection;
 
+use super::real_time::real_time;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
 use crate::connect::loading;
@@ -100,6 +101,7 @@ async fn a_herd_loads_the_scripts_once() {
 
 #[tokio::test]
 async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
+    let _watch = real_time();
     let server = Server::start();
     let mut admin = server.connection();
     let key = TermKeys::new(vec!["auto_mutex:epoch".to_owned()]);

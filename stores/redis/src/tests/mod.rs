@@ -5,6 +5,9 @@ mod config;
 mod difference;
 mod loading;
 mod ops;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../tests/src/real_time.rs"]
+mod real_time;
 #[cfg(feature = "redis-1")]
 mod redis_1;
 mod scripts;

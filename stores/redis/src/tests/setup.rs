@@ -10,6 +10,7 @@ use std::time::Duration;
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::MemberId;
 
+use super::real_time::real_time;
 use super::server::{LONG, Server, connect, endpoint, run};
 use crate::RedisEndpoint;
 
@@ -76,6 +77,7 @@ async fn nobody_there_is_unreachable_at_once() {
 
 #[tokio::test]
 async fn a_server_that_does_not_answer_is_unreachable_in_time() {
+    let _watch = real_time();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let endpoint = endpoint(&format!("redis://:canary@127.0.0.1:{port}"));
@@ -90,6 +92,7 @@ async fn a_server_that_does_not_answer_is_unreachable_in_time() {
 /// The listener's connection queue is full, so not even TCP answers.
 #[tokio::test]
 async fn the_same_is_said_of_an_address_that_no_packet_comes_back_from() {
+    let _watch = real_time();
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(0).unwrap();

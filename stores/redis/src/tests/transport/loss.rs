@@ -1,6 +1,7 @@
 //! Lost connections, and servers that do not answer for a while.
 
 use super::*;
+use crate::tests::real_time::real_time;
 
 #[tokio::test]
 async fn a_killed_connection_is_replaced() {
@@ -20,6 +21,7 @@ async fn a_killed_connection_is_replaced() {
 
 #[tokio::test]
 async fn a_frozen_server_is_noticed_with_and_without_requests() {
+    let _watch = real_time();
     let server = Server::start();
     let mut peer = Peer::new(&server).await;
     server.signal("STOP");
