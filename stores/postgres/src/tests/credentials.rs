@@ -11,6 +11,7 @@ use auto_mutex_core::{Credentials, ServerAddress, SetupError};
 use tokio::net::TcpStream;
 
 use super::peer::{Peer, engine, options};
+use super::real_time::real_time;
 use super::server::{Server, shared};
 
 /// A server where `app` logs in with a password.
@@ -68,6 +69,7 @@ async fn each_connection_asks_the_provider_for_a_token() {
 
 #[tokio::test]
 async fn a_provider_that_fails_or_hangs_is_the_cause() {
+    let _watch = real_time();
     let url = shared().url("postgres");
     let failing = Source::new(|_: ServerAddress| async { Err("no token".into()) });
     let hanging = Source::new(|_: ServerAddress| std::future::pending());
@@ -115,6 +117,7 @@ async fn the_program_may_dial_and_block() {
 /// Dialers go through proxies and tunnels, so they may wait for several answers.
 #[tokio::test]
 async fn a_reconnect_gives_a_dialer_more_time_than_a_server() {
+    let _watch = real_time();
     let server = shared();
     let (database, port) = (server.database().await, server.port);
     let calls = Arc::new(AtomicU32::new(0));
@@ -139,6 +142,7 @@ async fn a_reconnect_gives_a_dialer_more_time_than_a_server() {
 /// While a server is silent, it gets more time with each attempt. The one that takes writes must be reached behind it.
 #[tokio::test]
 async fn silent_servers_do_not_hide_the_one_behind_them() {
+    let _watch = real_time();
     let server = shared();
     let database = server.database().await;
     let silent = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
@@ -168,7 +172,9 @@ async fn a_full_server_is_waited_for() {
         let url = url.clone();
         async move { Peer::new(&url).await.end().await }
     });
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    while !server.log().contains("too many connections") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     assert!(!second.is_finished());
     first.end().await;
     second.await.unwrap();
@@ -181,6 +187,7 @@ async fn a_full_server_is_waited_for() {
 
 #[tokio::test]
 async fn what_does_not_speak_the_protocol_is_named_as_such() {
+    let _watch = real_time();
     for (words, sslmode) in [
         ("HTTP/1.1 400 Bad Request\r\n\r\n", "prefer"),
         ("HTTP/1.1 400 Bad Request\r\n\r\n", "disable"),

@@ -9,6 +9,7 @@ use auto_mutex_core::store::{
 };
 
 use super::peer::{Event, Peer, acquire, lease, options, release, touch};
+use super::real_time::real_time;
 use super::server::{LONG, shared};
 
 #[tokio::test]
@@ -365,6 +366,7 @@ async fn idle_names_are_forgotten() {
 
 #[tokio::test]
 async fn a_copy_of_a_client_does_not_take_its_place() {
+    let _watch = real_time();
     let server = shared();
     let url = server.url(&server.database().await);
     let mut one = Peer::new(&url).await;
@@ -418,6 +420,7 @@ async fn messages_may_come_on_a_connection_of_their_own() {
 
 #[tokio::test]
 async fn a_lock_that_another_transaction_keeps_costs_only_its_own_requests() {
+    let _watch = real_time();
     let server = shared();
     let database = server.database().await;
     let mut peer = Peer::new(&server.url(&database)).await;

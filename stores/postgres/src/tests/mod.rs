@@ -7,6 +7,9 @@ mod loss;
 mod peer;
 mod races;
 mod readers;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../tests/src/real_time.rs"]
+mod real_time;
 mod rights;
 mod server;
 mod setup;

@@ -1,5 +1,7 @@
 //! PostgreSQL in temporary folders. A guardian ends it when the test process ends, even if it is killed.
 
+use std::fs::File;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -49,13 +51,14 @@ fn bin() -> PathBuf {
     program.parent().unwrap().to_owned()
 }
 
+fn user() -> Option<u32> {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata("/proc/self").map(|it| it.uid()).ok()
+}
+
 /// PostgreSQL refuses to run as root.
 fn command(program: &Path) -> Command {
-    let is_root = fs::metadata("/proc/self").is_ok_and(|it| {
-        use std::os::unix::fs::MetadataExt as _;
-        it.uid() == 0
-    });
-    if !is_root {
+    if user() != Some(0) {
         return Command::new(program);
     }
     let mut command = Command::new("setpriv");
@@ -76,6 +79,35 @@ fn folder() -> TempDir {
     dir
 }
 
+/// The files of a server that has never run. The first test process of this user makes them, and all others wait for it.
+fn template(bin: &Path) -> PathBuf {
+    let initdb = bin.join("initdb");
+    let mut key = DefaultHasher::new();
+    let made = fs::metadata(&initdb).unwrap().modified().unwrap();
+    ("auto-mutex-postgres", &initdb, made).hash(&mut key);
+    let user = user().unwrap_or_default();
+    let templates = env::temp_dir().join(format!("auto-mutex-templates-{user}"));
+    fs::create_dir_all(&templates).unwrap();
+    let template = templates.join(format!("{:016x}", key.finish()));
+    let lock = File::create(template.with_extension("lock")).unwrap();
+    lock.lock().unwrap();
+    if !template.exists() {
+        let dir = folder();
+        let data = dir.path().join("data");
+        let mut init = command(&initdb);
+        init.args(["-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C"]);
+        init.args(["--no-sync", "--no-instructions", "-D"]);
+        succeeds(init.arg(&data));
+        fs::rename(data, &template).unwrap();
+    }
+    template
+}
+
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
 /// The server that most tests share, each with a database of its own.
 pub(crate) fn shared() -> &'static Server {
     static SHARED: LazyLock<Server> = LazyLock::new(Server::start);
@@ -85,11 +117,9 @@ pub(crate) fn shared() -> &'static Server {
 impl Server {
     pub(crate) fn start() -> Self {
         let (bin, dir) = (bin(), folder());
-        let mut init = command(&bin.join("initdb"));
-        init.args(["-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C"]);
-        init.args(["--no-sync", "--no-instructions", "-D"]);
-        let output = init.arg(dir.path().join("data")).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        let mut copy = command(Path::new("cp"));
+        copy.arg("-Rp").arg(template(&bin).join("."));
+        succeeds(copy.arg(dir.path().join("data")));
         Self::of(bin, dir)
     }
 
@@ -137,10 +167,13 @@ impl Server {
             if is_mine && lines.nth(6).map(str::trim) == Some(status) {
                 return;
             }
-            let log = || fs::read_to_string(self.dir.path().join("log"));
-            assert!(Instant::now() < end, "not up: {:?}", log());
+            assert!(Instant::now() < end, "not up: {}", self.log());
             sleep(Duration::from_millis(20));
         }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.dir.path().join("log")).unwrap_or_default()
     }
 
     /// Ends it: `INT` for a fast shutdown, `QUIT` for an immediate one.
@@ -200,16 +233,14 @@ impl Server {
             "fast",
             "-D",
         ]);
-        let output = copy.arg(dir.path().join("data")).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        succeeds(copy.arg(dir.path().join("data")));
         Self::of(self.bin.clone(), dir)
     }
 
     pub(crate) fn promote(&self) {
         let mut promote = command(&self.bin.join("pg_ctl"));
         promote.arg("promote").arg("-w").arg("-D");
-        let output = promote.arg(self.dir.path().join("data")).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
+        succeeds(promote.arg(self.dir.path().join("data")));
     }
 
     pub(crate) fn socket(&self) -> String {

@@ -14,6 +14,7 @@ use auto_mutex_core::store::{
 use tokio::task::LocalSet;
 
 use super::peer::{Peer, acquire, engine, options, release, touch};
+use super::real_time::real_time;
 use super::server::{Server, shared};
 
 #[tokio::test]
@@ -94,6 +95,7 @@ async fn a_password_may_be_in_a_file() {
 
 #[tokio::test]
 async fn nobody_listens_at_the_port() {
+    let _watch = real_time();
     let options = StoreOptions {
         connect_timeout: Duration::from_secs(1),
         ..options()
@@ -299,6 +301,7 @@ const OF_ROLES: [(&str, Option<&str>, Option<&str>); 10] = [
 
 #[tokio::test]
 async fn settings_of_a_role_harm_nobody_unnoticed() {
+    let _watch = real_time();
     let server = shared();
     let local = LocalSet::new();
     let cases = OF_ROLES.iter().enumerate().map(|(number, case)| {
