@@ -3,9 +3,15 @@
 //! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed, `cluster`
 //! also runs on a private Redis; `deadlock` and `leader` run only then. If PostgreSQL is installed, `cluster` runs on it, too.
 
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../tests/src/real_time.rs"]
+mod real_time;
+
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use self::real_time::real_time;
 
 fn example(name: &str) -> Command {
     let test = std::env::current_exe().expect("the path of this test");
@@ -139,6 +145,7 @@ fn on_timeout() {
 
 #[test]
 fn cron_job() {
+    let _watch = real_time();
     let said = succeeds(&mut example("cron_job"), &["5 nodes"]);
     assert_eq!(said.matches("cleans up").count(), 3, "{said}");
     assert_eq!(said.matches("ran 1 time(s)").count(), 3, "{said}");
@@ -146,6 +153,7 @@ fn cron_job() {
 
 #[test]
 fn deadlock_on_redis() {
+    let _watch = real_time();
     if !has_redis() {
         eprintln!("skipped: no redis-server on the PATH");
         return;
@@ -189,6 +197,7 @@ fn those_that_need_a_redis_say_so() {
 
 #[test]
 fn leader_on_redis() {
+    let _watch = real_time();
     if !has_redis() {
         eprintln!("skipped: no redis-server on the PATH");
         return;
@@ -235,6 +244,7 @@ fn is_plain(said: &str) -> bool {
 
 #[test]
 fn cluster_on_redis() {
+    let _watch = real_time();
     if !has_redis() {
         eprintln!("skipped: no redis-server on the PATH");
         return;
@@ -264,6 +274,7 @@ fn cluster_on_redis() {
 
 #[test]
 fn cluster_on_postgres() {
+    let _watch = real_time();
     let place = tempfile::tempdir().expect("a temporary folder");
     let mut command = example("cluster");
     // PostgreSQL may be somebody else's process, which must find its folder.
@@ -302,6 +313,7 @@ fn the_show_names_what_it_lacks() {
 
 #[test]
 fn cluster_without_redis() {
+    let _watch = real_time();
     let said = succeeds(example("cluster").env("PATH", "/nowhere"), ONE_AT_A_TIME);
     assert!(said.contains("memory:// in this process"), "{said}");
     assert!(said.contains("worker 2 is abandoned"), "{said}");
@@ -311,6 +323,7 @@ fn cluster_without_redis() {
 
 #[test]
 fn cluster_without_the_lock_is_caught_by_the_witness() {
+    let _watch = real_time();
     let output = example("cluster").arg("--unprotected").output();
     let output = output.expect("it starts");
     let said = text(&output);

@@ -9,6 +9,7 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 
 use auto_mutex_tests::events::eventually;
+use auto_mutex_tests::real_time::real_time;
 use serde_json::Value;
 
 use super::rig::{Shop, command, output, text};
@@ -261,6 +262,7 @@ fn token_file(folder: &tempfile::TempDir, token: &str, mode: u32) -> PathBuf {
 
 #[test]
 fn it_asks_only_while_somebody_watches() {
+    let _watch = real_time();
     let shop = Shop::open();
     let page = Page::every("2s", &shop.url, &[]);
     let looks = || shop.redis.calls("scan");

@@ -1,13 +1,20 @@
 //! Runs the example, which `cargo test` has built, on two nodes that share a private Redis, if redis-server is installed.
 
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../tests/src/real_time.rs"]
+mod real_time;
+
 use std::collections::BTreeMap;
 use std::sync::mpsc::channel;
 use std::thread;
 
 use auto_mutex_examples::run::{Running, built, command, redis, terminate, url};
 
+use self::real_time::real_time;
+
 #[test]
 fn each_tick_runs_on_one_of_two_nodes() {
+    let _watch = real_time();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let Some(_redis) = redis(folder.path()) else {
         return;

@@ -2,6 +2,9 @@
 //! in three replicas. Uses a private Redis, if redis-server is installed. `deploy` checks the files of the deployment.
 
 mod deploy;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../../../../tests/src/real_time.rs"]
+mod real_time;
 
 use std::fs;
 use std::process::Command;
@@ -9,6 +12,8 @@ use std::thread;
 
 use auto_mutex::{Client, Config};
 use auto_mutex_examples::run::{Running, ask, command, eventually, redis, terminate, url};
+
+use self::real_time::real_time;
 
 const SERVICE: &str = env!("CARGO_BIN_EXE_service");
 
@@ -31,6 +36,7 @@ fn is_ready(address: &str) -> bool {
 
 #[test]
 fn it_starts_without_redis_answers_probes_and_ends_in_good_order() {
+    let _watch = real_time();
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (mut process, address) = service(&mut command(SERVICE, &url(folder.path())));
     assert_eq!(ask(&address, "GET", "/healthz").0, 200);
@@ -49,7 +55,7 @@ fn it_starts_without_redis_answers_probes_and_ends_in_good_order() {
     // One body runs, and another client waits for its lock.
     let body = thread::spawn({
         let address = address.clone();
-        move || close(&address, 5, 3000)
+        move || close(&address, 5, 8000)
     });
     process.line("closing month=5");
     let config = Config::new(url(folder.path())).expect("a URL");
