@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Area {
-    /// Tests for faults that none of the tests named for them find.
+    /// The tests for faults that none of those named for them find.
     #[serde(default)]
     pub(crate) then: Vec<String>,
     /// Whether the faults take effect while a program is compiled.
@@ -26,7 +26,7 @@ pub(crate) struct Area {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
     pub(crate) id: String,
-    /// A guarantee of `docs/guarantees.md` by its number, or another promise.
+    /// The number of a guarantee in `docs/guarantees.md`, or another promise.
     pub(crate) breaks: String,
     pub(crate) file: String,
     /// A whole expression, or whole statements. It occurs once in the file.
@@ -36,7 +36,7 @@ pub(crate) struct Fault {
     pub(crate) found: Vec<String>,
 }
 
-/// A test that has faults of its own.
+/// A test with faults of its own, which it reports as `WHAT: run Some(…)`, or `None` if nothing finds one.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {
@@ -48,37 +48,29 @@ impl Area {
     pub(crate) fn by_file(&self) -> BTreeMap<&str, Vec<&Fault>> {
         let mut files = BTreeMap::<_, Vec<_>>::new();
         for fault in &self.fault {
-            files.entry(fault.file.as_str()).or_default().push(fault);
+            files.entry(&*fault.file).or_default().push(fault);
         }
         files
     }
 }
 
-/// Reads the faults that have one of `names` in their id, their file or their rule; all without names.
+/// Reads the faults that have one of `names` in their id, their file or their rule, or all if there are no names.
 pub(crate) fn read(root: &Path, names: &[String]) -> Vec<Area> {
-    let folder = root.join("tests/faults");
-    let files = fs::read_dir(folder)
-        .expect("the list")
-        .map(|entry| entry.expect("a file").path());
-    let mut files: Vec<_> = files
-        .filter(|path| {
-            path.extension().is_some_and(|it| it == "toml") && !path.ends_with("Cargo.toml")
-        })
-        .collect();
+    let files = fs::read_dir(root.join("tests/faults")).expect("the list");
+    let files = files.map(|entry| entry.expect("a file").path());
+    let is_list = |path: &std::path::PathBuf| {
+        path.extension().is_some_and(|it| it == "toml") && !path.ends_with("Cargo.toml")
+    };
+    let mut files: Vec<_> = files.filter(is_list).collect();
     files.sort();
     let mut ids = BTreeSet::new();
+    let has = |text: &str| names.is_empty() || names.iter().any(|name| text.contains(name));
     let read = |path| {
         let text = fs::read_to_string(path).expect("a list");
-        let mut area: Area =
-            toml::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-        for fault in &area.fault {
-            assert!(
-                ids.insert(fault.id.clone()),
-                "two faults are named {}",
-                fault.id
-            );
+        let mut area: Area = toml::from_str(&text).unwrap_or_else(|it| panic!("{path:?}: {it}"));
+        for Fault { id, .. } in &area.fault {
+            assert!(ids.insert(id.clone()), "two faults are named {id}");
         }
-        let has = |text: &str| names.is_empty() || names.iter().any(|name| text.contains(name));
         area.fault
             .retain(|it| has(&it.id) || has(&it.file) || has(&it.breaks));
         area.table.retain(|it| has(&it.id));

@@ -2,261 +2,211 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::rc::Rc;
 use std::sync::mpsc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Packages that are always built together, as in the short run of `tests/run`: what is built of a part of them has other features.
-const USUAL: &[&str] = &[
-    "-core",
-    "-redis",
-    "-postgres",
-    "-quorum",
-    "-operator",
-    "-macros",
-    "-tests",
-    "-samples",
-    "-ui",
-    "",
-];
-/// Those of [`OTHERS`], whose dependencies take long.
-const OTHER: &[&str] = &["-fence", "-fencing", "-cli"];
-const OTHERS: &[&str] = &["fencing", "auto-mutex", "real", "usage"];
+/// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
+const USUAL: &str = " -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
+/// The programs of `SLOW` have many dependencies.
+const OTHER: &str = "-fence -fencing -cli";
+const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
 
-/// Chooses the fault; see `tree.rs`.
 const SWITCH: &str = "AUTO_MUTEX_FAULT";
+/// How long tests may take to find a fault. One that hangs fails after a minute.
+const LIMIT: Duration = Duration::from_secs(300);
 
-/// How long tests may take to find a fault. A test that hangs fails after a minute.
-const LIMIT: Duration = Duration::from_secs(90);
-/// The same, when all tests are run.
-const LONG: Duration = Duration::from_secs(600);
-
-/// Tests that may find a fault.
-pub(crate) struct Detector {
+/// A test that found a fault.
+pub(crate) struct Found {
     pub(crate) program: String,
-    variables: Vec<(String, String)>,
-    args: Vec<String>,
+    pub(crate) rebuilt: bool,
+    pub(crate) test: String,
 }
 
-impl Detector {
-    /// `PROGRAM [VARIABLE=VALUE…] [PART-OF-A-NAME… | OPTION…]`
-    pub(crate) fn parse(text: &str) -> Self {
-        let mut words = text.split_whitespace().map(str::to_owned);
-        let program = words.next().expect("a program");
-        let (variables, args): (Vec<_>, _) =
-            words.partition(|word| word.starts_with("AUTO_MUTEX_"));
-        let pair = |word: &String| {
-            word.split_once('=')
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        };
-        let variables = variables.iter().filter_map(pair).collect();
-        Self {
-            program,
-            variables,
-            args,
-        }
-    }
-
-    /// A library's own tests.
-    pub(crate) fn is_library(&self) -> bool {
-        self.program.starts_with("auto_mutex")
-    }
-
-    fn is_other(&self) -> bool {
-        OTHERS.contains(&&*self.program)
-    }
-
-    fn target(&self) -> String {
-        match &*self.program {
-            "auto-mutex" => "--bin=auto-mutex".to_owned(),
-            _ if self.is_library() => "--lib".to_owned(),
-            test => format!("--test={test}"),
-        }
-    }
-}
-
-struct Program {
-    folder: PathBuf,
-    sources: Vec<PathBuf>,
-    executable: PathBuf,
-}
+/// A test program's package, and its file.
+type Program = (PathBuf, PathBuf);
 
 pub(crate) struct Programs {
     tree: PathBuf,
     libraries: String,
-    built: RefCell<BTreeMap<String, Rc<Program>>>,
-}
-
-#[derive(Default)]
-pub(crate) struct Outcome {
-    pub(crate) failed: Vec<String>,
-    pub(crate) output: String,
+    built: RefCell<BTreeMap<String, Program>>,
 }
 
 impl Programs {
-    pub(crate) fn of(tree: &Path) -> Self {
-        let libdir = Command::new("rustc")
+    pub(crate) fn of(tree: PathBuf) -> Self {
+        let mut rustc = Command::new("rustc");
+        let libdir = rustc
             .args(["--print", "target-libdir"])
             .output()
             .expect("rustc");
         let libraries = String::from_utf8_lossy(&libdir.stdout).trim().to_owned();
+        let built = RefCell::default();
         Self {
-            tree: tree.to_owned(),
+            tree,
             libraries,
-            built: RefCell::default(),
+            built,
         }
     }
 
-    /// Builds the program when it is first asked for.
-    fn get(&self, detector: &Detector) -> Rc<Program> {
-        let known = self.built.borrow().get(&detector.program).cloned();
-        known.unwrap_or_else(|| {
-            let built = self
-                .cargo(detector, None)
-                .expect("the tests build with the switches");
-            self.built.borrow_mut().extend(built);
-            let found = self.built.borrow().get(&detector.program).cloned();
-            found.unwrap_or_else(|| panic!("there is no program {}", detector.program))
-        })
-    }
-
-    fn cargo(
-        &self,
-        detector: &Detector,
-        fault: Option<&str>,
-    ) -> Option<BTreeMap<String, Rc<Program>>> {
+    /// Builds a program, if it is not there yet or the fault is one of the attributes. `None` if it does not compile.
+    fn get(&self, name: &str, rebuilt: bool, fault: Option<&str>) -> Option<Program> {
+        if let (Some(program), false) = (self.built.borrow().get(name), rebuilt) {
+            return Some(program.clone());
+        }
         let mut cargo = Command::new("cargo");
         cargo.args([
             "test",
             "--no-run",
             "--message-format",
             "json-render-diagnostics",
-            &detector.target(),
         ]);
-        for package in if detector.is_other() { OTHER } else { USUAL } {
-            cargo.args(["-p", &format!("auto-mutex{package}")]);
-        }
-        cargo.env_remove(SWITCH).envs(fault.map(|id| (SWITCH, id)));
-        cargo
-            .env("CARGO_TARGET_DIR", self.target_dir())
-            .current_dir(&self.tree);
-        if fault.is_none() {
+        match name {
+            "auto-mutex" => cargo.arg("--bins"),
+            _ if name.starts_with("auto_mutex") => cargo.arg("--lib"),
+            _ => cargo.args(["--test", name]),
+        };
+        let packages = if SLOW.contains(&name) { OTHER } else { USUAL };
+        cargo.args(
+            packages
+                .split(' ')
+                .flat_map(|it| ["-p".to_owned(), format!("auto-mutex{it}")]),
+        );
+        cargo.env_remove(SWITCH).current_dir(&self.tree);
+        cargo.env("CARGO_TARGET_DIR", self.tree.with_file_name("target"));
+        if let (Some(fault), true) = (fault, rebuilt) {
+            cargo.env(SWITCH, fault);
+        } else {
             cargo.stderr(Stdio::inherit());
         }
         let output = cargo.output().expect("cargo");
         if !output.status.success() {
+            assert!(fault.is_some() && rebuilt, "{name} does not build");
             return None;
         }
-        let (mut programs, mut bins) = (BTreeMap::new(), BTreeMap::<PathBuf, Vec<PathBuf>>::new());
         for line in String::from_utf8_lossy(&output.stdout).lines() {
             let message: Value = serde_json::from_str(line).unwrap_or_default();
-            let path = |value: &Value| PathBuf::from(value.as_str().unwrap_or_default());
-            let (target, executable) = (&message["target"], path(&message["executable"]));
-            let (source, mut folder) = (path(&target["src_path"]), path(&message["manifest_path"]));
-            folder.pop();
-            if message["profile"]["test"] == true && executable.is_absolute() {
-                let name = target["name"].as_str().unwrap_or_default().to_owned();
-                programs.insert(name, (folder, source, executable));
-            } else if executable.is_absolute() {
-                bins.entry(folder).or_default().push(source);
+            let (package, file) = (&message["manifest_path"], &message["executable"]);
+            if message["profile"]["test"] == true
+                && let (Some(package), Some(file)) = (package.as_str(), file.as_str())
+                && let Some(name) = message["target"]["name"].as_str()
+            {
+                let folder = PathBuf::from(package).with_file_name("");
+                let program = (folder, PathBuf::from(file));
+                self.built.borrow_mut().insert(name.to_owned(), program);
             }
         }
-        let programs = programs
-            .into_iter()
-            .map(|(name, (folder, source, executable))| {
-                let mut sources = bins.get(&folder).cloned().unwrap_or_default();
-                sources.push(source);
-                (
-                    name,
-                    Rc::new(Program {
-                        folder,
-                        sources,
-                        executable,
-                    }),
-                )
-            });
-        Some(programs.collect())
+        let program = self.built.borrow().get(name).cloned();
+        Some(program.unwrap_or_else(|| panic!("there is no test program {name}")))
     }
 
-    fn target_dir(&self) -> PathBuf {
-        self.tree.with_file_name("target")
+    /// Runs `PROGRAM [VARIABLE=VALUE…] [PART-OF-A-NAME… | OPTION…]` with a fault: to the end, or until a test fails.
+    pub(crate) fn run(&self, tests: &str, fault: &str, compiled: bool, all: bool) -> Vec<Found> {
+        let program = tests.split(' ').next().unwrap_or_default();
+        // A library's own tests call the expansions.
+        let rebuilt = compiled && !program.starts_with("auto_mutex");
+        let failed = self.output(tests, rebuilt, Some(fault), all).0.into_iter();
+        let program = program.to_owned();
+        failed
+            .map(|test| Found {
+                program: program.clone(),
+                rebuilt,
+                test,
+            })
+            .collect()
     }
 
-    /// Compiles a program again, with a fault in the attributes.
-    fn rebuild(&self, detector: &Detector, fault: Option<&str>) -> bool {
-        for source in &self.get(detector).sources {
-            let file = File::options().append(true).open(source).expect("a source");
-            file.set_modified(SystemTime::now()).expect("a new time");
+    /// Which of some tests fail without a fault.
+    pub(crate) fn failing(&self, name: &str, rebuilt: bool, of: &BTreeSet<String>) -> Vec<String> {
+        let of: Vec<_> = of
+            .iter()
+            .filter(|test| !test.starts_with('('))
+            .map(|it| &**it)
+            .collect();
+        if of.is_empty() {
+            return Vec::new();
         }
-        self.cargo(detector, fault).is_some()
+        let tests = format!("{name} {} --exact", of.join(" "));
+        self.output(&tests, rebuilt, None, true).0
     }
 
-    /// Runs tests with a fault, to their end or until the first of them fails.
-    pub(crate) fn run(
+    /// What a test says about its own faults: see [`Table`](crate::list::Table).
+    pub(crate) fn table(&self, test: &str) -> Vec<(String, bool)> {
+        let said = self
+            .output(&format!("{test} --nocapture"), false, None, true)
+            .1;
+        let rows = said.iter().filter_map(|line| line.split_once(": run "));
+        rows.map(|(what, result)| (what.to_owned(), result.starts_with("Some")))
+            .collect()
+    }
+
+    /// Returns the tests that failed, and all lines.
+    fn output(
         &self,
-        detector: &Detector,
+        tests: &str,
+        rebuilt: bool,
         fault: Option<&str>,
-        rebuild: bool,
-        to_the_end: bool,
-    ) -> Outcome {
-        let mut outcome = Outcome::default();
-        if rebuild && !self.rebuild(detector, fault) {
-            outcome.failed.push("(does not compile)".to_owned());
-            return outcome;
+        all: bool,
+    ) -> (Vec<String>, Vec<String>) {
+        let mut words = tests.split(' ');
+        let name = words.next().unwrap_or_default();
+        let Some((folder, file)) = self.get(name, rebuilt, fault) else {
+            return (vec!["(does not compile)".to_owned()], Vec::new());
+        };
+        let mut command = Command::new(file);
+        for word in words {
+            match word
+                .split_once('=')
+                .filter(|it| it.0.starts_with("AUTO_MUTEX_"))
+            {
+                Some((variable, value)) => command.env(variable, value),
+                None => command.arg(word),
+            };
         }
-        let program = self.get(detector);
-        let mut command = Command::new(&program.executable);
+        command.arg("--test-threads=8").current_dir(&folder);
         command
-            .args(&detector.args)
-            .arg("--test-threads=8")
-            .current_dir(&program.folder);
-        command
-            .envs(detector.variables.iter().cloned())
             .env_remove(SWITCH)
             .envs(fault.map(|id| (SWITCH, id)));
-        command
-            .env("CARGO_MANIFEST_DIR", &program.folder)
-            .env("CARGO_TARGET_DIR", self.target_dir());
+        command.env("CARGO_MANIFEST_DIR", &folder);
+        command.env("CARGO_TARGET_DIR", self.tree.with_file_name("target"));
+        // The attributes are a library that needs the compiler's own.
         command
             .env("LD_LIBRARY_PATH", &self.libraries)
             .env("DYLD_LIBRARY_PATH", &self.libraries);
-        // A group of its own: the tests' processes end with it.
+        // A group of its own, so that the processes of the tests end with it.
         command
+            .process_group(0)
             .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .process_group(0);
-        let mut child = command.spawn().expect("a test program");
+            .spawn()
+            .expect("a test program");
         let stdout = BufReader::new(child.stdout.take().expect("its output"));
-        let (sender, lines) = mpsc::channel();
-        let reader = std::thread::spawn(move || {
+        let (sender, coming) = mpsc::channel();
+        std::thread::spawn(move || {
             stdout
                 .lines()
                 .map_while(Result::ok)
                 .try_for_each(|line| sender.send(line))
         });
-        let end = Instant::now() + if to_the_end { LONG } else { LIMIT };
-        let mut is_over = false;
-        while to_the_end || outcome.failed.is_empty() {
-            match lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+        let end = Instant::now() + if all { 3 * LIMIT } else { LIMIT };
+        let (mut failed, mut lines, mut is_over) = (Vec::new(), Vec::new(), false);
+        while !is_over && (all || failed.is_empty()) {
+            match coming.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     let test = line
                         .strip_prefix("test ")
-                        .and_then(|rest| rest.strip_suffix(" ... FAILED"));
-                    outcome.failed.extend(test.map(str::to_owned));
-                    outcome.output += &format!("{line}\n");
+                        .and_then(|it| it.strip_suffix(" ... FAILED"));
+                    failed.extend(test.map(str::to_owned));
+                    lines.push(line);
                 }
-                Err(error) => {
-                    is_over = error == mpsc::RecvTimeoutError::Disconnected;
-                    break;
-                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => is_over = true,
+                Err(mpsc::RecvTimeoutError::Timeout) => break,
             }
         }
         let group = format!("-{}", child.id());
@@ -264,36 +214,11 @@ impl Programs {
             .args(["-9", "--", &group])
             .stderr(Stdio::null())
             .status();
-        let status = child.wait().expect("the end of a test program");
-        drop(lines);
-        let _ = reader.join();
-        if is_over && outcome.failed.is_empty() && !outcome.output.contains("test result: ok") {
-            outcome.failed.push(format!("({status})"));
+        let _ = child.wait();
+        if is_over && failed.is_empty() && !lines.iter().any(|it| it.starts_with("test result: ok"))
+        {
+            failed.push("(the program died)".to_owned());
         }
-        outcome
-    }
-
-    /// Which of some tests fail without a fault.
-    pub(crate) fn failing(
-        &self,
-        program: &str,
-        rebuild: bool,
-        tests: &BTreeSet<String>,
-    ) -> Vec<String> {
-        let mut args: Vec<_> = tests
-            .iter()
-            .filter(|test| !test.starts_with('('))
-            .cloned()
-            .collect();
-        if args.is_empty() {
-            return Vec::new();
-        }
-        args.push("--exact".to_owned());
-        let detector = Detector {
-            program: program.to_owned(),
-            variables: Vec::new(),
-            args,
-        };
-        self.run(&detector, None, rebuild, true).failed
+        (failed, lines)
     }
 }

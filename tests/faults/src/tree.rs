@@ -8,50 +8,48 @@ use std::process::Command;
 use crate::list::{Area, Fault};
 
 const ALLOW: &str = "#![allow(warnings)] ";
-/// What each changed crate gets.
 const SWITCH: &str = "
 pub(crate) fn __fault(id: &str) -> bool {
     static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
     CHOSEN.get_or_init(|| std::env::var(\"AUTO_MUTEX_FAULT\").ok()).as_deref() == Some(id)
 }
 ";
+/// Makes cargo compile a program again for another fault.
+const USES: &str = "
+const _: ::core::option::Option<&str> = ::core::option_env!(\"AUTO_MUTEX_FAULT\");
+";
 
-/// Brings the copy up to date, and returns its folder. A file without a change keeps its time, so that cargo builds little again.
+/// Brings the copy up to date. A file without a change keeps its time, so that cargo builds little again.
 pub(crate) fn make(root: &Path, areas: &[Area]) -> PathBuf {
     let tree = root.join("target/faults/tree");
-    let listed = Command::new("git")
-        .args(["ls-files", "-co", "--exclude-standard", "-z"])
-        .current_dir(root)
-        .output();
-    let listed = String::from_utf8(listed.expect("git").stdout).expect("names of files");
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-co", "--exclude-standard", "-z"]);
+    let listed = git.current_dir(root).output().expect("git").stdout;
+    let listed = String::from_utf8(listed).expect("names of files");
     let changed: Vec<_> = areas.iter().flat_map(Area::by_file).collect();
     let crates: BTreeSet<_> = changed.iter().map(|(file, _)| crate_of(file)).collect();
     let mut files = BTreeSet::new();
-    for file in listed
-        .split_terminator('\0')
-        .filter(|file| root.join(file).is_file())
-    {
-        let from = root.join(file);
-        let faults: Vec<_> = changed
-            .iter()
-            .filter(|it| it.0 == file)
-            .flat_map(|it| it.1.clone())
-            .collect();
-        let mut text = match faults.is_empty() {
-            true => fs::read(&from).expect(file),
-            false => switched(&from, &faults)
-                .unwrap_or_else(|error| panic!("{error}"))
-                .into_bytes(),
+    for file in listed.split_terminator('\0') {
+        let (from, to) = (root.join(file), tree.join(file));
+        if !from.is_file() {
+            continue;
+        }
+        let mut text = match changed.iter().find(|(of, _)| *of == file) {
+            Some((_, faults)) => switched(&from, faults).into_bytes(),
+            None => fs::read(&from).expect(file),
         };
         if crates.contains(file) {
             text.splice(..0, ALLOW.bytes());
             text.extend(SWITCH.bytes());
         }
-        let to = tree.join(file);
+        if is_compiled_again(file) {
+            text.extend(USES.bytes());
+        }
         if fs::read(&to).ok().as_ref() != Some(&text) {
             fs::create_dir_all(to.parent().expect("a folder")).expect(file);
             fs::write(&to, text).expect(file);
-            fs::set_permissions(&to, from.metadata().expect(file).permissions()).expect(file);
+            let rights = from.metadata().expect(file).permissions();
+            fs::set_permissions(&to, rights).expect(file);
         }
         files.insert(to);
     }
@@ -59,40 +57,37 @@ pub(crate) fn make(root: &Path, areas: &[Area]) -> PathBuf {
     tree
 }
 
-fn crate_of(file: &str) -> String {
-    let (package, _) = file.split_once("/src/").expect("a file of a package");
-    match package {
-        "cli" => "cli/src/main.rs".to_owned(),
-        _ => format!("{package}/src/lib.rs"),
-    }
+/// Whether the file is a program that tests attributes.
+fn is_compiled_again(file: &str) -> bool {
+    let (folder, name) = file.rsplit_once('/').unwrap_or_default();
+    ["tests/tests", "tests/ui/tests", "tests/ui/pass"].contains(&folder) && name.ends_with(".rs")
 }
 
-/// The text of a file with its faults behind switches.
-pub(crate) fn switched(path: &Path, faults: &[&Fault]) -> Result<String, String> {
-    let mut text =
-        fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+fn crate_of(file: &str) -> String {
+    let (package, _) = file.split_once("/src/").expect("a file of a package");
+    let main = if package == "cli" {
+        "main.rs"
+    } else {
+        "lib.rs"
+    };
+    format!("{package}/src/{main}")
+}
+
+/// The text of a file with its faults behind switches. Panics if it lacks the text of a fault.
+pub(crate) fn switched(path: &Path, faults: &[&Fault]) -> String {
+    let mut text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     for fault in faults {
         let (id, find, replace) = (&fault.id, fault.find.trim(), fault.replace.trim());
         let times = text.matches(find).count();
-        if times != 1 {
-            return Err(format!(
-                "{id}: the text is {times} times in {}:\n{find}",
-                path.display()
-            ));
-        }
+        assert!(times == 1, "{id}: {times} times in {path:?}:\n{find}");
         let chosen = format!("if crate::__fault({id:?}) {{ {replace} }} else {{ {find} }}");
         let is_statement = find.ends_with([';', '}']);
-        text = text.replacen(
-            find,
-            &if is_statement {
-                chosen
-            } else {
-                format!("({chosen})")
-            },
-            1,
-        );
+        text = match is_statement {
+            true => text.replacen(find, &chosen, 1),
+            false => text.replacen(find, &format!("({chosen})"), 1),
+        };
     }
-    Ok(text)
+    text
 }
 
 fn remove_others(folder: &Path, files: &BTreeSet<PathBuf>) {
