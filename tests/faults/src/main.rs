@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use list::{Area, Fault};
-use programs::{Found, Programs};
+use programs::{Found, NAMED, Programs, WHOLE};
 
 fn main() -> ExitCode {
     let args = std::env::args().skip(1);
@@ -93,8 +93,9 @@ fn main() -> ExitCode {
 /// Returns the first test that finds the fault, or all.
 fn find(programs: &Programs, area: &Area, fault: &Fault, all_tests: bool) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for tests in fault.found.iter().chain(&area.then) {
-        let more = programs.run(tests, &fault.id, area.compiled, all_tests);
+    let named = fault.found.iter().map(|tests| (tests, NAMED));
+    for (tests, limit) in named.chain(area.then.iter().map(|tests| (tests, WHOLE))) {
+        let more = programs.run(tests, (&fault.id, area.compiled), limit, all_tests);
         let is_new = |one: &Found| found.iter().all(|other| other.test != one.test);
         let more: Vec<_> = more.into_iter().filter(is_new).collect();
         found.extend(more);

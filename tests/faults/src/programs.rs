@@ -18,8 +18,10 @@ const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
 
 const SWITCH: &str = "AUTO_MUTEX_FAULT";
-/// How long tests may take to find a fault. One that hangs fails after a minute.
-const LIMIT: Duration = Duration::from_secs(300);
+/// How long the tests that are named for a fault may take. Most that hang fail after a minute.
+pub(crate) const NAMED: Duration = Duration::from_secs(90);
+/// The limit for whole programs.
+pub(crate) const WHOLE: Duration = Duration::from_secs(600);
 
 /// A test that found a fault.
 pub(crate) struct Found {
@@ -105,11 +107,20 @@ impl Programs {
     }
 
     /// Runs `PROGRAM [VARIABLE=VALUE…] [PART-OF-A-NAME… | OPTION…]` with a fault: to the end, or until a test fails.
-    pub(crate) fn run(&self, tests: &str, fault: &str, compiled: bool, all: bool) -> Vec<Found> {
+    pub(crate) fn run(
+        &self,
+        tests: &str,
+        (fault, compiled): (&str, bool),
+        limit: Duration,
+        all: bool,
+    ) -> Vec<Found> {
         let program = tests.split(' ').next().unwrap_or_default();
         // A library's own tests call the expansions.
         let rebuilt = compiled && !program.starts_with("auto_mutex");
-        let failed = self.output(tests, rebuilt, Some(fault), all).0.into_iter();
+        let failed = self
+            .output(tests, (rebuilt, Some(fault)), limit, all)
+            .0
+            .into_iter();
         let program = program.to_owned();
         failed
             .map(|test| Found {
@@ -131,13 +142,13 @@ impl Programs {
             return Vec::new();
         }
         let tests = format!("{name} {} --exact", of.join(" "));
-        self.output(&tests, rebuilt, None, true).0
+        self.output(&tests, (rebuilt, None), WHOLE, true).0
     }
 
     /// What a test says about its own faults: see [`Table`](crate::list::Table).
     pub(crate) fn table(&self, test: &str) -> Vec<(String, bool)> {
         let said = self
-            .output(&format!("{test} --nocapture"), false, None, true)
+            .output(&format!("{test} --nocapture"), (false, None), WHOLE, true)
             .1;
         let rows = said.iter().filter_map(|line| line.split_once(": run "));
         rows.map(|(what, result)| (what.to_owned(), result.starts_with("Some")))
@@ -148,8 +159,8 @@ impl Programs {
     fn output(
         &self,
         tests: &str,
-        rebuilt: bool,
-        fault: Option<&str>,
+        (rebuilt, fault): (bool, Option<&str>),
+        limit: Duration,
         all: bool,
     ) -> (Vec<String>, Vec<String>) {
         let mut words = tests.split(' ');
@@ -194,7 +205,7 @@ impl Programs {
                 .map_while(Result::ok)
                 .try_for_each(|line| sender.send(line))
         });
-        let end = Instant::now() + if all { 3 * LIMIT } else { LIMIT };
+        let end = Instant::now() + limit;
         let (mut failed, mut lines, mut is_over) = (Vec::new(), Vec::new(), false);
         while !is_over && (all || failed.is_empty()) {
             match coming.recv_timeout(end.saturating_duration_since(Instant::now())) {
