@@ -17,7 +17,7 @@ pub struct RealTime {
 /// a frozen or killed process, an unplugged cable, a server's timeout. Call it in the first line of the test:
 /// `let _watch = real_time();`.
 ///
-/// Everything else is tested in virtual time or waits for events, so there are few such tests: `documents` counts the calls.
+/// Everything else is tested in virtual time or waits for events, so there are few such tests.
 /// A test that takes longer than a minute has hung. The process then ends with the name of the test, because nothing can
 /// end the test alone.
 pub fn real_time() -> RealTime {
