@@ -55,28 +55,29 @@ impl Redis {
             .prefix("am-")
             .tempdir()
             .expect("a temporary directory");
+        let mut redis = Self {
+            server: Mutex::new(None),
+            options,
+            port: Port::new(),
+            tls_port: None,
+            dir,
+        };
         // Another program may take the port before the server binds it. In that case, try another port.
         for _ in 0..50 {
-            let port = match options.is_cluster() {
-                true => Port::with_bus(),
-                false => Port::new(),
-            };
-            let tls_port = options.has_tls().then(Port::new);
-            let tls_number = tls_port.as_ref().map_or(0, Port::number);
-            options.write(dir.path(), port.number(), tls_number);
-            if let Some(server) = Server::start(dir.path(), &options) {
-                let redis = Self {
-                    server: Mutex::new(Some(server)),
-                    options,
-                    port,
-                    tls_port,
-                    dir,
-                };
-                redis.wait_until_up();
+            if redis.options.is_cluster() {
+                redis.port = Port::with_bus();
+            }
+            redis.tls_port = redis.options.has_tls().then(Port::new);
+            let (dir, tls_port) = (redis.dir.path(), redis.tls_port());
+            redis.options.write(dir, redis.port(), tls_port);
+            let server = Server::start(dir, &redis.options);
+            redis.server = Mutex::new(server);
+            if redis.is_running() && redis.comes_up() {
                 return redis;
             }
+            redis.port = Port::new();
         }
-        let log = std::fs::read_to_string(dir.path().join("log")).unwrap_or_default();
+        let log = std::fs::read_to_string(redis.dir.path().join("log")).unwrap_or_default();
         panic!("redis-server does not start (is it installed?):\n{log}");
     }
 
@@ -231,7 +232,7 @@ impl Redis {
     #[track_caller]
     pub fn start_again(&self) {
         self.start_loading();
-        self.wait_until_up();
+        assert!(self.comes_up(), "redis-server ends after its start");
     }
 
     /// Starts the server again, without waiting until it has loaded its data.
@@ -299,12 +300,21 @@ impl Redis {
         });
     }
 
+    /// Waits until the server answers. Returns false if the server ended.
     #[track_caller]
-    fn wait_until_up(&self) {
+    fn comes_up(&self) -> bool {
+        let mut answers = false;
         eventually("redis-server answers", || {
-            self.try_connect()
-                .is_ok_and(|mut connection| connection.try_call(&["PING"]).is_ok())
+            let connection = self.try_connect();
+            answers = connection.is_ok_and(|mut it| it.try_call(&["PING"]).is_ok());
+            answers || self.has_ended()
         });
+        answers
+    }
+
+    fn has_ended(&self) -> bool {
+        let server = self.server.lock().unwrap_or_else(PoisonError::into_inner);
+        server.as_ref().is_some_and(Server::has_ended)
     }
 }
 

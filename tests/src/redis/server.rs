@@ -21,6 +21,7 @@ const GUARDIAN: &str = r#"LD_PRELOAD=$AUTO_MUTEX_PRELOAD "${AUTO_MUTEX_REDIS_SER
 pub(super) struct Server {
     guardian: Child,
     pid: u32,
+    ended: Arc<AtomicBool>,
 }
 
 impl Server {
@@ -44,7 +45,6 @@ impl Server {
             .expect("the guardian tells the process id");
         let pid = line.trim().parse().expect("a process id");
         let ended = Arc::new(AtomicBool::new(false));
-        let server = Self { guardian, pid };
         thread::spawn({
             let ended = ended.clone();
             move || {
@@ -52,7 +52,29 @@ impl Server {
                 ended.store(true, Ordering::Release);
             }
         });
-        comes_up(dir, &ended).then_some(server)
+        let server = Self {
+            guardian,
+            pid,
+            ended,
+        };
+        server.comes_up(dir).then_some(server)
+    }
+
+    /// Waits until the server's unix socket appears, which is after the port is bound. Returns false if the server ended.
+    fn comes_up(&self, dir: &Path) -> bool {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE && !self.has_ended() {
+            if dir.join("sock").exists() {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+
+    /// Whether the server ended by itself: the second port of a cluster's node, which it binds last, was taken.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -79,16 +101,4 @@ impl Drop for Server {
         }
         let _ = self.guardian.wait();
     }
-}
-
-/// Waits until the server's unix socket appears, which is after the port is bound. Returns false if the server ended.
-fn comes_up(dir: &Path, ended: &AtomicBool) -> bool {
-    let started = Instant::now();
-    while started.elapsed() < PATIENCE && !ended.load(Ordering::Acquire) {
-        if dir.join("sock").exists() {
-            return true;
-        }
-        thread::sleep(Duration::from_millis(2));
-    }
-    false
 }

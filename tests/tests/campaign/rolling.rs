@@ -65,14 +65,14 @@ impl Queues {
         found
     }
 
-    /// Ends the holder and the first waiter of a name, and starts others in their places. A holder that is killed would keep
-    /// its lock for a lease, so only a waiter is.
+    /// Ends the first waiter and the holder of a name, and starts others in their places. A holder that is killed would keep
+    /// its lock for a lease, so only a waiter is, before the lock could be granted to it.
     fn replace(&mut self, wave: usize, name: usize) -> (Vec<usize>, BTreeSet<u32>) {
         let queue = self.settled(name, &BTreeSet::new());
         let (leaving, staying) = queue.split_at(2);
         let index = |pid: &u32| self.workers.iter().position(|it| it.pid() == *pid);
         let leaving: Vec<_> = leaving.iter().filter_map(index).collect();
-        for (place, &worker) in leaving.iter().enumerate() {
+        for (place, &worker) in leaving.iter().enumerate().rev() {
             match (wave + name + place) % 3 {
                 0 if place > 0 => self.workers[worker].kill9(),
                 1 => self.workers[worker].say("return"),

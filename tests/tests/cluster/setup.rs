@@ -86,7 +86,7 @@ fn nobody_at_home_is_unreachable() {
     let error = refused("redis-cluster://127.0.0.1:1,127.0.0.1:2");
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
     // A node that belongs to no cluster yet.
-    let lonely = Redis::with(Options::default().line("cluster-enabled yes"));
+    let lonely = Redis::with(Options::default().cluster());
     let error = refused(&format!("redis-cluster://127.0.0.1:{}", lonely.port()));
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
 }
