@@ -248,7 +248,7 @@ impl Run {
 
 fn runs(calm: bool) {
     let number = std::env::var("AUTO_MUTEX_RUNS");
-    let seeds = number.map_or(240, |number| number.parse().unwrap());
+    let seeds = number.map_or(80, |number| number.parse().unwrap());
     let tally = Arc::new(Tally::default());
     test_kit::run(Runs::new().seeds(seeds), |world| {
         Arc::new(Run::new(world, calm)).all(tally.clone())

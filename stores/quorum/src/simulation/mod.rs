@@ -10,7 +10,7 @@ mod world;
 
 use self::world::World;
 
-const RUNS: u64 = 16;
+const RUNS: u64 = 4;
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

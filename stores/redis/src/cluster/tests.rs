@@ -88,7 +88,7 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
     let ((old, _), (new, driver)) = (node(1), node(2));
     // Enough names for the two threads to meet between any two steps. Each name has its own slot.
     let mut slots = HashSet::new();
-    let mut names: Vec<_> = (0..60_000)
+    let mut names: Vec<_> = (0..8_000)
         .map(|number| Name::from_escaped(&format!("n{number}")))
         .collect();
     names.retain(|name| slots.insert(Slot::of(name)));
