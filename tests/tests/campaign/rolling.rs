@@ -37,10 +37,12 @@ impl Queues {
         queues
     }
 
-    /// Waits for a process that has just been started. The process takes its own lock, and then joins the queue of its name.
+    /// Waits for a process that has just been started. The process takes a lock that nobody else wants, and then joins the queue of
+    /// its name.
     fn join(&mut self, worker: usize) {
         self.workers[worker].ready();
-        self.workers[worker].lock(&format!("own-{worker}"));
+        let pid = self.workers[worker].pid();
+        self.workers[worker].lock(&format!("own-{pid}"));
         self.workers[worker].say(&format!("lock shared-{}", worker % NAMES));
     }
 
