@@ -2,6 +2,7 @@
 //! ([`simulation`]).
 
 mod graphs;
+#[cfg(not(shuttle))]
 mod of_model;
 mod probes;
 mod questions;

@@ -5,8 +5,7 @@ mod answer;
 mod grant;
 mod operations;
 mod prune;
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, repository, not(shuttle)))]
 mod tests;
 
 use std::collections::BTreeMap;
