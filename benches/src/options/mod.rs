@@ -101,7 +101,7 @@ impl Options {
         self.quick |= counts;
         self.own |= counts;
         let (repetitions, seconds) = match (counts, self.quick, self.page) {
-            (true, _, _) => (1, 3.0),
+            (true, _, _) => (1, 1.0),
             (_, true, _) => (2, 0.5),
             (_, _, true) => (4, 1.5),
             _ => (7, 3.0),
