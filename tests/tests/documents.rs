@@ -333,6 +333,32 @@ fn no_retired_word_comes_back() {
     }
 }
 
+/// Each of them says so in its first line, as CONTRIBUTING.md tells. A macro may make several, and a case of the conformance suite is a
+/// test on four engines: in a World, and so on the memory store, time is virtual.
+#[test]
+fn at_most_150_tests_wait_for_the_real_clock() {
+    let tree = &*TREE;
+    let code = tree.0.iter().filter(|(path, _)| {
+        let rig = ["/documents.rs", "/stores/mod.rs"];
+        path.ends_with(".rs") && !rig.iter().any(|end| path.ends_with(end))
+    });
+    let tests = code.map(|(path, text)| match path.as_str() {
+        "/tests/tests/conformance/main.rs" => {
+            let needs = text.split("#[needs(").skip(1);
+            4 * needs
+                .filter(|it| it[..it.find(')').unwrap()].contains("time"))
+                .count()
+        }
+        "/tests/tests/chaos/main.rs" => {
+            text.matches(": faults::").count() + text.matches(": vec![faults::").count()
+        }
+        "/tests/tests/histories/main.rs" => text.matches("_faults: survives").count(),
+        _ => text.matches("_watch = real_time").count(),
+    });
+    let tests: usize = tests.sum();
+    assert!((100..=150).contains(&tests), "{tests} tests");
+}
+
 /// The variants of an enum of the source.
 fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
     let (_, body) = source.split_once(&format!("pub enum {name} {{\n")).unwrap();

@@ -1,9 +1,8 @@
 //! The record of all belts: the items that were moved, the notifications, and the wake-ups.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use super::{LOG, WAITING};
+use super::LOG;
 use crate::resp::Connection;
 
 /// The totals of all belts.
@@ -19,10 +18,6 @@ pub struct Ledger {
     pub notified: u64,
     /// The number of woken waiters, as counted by the waiters.
     pub woken: u64,
-    /// The number of items that each task moved.
-    pub moved: BTreeMap<String, u64>,
-    /// The longest time between two successive moves on the same belt.
-    pub longest_gap: Duration,
 }
 
 impl Ledger {
@@ -33,12 +28,6 @@ impl Ledger {
         Self::of(log.iter().flat_map(|entry| entry.lines()))
     }
 
-    /// The tasks whose last step found their belt full or empty, for an error message.
-    pub fn waiting(port: u16) -> String {
-        let mut connection = Connection::tcp(port).expect("the witness");
-        connection.call(&["HGETALL", WAITING]).to_string()
-    }
-
     fn of<'a>(log: impl Iterator<Item = &'a str>) -> Self {
         let mut ledger = Self::default();
         let mut belts = BTreeMap::<&str, State>::new();
@@ -47,7 +36,7 @@ impl Ledger {
             match words[..] {
                 [_, "notified", count] => ledger.notified += number(count),
                 [_, "woken"] => ledger.woken += 1,
-                [how @ ("put" | "taken"), who, belt, item, now] => {
+                [how @ ("put" | "taken"), _, belt, item, _] => {
                     let belt = belts.entry(belt).or_default();
                     let (done, all) = match how {
                         "put" => (&mut belt.put, &mut ledger.put),
@@ -57,12 +46,6 @@ impl Ledger {
                     *all += 1;
                     if number(item) != *done || belt.taken > belt.put {
                         ledger.faults.push(line.to_owned());
-                    }
-                    *ledger.moved.entry(who.to_owned()).or_default() += 1;
-                    let now = number(now);
-                    if let Some(last) = belt.last_move.replace(now) {
-                        let gap = Duration::from_micros(now.saturating_sub(last));
-                        ledger.longest_gap = ledger.longest_gap.max(gap);
                     }
                 }
                 _ => panic!("at the belt was written {line:?}"),
@@ -77,7 +60,6 @@ impl Ledger {
 struct State {
     put: u64,
     taken: u64,
-    last_move: Option<u64>,
 }
 
 fn number(text: &str) -> u64 {
@@ -102,7 +84,6 @@ mod tests {
         assert_eq!((ledger.put, ledger.taken), (2, 1));
         assert_eq!((ledger.notified, ledger.woken), (2, 2));
         assert!(ledger.faults.is_empty());
-        assert_eq!(ledger.longest_gap.as_micros(), 30);
     }
 
     #[test]

@@ -16,9 +16,7 @@ use crate::resp::Connection;
 use crate::witness::PROGRESS;
 
 const STEP: &str = include_str!("step.lua");
-const WAITING: &str = "belt:waiting";
 pub(crate) const LOG: &str = "belt:log";
-const SEATS: &str = "belt:seats";
 
 /// An operation on the belt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,9 +78,8 @@ impl Belt {
         let reply = self.connection.call(&[
             "EVAL",
             STEP,
-            "4",
+            "3",
             &format!("belt:named:{}", self.name),
-            WAITING,
             LOG,
             PROGRESS,
             &self.who,
@@ -131,11 +128,4 @@ impl Belt {
             self.connection.call(&["RPUSH", LOG, &reports]);
         }
     }
-}
-
-/// Returns a number that no other task gets, counting from 0. Tasks find their partners by these numbers.
-pub fn seat(port: u16) -> u64 {
-    let mut connection = Connection::tcp(port).expect("the witness");
-    let seat = connection.call(&["INCR", SEATS]).int();
-    u64::try_from(seat - 1).unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 //! Tests of the belt, without locks.
 
-use super::{Belt, Deed, Ledger, Outcome, seat};
+use super::{Belt, Deed, Ledger, Outcome};
 use crate::witness::Witness;
 
 #[test]
@@ -16,7 +16,6 @@ fn items_go_over_the_belt_in_order() {
     assert_eq!(producer.step(2, Deed::Put), Outcome::Full);
     consumer.woken();
     assert_eq!(consumer.step(1, Deed::Take), Outcome::Stale);
-    assert!(Ledger::waiting(port).contains("full"));
     assert_eq!(consumer.step(3, Deed::Take), Outcome::Done);
     assert_eq!(producer.step(4, Deed::Close), Outcome::Done);
     assert_eq!(producer.step(4, Deed::Put), Outcome::Closed);
@@ -29,11 +28,4 @@ fn items_go_over_the_belt_in_order() {
     assert_eq!((ledger.notified, ledger.woken), (1, 2));
     assert_eq!(witness.progress(), 4);
     assert!(ledger.faults.is_empty());
-}
-
-#[test]
-fn every_seat_is_given_once() {
-    let witness = Witness::new();
-    let seats = [(); 3].map(|()| seat(witness.port()));
-    assert_eq!(seats, [0, 1, 2]);
 }

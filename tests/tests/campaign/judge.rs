@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex_tests::events::{eventually, finishes};
 use auto_mutex_tests::witness::Verdict;
 
-use crate::arena::{Arena, PROCESSES, process};
+use crate::arena::{Arena, NAME, PROCESSES, process};
 
 /// Asserts that there were never too many holders, and that tokens grow.
 pub(crate) fn is_clean(verdict: &Verdict) {
@@ -70,23 +70,11 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
     eventually("nobody holds or waits", || arena.store.is_free());
     // The keys of killed processes are deleted by the next operation on the name, or end with their TTL.
     let client = arena.observer.clone();
-    let names = arena.plan.names();
-    finishes("the locks are free", move || {
-        for name in names {
-            let free = client.mutex(&name).blocking_lock().expect("the lock");
-            assert!(free.blocking_unlock().expect("an answer"), "{name}");
-        }
+    finishes("the lock is free", move || {
+        let free = client.mutex(NAME).blocking_lock().expect("the lock");
+        assert!(free.blocking_unlock().expect("an answer"));
     });
     arena.store.keeps_only_tokens();
-}
-
-/// Kills a worker every second until the contest is over.
-pub(crate) fn kill_now_and_then(arena: &mut Arena) {
-    while !arena.is_over() {
-        arena.watch(Duration::from_secs(1));
-        let victim = arena.victim();
-        arena.replace(victim);
-    }
 }
 
 /// Suspends one worker until other tasks have taken over, then one worker for half a lease, and so on until the contest is
@@ -101,19 +89,6 @@ pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
         arena.watch(Duration::from_millis(300));
     }
     taken_over
-}
-
-/// Suspends one worker beyond its lease, then kills two workers a second apart, and so on until the contest is over.
-pub(crate) fn suspend_and_kill(arena: &mut Arena) {
-    while !arena.is_over() {
-        suspend_beyond_the_lease(arena);
-        for _ in 0..2 {
-            arena.watch(Duration::from_millis(300));
-            let victim = arena.victim();
-            arena.replace(victim);
-            arena.watch(Duration::from_millis(700));
-        }
-    }
 }
 
 /// Suspends a worker while one of its tasks holds the lock, until other tasks have taken over. Waits until the worker has

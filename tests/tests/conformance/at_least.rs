@@ -1,14 +1,11 @@
 //! `at_least`: the lock is kept in the store after its release, for every kind of lock.
 
-use tokio::time::Instant;
-
 use crate::prelude::*;
 
 const AT_LEAST: Duration = Duration::from_secs(1);
 
 pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
     let [client, other] = store.members();
-    let began = Instant::now();
     for (time, [mutex, permits, rw_lock, a, b]) in [
         (AT_LEAST * 600, ["m", "s", "r", "a", "b"]),
         (AT_LEAST, ["m2", "s2", "r2", "a2", "b2"]),
@@ -29,6 +26,9 @@ pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
     let permit = other.semaphore("s", 2).try_acquire().await.unwrap();
     assert!(permit.is_none());
     assert!(other.rw_lock("r").try_read().await.unwrap().is_none());
+    if !store.has_virtual_time() {
+        return;
+    }
     // The others become free by themselves.
     for name in ["m2", "a2", "b2"] {
         drop(soon("free", other.mutex(name).lock()).await.unwrap());
@@ -36,5 +36,4 @@ pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
     let permit = soon("free", other.semaphore("s2", 2).acquire()).await;
     drop(permit.unwrap());
     drop(soon("free", other.rw_lock("r2").read()).await.unwrap());
-    assert!(began.elapsed() >= AT_LEAST / 2);
 }

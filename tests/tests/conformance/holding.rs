@@ -23,6 +23,11 @@ pub(crate) async fn expire_ends_the_hold_and_tells_it(store: &dyn TestStore) {
     assert_eq!(guard.expires_in(), Duration::ZERO);
     is!(guard.check(), Err(LockError::Lost { name, .. }) if name == "suite:m");
     assert!(next.fencing_token() > guard.fencing_token());
+    // A late unlock says so, and frees nobody else.
+    assert!(was_lost(guard.unlock().await));
+    next.check().unwrap();
+    assert!(client.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(next.unlock().await.unwrap());
 }
 
 pub(crate) async fn refresh_restarts_expire(store: &dyn TestStore) {

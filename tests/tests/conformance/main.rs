@@ -70,7 +70,7 @@ mod prelude {
 
 auto_mutex_tests::conformance! {
     at_least:
-        #[needs(time)] every_kind_of_guard_is_kept;
+        every_kind_of_guard_is_kept;
     causes:
         #[needs(time)] expire_is_the_cause_however_the_lease_is_renewed,
         a_store_that_lost_the_lock_is_the_cause,
@@ -165,7 +165,7 @@ auto_mutex_tests::conformance! {
         each_call_has_a_token_of_its_own, nobody_is_inside_of_a_kept_lock, a_waiter_gets_a_kept_lock, an_attempt_gets_a_kept_lock,
         a_lock_of_another_kind_gets_what_is_kept, force_unlock_frees_what_is_kept, an_awaited_unlock_means_the_same,
         a_client_that_ends_keeps_nothing, nothing_else_is_kept, two_clients_take_turns,
-        #[needs(time)] each_call_has_an_expire_of_its_own,
+        each_call_has_an_expire_of_its_own,
         a_call_has_the_full_lease, a_ticket_outlasts_the_short_lease, a_writer_from_a_kept_lock_becomes_a_reader,
         a_wait_for_a_notification_releases_it;
     retries:
@@ -217,13 +217,11 @@ auto_mutex_tests::conformance! {
         they_fit_a_signed_column;
     unlocking:
         unlock_tells_the_truth,
-        #[needs(time)] unlock_after_a_loss_says_so_and_frees_nobody_else,
         a_dropped_guard_frees_the_lock, after_an_unlock_inside_a_protected_body_it_can_be_taken_again;
     waiting:
         a_timeout_names_the_holder, a_waiter_is_woken_by_a_release,
         waited_and_attempts_tell_what_it_took, the_default_block_comes_from_the_client,
-        #[needs(time)] what_was_lost_before_its_waiter_looks_is_waited_for_again,
-        #[needs(time)] a_try_that_looks_too_late_tries_again;
+        #[needs(time)] who_looks_too_late_is_granted_again;
 }
 
 auto_mutex_tests::layouts! {

@@ -308,9 +308,11 @@ pub(crate) async fn each_call_has_an_expire_of_its_own(store: &dyn TestStore) {
     }
     let mutex = mutex.expire(SECONDS / 10);
     let guard = soon("the lock", mutex.lock()).await.unwrap();
-    soon("it expires", guard.lost()).await;
-    drop(soon("the next", other.mutex("m").lock()).await.unwrap());
-    assert!(guard.is_lost());
+    assert!(guard.expires_in() <= SECONDS / 10);
+    if store.has_virtual_time() {
+        drop(soon("the next", other.mutex("m").lock()).await.unwrap());
+        assert!(guard.is_lost());
+    }
 }
 
 /// How long the store still keeps the lock for its holder.

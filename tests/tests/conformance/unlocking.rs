@@ -20,17 +20,6 @@ pub(crate) async fn unlock_tells_the_truth(store: &dyn TestStore) {
     assert!(was_lost(guard.unlock().await));
 }
 
-pub(crate) async fn unlock_after_a_loss_says_so_and_frees_nobody_else(store: &dyn TestStore) {
-    let [client, other] = store.members();
-    let stale = client.mutex("m").expire(Duration::from_millis(500));
-    let stale = stale.lock().await.unwrap();
-    let next = soon("the next one", other.mutex("m").lock()).await.unwrap();
-    assert!(was_lost(stale.unlock().await));
-    next.check().unwrap();
-    assert!(client.mutex("m").try_lock().await.unwrap().is_none());
-    assert!(next.unlock().await.unwrap());
-}
-
 pub(crate) async fn a_dropped_guard_frees_the_lock(store: &dyn TestStore) {
     let [client, other] = store.members();
     drop(client.mutex("m").lock().await.unwrap());

@@ -97,17 +97,19 @@ async fn miss(mutex: &Mutex, guard: MutexGuard) -> MutexGuard {
     soon("its grant is over", mutex.lock()).await.unwrap()
 }
 
-pub(crate) async fn what_was_lost_before_its_waiter_looks_is_waited_for_again(
-    store: &dyn TestStore,
-) {
+pub(crate) async fn who_looks_too_late_is_granted_again(store: &dyn TestStore) {
     let (holder, client) = (store.member().mutex("m"), store.member());
-    let mutex = client.mutex("m").expire(BRIEFLY);
+    what_was_lost_is_waited_for_again(&holder, &client.mutex("m").expire(BRIEFLY)).await;
+    a_try_tries_again(&holder, &client.mutex("m").expire(BRIEFLY)).await;
+}
+
+async fn what_was_lost_is_waited_for_again(holder: &Mutex, mutex: &Mutex) {
     let mut guard = holder.lock().await.unwrap();
     let mut waiting = Box::pin(mutex.lock());
     assert!(look(&mut waiting).is_pending());
-    guard = miss(&holder, guard).await;
+    guard = miss(holder, guard).await;
     assert!(look(&mut waiting).is_pending(), "it has nothing");
-    waiters(&holder, 1).await;
+    waiters(holder, 1).await;
     let token = guard.fencing_token();
     assert!(guard.unlock().await.unwrap());
     let next = soon("granted again", waiting).await.unwrap();
@@ -120,7 +122,7 @@ pub(crate) async fn what_was_lost_before_its_waiter_looks_is_waited_for_again(
     let mut missed = 0;
     let error = loop {
         match look(&mut waiting) {
-            Poll::Pending => guard = miss(&holder, guard).await,
+            Poll::Pending => guard = miss(holder, guard).await,
             Poll::Ready(answer) => break answer.unwrap_err(),
         }
         missed += 1;
@@ -130,9 +132,7 @@ pub(crate) async fn what_was_lost_before_its_waiter_looks_is_waited_for_again(
     assert!(guard.unlock().await.unwrap());
 }
 
-pub(crate) async fn a_try_that_looks_too_late_tries_again(store: &dyn TestStore) {
-    let (holder, client) = (store.member().mutex("m"), store.member());
-    let mutex = client.mutex("m").expire(BRIEFLY);
+async fn a_try_tries_again(holder: &Mutex, mutex: &Mutex) {
     let mut rounds = vec![false, true];
     let mut left = 20;
     while let Some(&busy) = rounds.last() {

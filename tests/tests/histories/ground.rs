@@ -92,18 +92,6 @@ impl Ground {
         ground
     }
 
-    /// Two quorums of three servers, with one server in common. A majority of one quorum need not overlap a majority of the
-    /// other.
-    pub(crate) fn two_quorums() -> Self {
-        let mut ground = Self::of_redis(5, &Options::default().survives_kills());
-        let ports: Vec<_> = ground.servers.iter().map(Server::port).collect();
-        let quorums = [&ports[..3], &ports[2..]];
-        ground.urls = quorums
-            .map(|ports| quorum_url(ports.iter().copied()))
-            .into();
-        ground
-    }
-
     /// `count` separate servers, each with its own workers, so that workers of different servers share no lock.
     pub(crate) fn apart(count: usize) -> Self {
         Self::of_redis(count, &Options::default())

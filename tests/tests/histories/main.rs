@@ -75,7 +75,5 @@ tests! {
     a_semaphore_under_faults: survives("semaphore:3", Ground::single());
     a_readers_writer_lock_under_faults: survives("rw", Ground::single());
     a_mutex_of_a_quorum_under_faults: survives("mutex", Ground::quorum());
-    a_readers_writer_lock_of_a_quorum_under_faults: survives("rw", Ground::quorum());
     crossed_mutexes_under_faults: survives_deadlocks(Ground::single());
-    crossed_mutexes_of_a_quorum_under_faults: survives_deadlocks(Ground::quorum());
 }

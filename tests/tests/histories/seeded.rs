@@ -45,12 +45,6 @@ fn two_servers_that_know_nothing_of_each_other_are_no_mutex() {
 }
 
 #[test]
-fn two_quorums_without_a_majority_in_common_are_no_mutex() {
-    let _watch = real_time();
-    is_seen("two quorums", "mutex", Ground::two_quorums, None);
-}
-
-#[test]
 fn four_permits_are_not_three() {
     let _watch = real_time();
     is_seen("four permits", "semaphore:4", || Ground::apart(1), Some(3));

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::{Condvar, LockError, Mutex, MutexGuard};
 
-use super::{Contestant, Place};
+use super::Contestant;
 use crate::belt::{Belt, Deed, Outcome};
 
 struct Task {
@@ -19,8 +19,8 @@ struct Task {
     over: bool,
 }
 
-pub(super) async fn run(own: Contestant, witness: u16, place: Place) {
-    let Place { belt, bound, puts } = place;
+pub(super) async fn run(own: Contestant, witness: u16, bound: u32, puts: bool) {
+    let belt = own.name.clone();
     let was_put = own.client.condvar(format!("{belt}-put"));
     let was_taken = own.client.condvar(format!("{belt}-taken"));
     let mut task = Task {

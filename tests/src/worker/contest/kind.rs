@@ -11,8 +11,8 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// A contest: `mutex`, `lead`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`, `handoff:BOUND` or
-/// `partners:PAIRS`.
+/// A contest: `mutex`, `lead`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES` or
+/// `handoff:BOUND`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
@@ -45,10 +45,6 @@ pub(in crate::worker) enum Kind {
     Handoff {
         bound: u32,
     },
-    /// `pairs` belts for one item each, with one task at each end.
-    Partners {
-        pairs: u64,
-    },
 }
 
 impl FromStr for Kind {
@@ -78,9 +74,6 @@ impl FromStr for Kind {
             "handoff" => Self::Handoff {
                 bound: number.parse()?,
             },
-            "partners" => Self::Partners {
-                pairs: number.parse()?,
-            },
             _ => panic!("no such contest: {text:?}"),
         })
     }
@@ -103,8 +96,7 @@ impl Kind {
             | Self::Lead
             | Self::Kept { .. }
             | Self::Crossed { .. }
-            | Self::Handoff { .. }
-            | Self::Partners { .. } => {
+            | Self::Handoff { .. } => {
                 let mutex = client.mutex(name);
                 match waits {
                     true => Some(Held::Mutex(mutex.lock().await?)),

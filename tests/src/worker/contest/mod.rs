@@ -8,7 +8,6 @@ mod handoff;
 mod kept;
 mod kind;
 mod lead;
-mod place;
 mod recorded;
 mod tally;
 mod turns;
@@ -22,7 +21,6 @@ use auto_mutex::{Client, LockError, LossCause};
 
 use kept::Visits;
 pub(super) use kind::Kind;
-use place::Place;
 use tally::Tally;
 
 use super::serve::say;
@@ -83,9 +81,10 @@ impl Contest {
                     tally: Tally::default(),
                 };
                 match self.kind {
-                    Kind::Handoff { .. } | Kind::Partners { .. } => {
-                        let place = Place::find(self.kind, &self.name, number, self.witness);
-                        tokio::spawn(handoff::run(contestant, self.witness, place))
+                    // Every other task puts items, the rest take them.
+                    Kind::Handoff { bound } => {
+                        let puts = number.is_multiple_of(2);
+                        tokio::spawn(handoff::run(contestant, self.witness, bound, puts))
                     }
                     Kind::Lead => tokio::spawn(lead::run(contestant, self.witness)),
                     kind => match self.file.clone() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use auto_mutex::Client;
 
-use super::Plan;
+use super::NAME;
 
 /// The processes that were killed.
 #[derive(Debug, Default)]
@@ -29,20 +29,18 @@ impl Dead {
     }
 
     /// Looks for holders and waiters of killed processes that are left.
-    pub(super) fn look(&mut self, observer: &Client, plan: &Plan) {
+    pub(super) fn look(&mut self, observer: &Client) {
         if self.kept.is_empty() {
             return;
         }
         let begun = Instant::now();
-        let mut seen = BTreeSet::new();
-        for name in plan.names() {
-            // The request fails if the server is down, too. Then the next call checks again.
-            let Ok(info) = observer.mutex(name).blocking_info() else {
-                return;
-            };
-            seen.extend(info.holders.iter().map(|holder| holder.pid));
-            seen.extend(info.waiters.iter().map(|waiter| waiter.pid));
-        }
+        // The request fails if the server is down, too. Then the next call checks again.
+        let Ok(info) = observer.mutex(NAME).blocking_info() else {
+            return;
+        };
+        let holders = info.holders.iter().map(|holder| holder.pid);
+        let waiters = info.waiters.iter().map(|waiter| waiter.pid);
+        let seen: BTreeSet<_> = holders.chain(waiters).collect();
         self.kept.retain(|(pid, _)| seen.contains(pid));
         for (_, died) in &self.kept {
             self.longest = self.longest.max(begun.saturating_duration_since(*died));

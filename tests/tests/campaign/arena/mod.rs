@@ -9,16 +9,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use auto_mutex::{Client, Config};
-use auto_mutex_tests::belt::Ledger;
 use auto_mutex_tests::events::PATIENCE;
-use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::seed::Seed;
 use auto_mutex_tests::witness::{Verdict, Witness};
 use auto_mutex_tests::worker::contest::is_strange_loss;
 use auto_mutex_tests::worker::{Setup, Worker};
 
 use dead::Dead;
-pub(crate) use plan::{Plan, duration};
+pub(crate) use plan::{NAME, Plan, duration};
 pub(crate) use store::Store;
 
 pub(crate) const PROCESSES: usize = 8;
@@ -81,15 +79,6 @@ impl Arena {
         arena
     }
 
-    /// The Redis, for a fault that needs one.
-    #[track_caller]
-    pub(crate) fn redis(&self) -> &Redis {
-        match &self.store {
-            Store::Redis(redis) => redis,
-            Store::Postgres(_) => panic!("a fault of Redis"),
-        }
-    }
-
     /// Half of the processes keep what nobody else asks for.
     fn launch(&mut self) -> Worker {
         let mut setup = self.setup.clone();
@@ -102,9 +91,7 @@ impl Arena {
     fn admit(&mut self, mut worker: Worker) {
         let left = self.until.saturating_duration_since(Instant::now());
         worker.say(&format!(
-            "contest {} {} {} {TASKS} {} {}",
-            self.plan.kind,
-            self.plan.name,
+            "contest mutex {NAME} {} {TASKS} {} {}",
             left.as_millis(),
             self.witness.port(),
             self.seed.below(u64::MAX),
@@ -142,7 +129,7 @@ impl Arena {
     pub(crate) fn look(&mut self) {
         self.store.look();
         self.listen();
-        self.dead.look(&self.observer, &self.plan);
+        self.dead.look(&self.observer);
         let progress = self.witness.progress() + self.said.len() as u64;
         if progress != self.progress.0 {
             self.progress = (progress, Instant::now());
@@ -152,15 +139,10 @@ impl Arena {
         }
     }
 
-    /// The locks in use and the waiting tasks, for an error message.
+    /// Who holds and who waits, for an error message.
     fn standing(&self) -> String {
-        let names = self.plan.names().into_iter();
-        let infos = names.map(|name| self.observer.mutex(name).blocking_info());
-        let used: Vec<_> = infos
-            .filter(|info| !info.as_ref().is_ok_and(|info| info.holders.is_empty()))
-            .collect();
-        let belt = Ledger::waiting(self.witness.port());
-        format!("{used:#?}\nat the belt: {belt}\n{:#?}", self.said)
+        let info = self.observer.mutex(NAME).blocking_info();
+        format!("{info:#?}\n{:#?}", self.said)
     }
 
     fn listen(&mut self) {

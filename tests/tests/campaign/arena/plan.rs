@@ -1,9 +1,11 @@
-//! The plan of a contest: its kind, its names and its duration.
+//! The plan of a contest: its leases and its duration.
 
 use std::time::Duration;
 
 use auto_mutex_tests::events::LONG;
 
+/// The mutex that all tasks want.
+pub(crate) const NAME: &str = "m";
 /// The lease where faults happen.
 const LEASE: Duration = Duration::from_secs(2);
 
@@ -11,52 +13,28 @@ const LEASE: Duration = Duration::from_secs(2);
 pub(crate) struct Plan {
     /// The text that is printed with the seed.
     pub(crate) what: &'static str,
-    /// The kind, in the format of the worker's `contest`.
-    pub(crate) kind: &'static str,
-    pub(crate) name: &'static str,
     pub(crate) lease: Duration,
     pub(crate) duration: Duration,
 }
 
 impl Plan {
     /// A contest without faults. Its leases are so long that none ends.
-    pub(crate) fn calm(what: &'static str, kind: &'static str, name: &'static str) -> Self {
+    pub(crate) fn calm(what: &'static str) -> Self {
         let (lease, duration) = (LONG, duration(2));
         Self {
             what,
-            kind,
-            name,
             lease,
             duration,
         }
     }
 
     /// A contest with faults, so that leases end.
-    pub(crate) fn with_faults(
-        what: &'static str,
-        kind: &'static str,
-        name: &'static str,
-        seconds: u64,
-    ) -> Self {
+    pub(crate) fn with_faults(what: &'static str, seconds: u64) -> Self {
         let (lease, duration) = (LEASE, duration(seconds));
         Self {
             what,
-            kind,
-            name,
             lease,
             duration,
-        }
-    }
-
-    /// The names of all locks in the contest.
-    pub(crate) fn names(&self) -> Vec<String> {
-        match self.kind.split_once(':') {
-            Some(("multi" | "partners", names)) => {
-                let names: u32 = names.parse().expect("a number");
-                let name = |number| format!("{}{number}", self.name);
-                (0..names).map(name).collect()
-            }
-            _ => vec![self.name.to_owned()],
         }
     }
 }

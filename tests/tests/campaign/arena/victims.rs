@@ -13,22 +13,8 @@ impl Arena {
     pub(crate) fn victim(&mut self) -> usize {
         match self.seed.below(4) {
             0 => self.anyone(),
-            _ => self.caught_or_anyone(Self::inside),
+            _ => self.caught().unwrap_or_else(|| self.anyone()),
         }
-    }
-
-    /// Like [`victim`](Self::victim), for a contest whose holders the witness does not see. Half of the time, the
-    /// worker holds the mutex.
-    pub(crate) fn victim_holding(&mut self) -> usize {
-        if self.seed.below(2) == 0 {
-            return self.anyone();
-        }
-        self.caught_or_anyone(Self::holding)
-    }
-
-    fn caught_or_anyone(&mut self, find: fn(&Self) -> Vec<usize>) -> usize {
-        let caught = self.caught(find);
-        caught.unwrap_or_else(|| self.anyone())
     }
 
     fn anyone(&mut self) -> usize {
@@ -40,7 +26,7 @@ impl Arena {
     /// Suspends a worker while one of its tasks holds the lock, and returns its index.
     pub(crate) fn caught_inside(&mut self) -> usize {
         loop {
-            match self.caught(Self::inside) {
+            match self.caught() {
                 Some(caught) => return caught,
                 // The contest is over and no task will hold the lock, so any worker will do.
                 None if self.is_over() => return self.anyone(),
@@ -49,11 +35,11 @@ impl Arena {
         }
     }
 
-    /// Suspends a worker that `find` returns before and after the suspension; `None` if no worker is caught soon.
-    fn caught(&mut self, find: fn(&Self) -> Vec<usize>) -> Option<usize> {
+    /// Suspends a worker that is inside before and after the suspension; `None` if no worker is caught soon.
+    fn caught(&mut self) -> Option<usize> {
         let begun = Instant::now();
         while begun.elapsed() < SOON {
-            let found = find(self);
+            let found = self.inside();
             if found.is_empty() {
                 thread::sleep(Duration::from_millis(2));
                 continue;
@@ -61,8 +47,8 @@ impl Arena {
             let index = *self.seed.pick(&found);
             self.workers[index].stop();
             // The task may have left between `find` and the stop without the server having read it. The server may then
-            // answer `find` wrongly once, but not twice.
-            if find(self).contains(&index) && find(self).contains(&index) {
+            // say so wrongly once, but not twice.
+            if self.inside().contains(&index) && self.inside().contains(&index) {
                 return Some(index);
             }
             self.workers[index].cont();
@@ -79,16 +65,5 @@ impl Arena {
             pids.contains(&pid)
         };
         (0..self.workers.len()).filter(is_inside).collect()
-    }
-
-    /// The living workers that, according to the store, hold the mutex.
-    fn holding(&self) -> Vec<usize> {
-        let info = self.observer.mutex(self.plan.name).blocking_info();
-        let holders = info.map(|info| info.holders).unwrap_or_default();
-        let is_holder = |index: &usize| {
-            let pid = self.workers[*index].pid();
-            holders.iter().any(|holder| holder.pid == pid)
-        };
-        (0..self.workers.len()).filter(is_holder).collect()
     }
 }

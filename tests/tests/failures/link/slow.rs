@@ -104,7 +104,7 @@ async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     let before = connections(servers);
     assert!(before.len() >= 2, "{before:?}");
     servers.iter().for_each(Redis::stop);
-    let calls: Vec<_> = (0..2000)
+    let calls: Vec<_> = (0..1000)
         .map(|number| {
             let mutex = busy.mutex(format!("busy-{number}-{}", "x".repeat(200)));
             tokio::spawn(async move { mutex.lock().await })
@@ -121,34 +121,22 @@ async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     drop(soon("handed on", waiting).await.unwrap().expect("granted"));
 }
 
+/// The server alone, the one of sentinels, the nodes of a cluster, and the servers of a quorum.
 #[tokio::test]
 async fn a_server_that_stands_still_for_five_seconds_costs_nothing() {
     let _watch = real_time();
     let server = [Redis::start()];
-    a_stall_costs_nothing(server[0].url(), &server).await;
-}
-
-#[tokio::test]
-async fn nor_does_the_server_of_sentinels() {
-    let _watch = real_time();
     let service = Service::start();
-    a_stall_costs_nothing(service.url(), service.servers()).await;
-}
-
-#[tokio::test]
-async fn nor_do_the_servers_of_a_quorum() {
-    let _watch = real_time();
-    let servers = Redis::several(3, &Options::default());
-    let url = quorum_url(servers.iter().map(Redis::port));
-    a_stall_costs_nothing(url, &servers).await;
-}
-
-#[tokio::test]
-async fn nor_do_the_nodes_of_a_cluster() {
-    let _watch = real_time();
     let shape = Shape::default().without_replicas();
     let cluster = Cluster::with(shape.node_timeout(Duration::from_secs(60)));
-    a_stall_costs_nothing(cluster.url(), cluster.nodes()).await;
+    let quorum = Redis::several(3, &Options::default());
+    let url = quorum_url(quorum.iter().map(Redis::port));
+    tokio::join!(
+        a_stall_costs_nothing(server[0].url(), &server),
+        a_stall_costs_nothing(service.url(), service.servers()),
+        a_stall_costs_nothing(cluster.url(), cluster.nodes()),
+        a_stall_costs_nothing(url, &quorum),
+    );
 }
 
 #[tokio::test]

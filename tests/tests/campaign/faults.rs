@@ -1,64 +1,20 @@
-//! Contests in which processes are killed and suspended, connections cut, scripts flushed, and the server restarted.
+//! Contests in which processes are killed and suspended, connections cut, and the server restarted.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use auto_mutex_tests::databases::missing_postgres;
 use auto_mutex_tests::real_time::real_time_for;
 
 use crate::arena::{Arena, Plan, Store, duration};
-use crate::judge::{kill_now_and_then, survived, suspend_now_and_then};
-
-fn plan(what: &'static str, seconds: u64) -> Plan {
-    Plan::with_faults(what, "mutex", "m", seconds)
-}
-
-#[test]
-fn killed_processes_leave_no_stuck_lock() {
-    let _watch = real_time_for(duration(3));
-    let mut arena = Arena::open(plan("kill", 3));
-    kill_now_and_then(&mut arena);
-    survived(&mut arena);
-}
+use crate::judge::{survived, suspend_now_and_then};
 
 #[test]
 fn processes_suspended_beyond_their_lease_write_nothing_stale() {
     let _watch = real_time_for(duration(6));
-    let mut arena = Arena::open(plan("suspend", 6));
+    let mut arena = Arena::open(Plan::with_faults("suspend", 6));
     let taken_over = suspend_now_and_then(&mut arena);
     let stale = survived(&mut arena).stale_writes;
     assert!(stale >= taken_over, "{stale} of {taken_over}");
-}
-
-#[test]
-fn cut_connections_and_flushed_scripts_harm_nobody() {
-    let _watch = real_time_for(duration(3));
-    let mut arena = Arena::open(plan("cut", 3));
-    while !arena.is_over() {
-        match arena.seed.below(3) {
-            0 => arena.redis().kill_clients(),
-            1 => drop(arena.redis().command(&["SCRIPT", "FLUSH"])),
-            _ => {
-                arena.redis().command(&["SCRIPT", "FLUSH"]);
-                arena.redis().kill_clients();
-            }
-        }
-        let pause = Duration::from_millis(100 + arena.seed.below(400));
-        arena.watch(pause);
-    }
-    survived(&mut arena);
-}
-
-#[test]
-fn restarts_of_the_server_lose_nothing() {
-    let _watch = real_time_for(duration(3));
-    let mut arena = Arena::open(plan("restart", 3));
-    while !arena.is_over() {
-        arena.watch(Duration::from_millis(1500));
-        let started = Instant::now();
-        arena.redis().restart();
-        println!("restarted in {:?}", started.elapsed());
-    }
-    survived(&mut arena);
 }
 
 fn everything(mut arena: Arena) {
@@ -88,7 +44,7 @@ fn everything(mut arena: Arena) {
 #[test]
 fn everything_at_once() {
     let _watch = real_time_for(duration(5));
-    everything(Arena::open(plan("everything", 5)));
+    everything(Arena::open(Plan::with_faults("everything", 5)));
 }
 
 /// A crash of the server is among the faults there. It takes the locks away, and closes the store for a lease.
@@ -99,6 +55,6 @@ fn everything_at_once_on_postgresql() {
         println!("SKIPPED: everything_at_once_on_postgresql: {missing}");
         return;
     }
-    let plan = plan("everything on PostgreSQL", 5);
+    let plan = Plan::with_faults("everything on PostgreSQL", 5);
     everything(Arena::on(Store::postgres(), plan));
 }

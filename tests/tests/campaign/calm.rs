@@ -20,7 +20,7 @@ fn resident(arena: &Arena) -> u64 {
 
 #[test]
 fn sixty_four_tasks_in_eight_processes_take_turns() {
-    let mut arena = Arena::open(Plan::calm("calm", "mutex", "m"));
+    let mut arena = Arena::open(Plan::calm("calm"));
     let half = arena.plan.duration / 2;
     arena.watch(half);
     let before = resident(&arena);

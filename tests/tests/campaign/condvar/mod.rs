@@ -1,4 +1,0 @@
-//! Condition variables: an acknowledged notification wakes a waiter in a living process.
-
-mod belt;
-mod rounds;

@@ -1,4 +1,0 @@
-//! Contests for two out of fifty names at once, in any order.
-
-mod pairs;
-mod processes;

@@ -1,4 +1,0 @@
-//! Contests for one mutex.
-
-mod calm;
-mod chaos;
