@@ -68,27 +68,6 @@ fn a_panic_releases_and_goes_on() {
     assert!(!client.mutex("b").blocking_is_locked().unwrap());
 }
 
-#[test]
-fn a_dropped_future_releases() {
-    #[auto_mutex(name = "b")]
-    async fn forever() -> Result<u32, LockError> {
-        std::future::pending().await
-    }
-    let client = named_client();
-    scoped_on(&client, async {
-        let mut call = Box::pin(forever());
-        while !client.mutex("b").is_locked().await.unwrap() {
-            assert!(futures::poll!(call.as_mut()).is_pending());
-        }
-        drop(call);
-        // A second call gets the lock immediately, because the local queue knows that it is free.
-        let mut call = Box::pin(forever());
-        assert!(futures::poll!(call.as_mut()).is_pending());
-        drop(call);
-    });
-    drop(client.mutex("b").blocking_lock().unwrap());
-}
-
 /// The body's locals are dropped before the lock is released.
 #[test]
 fn the_lock_outlives_everything_in_the_body() {

@@ -101,20 +101,8 @@ impl Book for Ledger {
 
 impl Ledger {
     #[auto_mutex]
-    fn associated(witness: &Witness) -> Result<(), LockError> {
-        witness.blocking_visit();
-        Ok(())
-    }
-
-    #[auto_mutex]
     fn method(&self) -> Result<(), LockError> {
         self.witness.blocking_visit();
-        Ok(())
-    }
-
-    #[auto_mutex]
-    async fn method_async(&self) -> Result<(), LockError> {
-        self.witness.visit().await;
         Ok(())
     }
 
@@ -143,7 +131,6 @@ fn without_the_attribute_bodies_do_overlap() {
 #[test]
 fn sync_functions() {
     assert_eq!(blocking_together(free), 1);
-    assert_eq!(blocking_together(Ledger::associated), 1);
     assert_eq!(blocking_together(|witness| ledger(witness).method()), 1);
     assert_eq!(blocking_together(|witness| ledger(witness).write()), 1);
     assert_eq!(
@@ -155,10 +142,6 @@ fn sync_functions() {
 #[test]
 fn async_functions() {
     assert_eq!(together(free_async), 1);
-    assert_eq!(
-        together(|witness| async move { ledger(&witness).method_async().await }),
-        1
-    );
     assert_eq!(together(|witness| Arc::new(Ledger { witness }).shared()), 1);
     assert_eq!(
         together(|witness| async move { ledger(&witness).written().await }),

@@ -74,20 +74,6 @@ fn an_error_while_it_leads_ends_the_call() {
     assert_eq!(nowhere, Err(LockError::NotSetUp.into()));
 }
 
-#[test]
-fn a_body_without_progress_begins_again() {
-    #[auto_leader(progress = "30ms", stop_within = "1s")]
-    async fn lead(mut terms: u32, term: &Term) -> Out<u32> {
-        terms += 1;
-        if terms == 1 {
-            pending::<()>().await;
-        }
-        term.progress();
-        Ok(terms)
-    }
-    assert!(scoped(lead(0)).unwrap() > 1);
-}
-
 /// This test runs itself again, as the process that is aborted.
 #[test]
 fn a_body_that_overruns_aborts_the_process() {
@@ -169,17 +155,6 @@ fn each_term_runs_the_body_from_the_top() {
     let (dropped, names) = scoped(counts.lead(names, |terms| terms == 4)).unwrap();
     assert_eq!((dropped.load(Ordering::SeqCst), names), (3, vec![1]));
     assert_eq!(counts.terms, 4);
-}
-
-#[test]
-fn keys_have_seats_of_their_own() {
-    #[auto_leader(key = (shard, "x"), ns = "n")]
-    async fn lead(shard: u32, term: &Term) -> Out<String> {
-        let _ = shard;
-        Ok(term.name().to_owned())
-    }
-    let name = scoped(lead(3)).unwrap();
-    assert_eq!(name, "n:auto-mutex-tests:leader:lead:3:x");
 }
 
 /// A body can lead another seat, but not its own again.

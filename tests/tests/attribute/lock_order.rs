@@ -19,13 +19,6 @@ async fn account(id: u32, then: impl AsyncFnOnce() -> Then) -> Then {
     then().await
 }
 
-/// The same lock as [`ledger`], in an order that is intended.
-#[auto_mutex(name = "ordered:ledger", key = "{month}", order = "at start only")]
-fn ledger_at_start(month: u32) -> Then {
-    let _ = month;
-    Ok(())
-}
-
 #[auto_semaphore(name = "ordered:pool", permits = 2, order = "a pool")]
 fn pool() -> Then {
     Ok(())
@@ -118,24 +111,6 @@ fn a_label_is_the_template_of_the_names() {
     assert_eq!(edges[0].before.line, line_of("ledger"));
     assert_eq!(edges[0].after.line, line_of("account"));
     client.assert_lock_order();
-}
-
-#[test]
-fn what_is_meant_is_marked_with_its_reason_and_never_inverted() {
-    let client = client();
-    let start = account(7, async || ledger_at_start(1));
-    scoped_on(&client, start).unwrap();
-    client
-        .blocking_scope(|| ledger(1, || scoped_on(&client, account(7, async || Ok(())))))
-        .unwrap();
-    client.assert_lock_order();
-    let edges = client.lock_order();
-    let marked = "ordered:account:{id} > ordered:ledger:{month}".to_owned();
-    assert!(
-        named(&edges).contains(&(marked, Some("at start only"))),
-        "{edges:?}"
-    );
-    assert!(edges.iter().all(|edge| !edge.inverted));
 }
 
 #[test]

@@ -92,21 +92,6 @@ fn retain_keeps_the_lock_after_the_call() {
 }
 
 #[test]
-fn zero_block_does_not_wait_and_says_who_holds() {
-    #[auto_mutex(name = "busy", block = 0)]
-    fn close() -> Result<(), LockError> {
-        panic!("never gets here")
-    }
-    match while_busy(close) {
-        Err(LockError::Timeout { name, holder, .. }) => {
-            assert_eq!(name, "t:busy");
-            assert_eq!(holder.expect("the store knows").pid, std::process::id());
-        }
-        other => panic!("{other:?}"),
-    }
-}
-
-#[test]
 fn block_bounds_the_wait() {
     #[auto_mutex(name = "busy", block = "30ms")]
     fn text() -> Result<(), LockError> {
@@ -163,29 +148,6 @@ fn at_least_keeps_the_lock_after_the_body() {
 }
 
 #[test]
-fn the_guard_is_a_variable_of_the_body() {
-    #[auto_mutex(guard = lock)]
-    async fn close(last: u64) -> Result<u64, LockError> {
-        lock.check()?;
-        lock.refresh(Duration::from_secs(7)).await?;
-        assert!(lock.expires_in() <= Duration::from_secs(7));
-        assert!(lock.fencing_token() > last);
-        Ok(lock.fencing_token())
-    }
-    #[auto_mutex(guard = lock)]
-    fn sync() -> Result<bool, LockError> {
-        lock.blocking_refresh(Duration::from_secs(7))?;
-        Ok(lock.is_lost())
-    }
-    let client = client();
-    scoped_on(&client, async {
-        let first = close(0).await.unwrap();
-        close(first).await.unwrap();
-    });
-    assert!(!client.blocking_scope(sync).unwrap());
-}
-
-#[test]
 fn the_client_may_be_named() {
     struct Ledger {
         locks: Client,
@@ -234,39 +196,4 @@ fn impossible_values_are_errors_at_run_time() {
     assert_eq!(wrong_option(&error), "expire");
     let error = scoped_on(&client, polls(Duration::ZERO)).unwrap_err();
     assert_eq!(wrong_option(&error), "interval");
-}
-
-#[test]
-fn an_expression_may_be_a_number_a_text_or_a_duration() {
-    const SECONDS: u64 = 100;
-    #[auto_mutex(expire = SECONDS, block = 60 * 5, guard = g)]
-    fn seconds() -> Result<Duration, LockError> {
-        Ok(g.expires_in())
-    }
-    #[auto_mutex(expire = text, at_least = 0.001 + 0.001, guard = g)]
-    fn text(text: &str) -> Result<Duration, LockError> {
-        Ok(g.expires_in())
-    }
-    let client = client();
-    let within = |expires: Duration, least, most| {
-        assert!((least..=most).contains(&expires.as_secs()), "{expires:?}");
-    };
-    within(client.blocking_scope(seconds).unwrap(), 50, 100);
-    within(client.blocking_scope(|| text("2m")).unwrap(), 60, 120);
-    let error = client.blocking_scope(|| text("soon")).unwrap_err();
-    assert!(
-        error.to_string().starts_with("invalid `expire`: "),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_length_may_be_a_reference() {
-    #[auto_mutex(name = "lent", expire = expire, block = block, guard = g)]
-    fn lent(expire: &Duration, block: &&u64) -> Result<Duration, LockError> {
-        Ok(g.expires_in())
-    }
-    let hour = Duration::from_secs(3600);
-    let left = client().blocking_scope(|| lent(&hour, &&5)).unwrap();
-    assert!(left > hour / 2 && left <= hour, "{left:?}");
 }

@@ -55,37 +55,6 @@ pub(crate) async fn tasks_of_an_owner_share_the_lock(store: &dyn TestStore) {
 }
 
 #[test]
-fn an_owner_may_be_any_expression() {
-    struct Cart {
-        session: Session,
-    }
-    impl Cart {
-        #[auto_mutex(owner = format!("{}/{n}", self.session), key = n, block = 0)]
-        fn nested(
-            &self,
-            n: u32,
-            inside: impl FnOnce() -> Result<u32, LockError>,
-        ) -> Result<u32, LockError> {
-            Ok(inside()? + n)
-        }
-    }
-    let client = client();
-    let cart = Cart {
-        session: Session(1),
-    };
-    let elsewhere = || {
-        std::thread::scope(|scope| {
-            let call = scope.spawn(|| client.blocking_scope(|| cart.nested(1, || Ok(1))));
-            call.join().expect("no panic")
-        })
-    };
-    assert_eq!(
-        client.blocking_scope(|| cart.nested(1, elsewhere)).unwrap(),
-        3
-    );
-}
-
-#[test]
 fn another_owner_inside_is_told_that_it_would_wait_for_itself() {
     #[auto_mutex(name = "desk", owner = owner)]
     fn sit(owner: u32, inside: impl FnOnce() -> Result<u32, LockError>) -> Result<u32, LockError> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex::{LockError, RwLockReadGuard, RwLockWriteGuard, auto_read, auto_write};
+use auto_mutex::{LockError, auto_read, auto_write};
 use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
@@ -64,45 +64,6 @@ pub(crate) async fn a_writer_is_alone(store: &dyn TestStore) {
             .expect("the lock");
     }
     assert_eq!((witness.calls(), witness.most()), (8, 1));
-}
-
-#[auto_read(guard = g)]
-fn free() -> Result<String, LockError> {
-    let _: &RwLockReadGuard = g;
-    Ok(g.name().to_owned())
-}
-
-#[auto_write(guard = g, key = (n, "x"))]
-async fn free_with_key(n: u32) -> Result<String, LockError> {
-    let _: &RwLockWriteGuard = g;
-    let _ = n;
-    Ok(g.name().to_owned())
-}
-
-struct Alone;
-
-impl Alone {
-    #[auto_read(guard = g)]
-    fn method(&self) -> Result<String, LockError> {
-        Ok(g.name().to_owned())
-    }
-
-    #[auto_write(name = "named:lock", key = "{n}", guard = g)]
-    fn named(&self, n: u32) -> Result<String, LockError> {
-        let _ = n;
-        Ok(g.name().to_owned())
-    }
-}
-
-#[test]
-fn the_function_is_no_part_of_the_name() {
-    client().blocking_scope(|| {
-        assert_eq!(free().unwrap(), "auto-mutex-tests:readers");
-        let keyed = futures::executor::block_on(free_with_key(3)).unwrap();
-        assert_eq!(keyed, "auto-mutex-tests:readers::3:x");
-        assert_eq!(Alone.method().unwrap(), "auto-mutex-tests:Alone");
-        assert_eq!(Alone.named(3).unwrap(), "named:lock:3");
-    });
 }
 
 #[auto_write(name = "nested", block = 0, guard = g)]

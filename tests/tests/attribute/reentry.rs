@@ -48,21 +48,6 @@ fn async_in_sync_also_through_a_runtime_of_its_own() {
 }
 
 #[test]
-fn the_lock_is_free_only_after_the_outermost_call() {
-    let client = named_client();
-    client
-        .blocking_scope(|| {
-            sync(|| {
-                sync(|| Ok(()))?;
-                assert!(client.mutex("r").blocking_is_locked()?);
-                Ok(())
-            })
-        })
-        .unwrap();
-    assert!(!client.mutex("r").blocking_is_locked().unwrap());
-}
-
-#[test]
 fn a_nested_call_does_not_move_the_outer_expire() {
     const BOUND: Duration = Duration::from_secs(3600);
     #[auto_mutex(name = "e", expire = BOUND, guard = g)]
@@ -108,36 +93,6 @@ fn an_async_body_inside_ends_by_its_own_expire() {
     #[auto_mutex(name = "e", expire = "20ms")]
     async fn inner() -> Result<(), LockError> {
         std::future::pending().await
-    }
-    scoped_on(&client(), outer()).unwrap();
-}
-
-#[test]
-fn bodies_inside_that_run_on_are_told() {
-    #[auto_mutex(name = "e", expire = 3600, guard = g)]
-    async fn outer() -> Result<(), LockError> {
-        told(sync());
-        told(finishing().await);
-        assert!(!g.is_lost());
-        Ok(())
-    }
-    /// A body that is too late does not begin.
-    fn told(body: Result<bool, LockError>) {
-        let told = body.unwrap_or_else(|error| matches!(error, LockError::Lost { .. }));
-        assert!(told);
-    }
-    #[auto_mutex(name = "e", expire = "20ms", guard = g)]
-    fn sync() -> Result<bool, LockError> {
-        while !g.is_lost() {
-            std::thread::yield_now();
-        }
-        Ok(g.check().is_err())
-    }
-    #[auto_mutex(name = "e", expire = "20ms", on_lost = finish, guard = g)]
-    async fn finishing() -> Result<bool, LockError> {
-        g.lost().await;
-        tokio::task::yield_now().await;
-        Ok(g.check().is_err())
     }
     scoped_on(&client(), outer()).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex::{Client, LockError, Permit, auto_semaphore};
+use auto_mutex::{LockError, Permit, auto_semaphore};
 use auto_mutex_tests::events::soon;
 use auto_mutex_tests::stores::TestStore;
 use tokio::sync::Barrier;
@@ -101,26 +101,4 @@ fn permits_may_be_converted() {
     assert!(client().blocking_scope(|| sync(-1)).is_err());
     assert_eq!(scoped(future(2)).unwrap(), 2);
     assert_eq!(scoped(future(-1)).unwrap_err().to_string(), "too many");
-}
-
-#[test]
-fn a_timeout_and_a_loss_are_answered_as_with_a_mutex() {
-    #[auto_semaphore(permits = 1, name = "n:one", ns = "t", block = 0, on_timeout = |_, _| Ok("busy"), on_error = |_| Ok("lost"))]
-    async fn one(client: &Client, breaks: bool) -> Result<&'static str, LockError> {
-        let nested = std::thread::scope(|scope| {
-            let call = || client.blocking_scope(|| futures::executor::block_on(one(client, false)));
-            scope.spawn(call).join().expect("no panic")
-        });
-        assert_eq!(nested.expect("an answer"), "busy");
-        if breaks {
-            client.semaphore("t:n:one", 1).force_unlock().await?;
-            std::future::pending::<()>().await;
-        }
-        Ok("done")
-    }
-    // The inner call runs on another thread and finds the semaphore busy. Its body, with a further nested call, never
-    // runs.
-    let client = client();
-    assert_eq!(scoped(client.scope(one(&client, false))).unwrap(), "done");
-    assert_eq!(scoped(client.scope(one(&client, true))).unwrap(), "lost");
 }

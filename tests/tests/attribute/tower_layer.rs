@@ -3,54 +3,12 @@
 use std::convert::Infallible;
 use std::future::{Future, pending};
 use std::pin::pin;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Waker};
 
+use auto_mutex::Client;
 use auto_mutex::tower::ScopeLayer;
-use auto_mutex::{Client, LockError, auto_mutex};
-use tower::util::BoxCloneService;
-use tower::{Layer, Service, ServiceExt as _, service_fn};
-
-use crate::support::{named_client, scoped_on};
-
-#[auto_mutex(name = "requests")]
-async fn handle(inside: impl FnOnce() + Send) -> Result<(), LockError> {
-    inside();
-    Ok(())
-}
-
-fn is_locked(client: &Client) -> bool {
-    let mutex = client.mutex("requests");
-    mutex.blocking_is_locked().expect("an answer")
-}
-
-/// The surrounding scope stands for the global client: a process has only one, for all tests.
-#[test]
-fn a_request_locks_with_the_client_of_the_layer() {
-    let [outer, layers] = [named_client(), named_client()];
-    let seen = {
-        let [outer, layers] = [outer.clone(), layers.clone()];
-        service_fn(move |sender: Sender<[bool; 2]>| {
-            let [outer, layers] = [outer.clone(), layers.clone()];
-            handle(move || {
-                sender
-                    .send([is_locked(&outer), is_locked(&layers)])
-                    .expect("a test")
-            })
-        })
-    };
-    let ask = |service: BoxCloneService<_, _, _>| -> [bool; 2] {
-        let (sender, receiver): (_, Receiver<_>) = channel();
-        scoped_on(&outer, service.oneshot(sender)).expect("the lock");
-        receiver.recv().expect("a body ran")
-    };
-    let layer = ScopeLayer::new(layers.clone());
-    assert_eq!(
-        ask(BoxCloneService::new(layer.layer(seen.clone()))),
-        [false, true]
-    );
-    assert_eq!(ask(BoxCloneService::new(seen)), [true, false]);
-}
+use tower::{Layer, Service};
 
 /// Reports the client that is in force at each step, by its namespace.
 struct Steps {

@@ -12,21 +12,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError, Term, auto_leader, auto_mutex};
+use auto_mutex::{Client, LockError, Term, auto_leader};
 
 type Out<T = ()> = Result<T, LockError>;
-
-#[auto_leader]
-fn bare() -> Out {
-    Ok(())
-}
-
-#[auto_leader(name = "seat", ns = "prod", key = "{shard}", value = "{host}-{port}:x", stop_within = 5, progress = "1m", on_overrun = abort)]
-async fn every_option(shard: u32, host: &str, port: u16, term: &Term) -> Out<u64> {
-    term.check()?;
-    std::future::ready(()).await;
-    Ok(u64::from(shard) + u64::from(port) + host.len() as u64 + term.number())
-}
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -146,8 +134,6 @@ made!(made(term: &Term) -> Out<u64>, 1 + 1, {
 
 struct Scheduler {
     addr: String,
-    locks: Client,
-    terms: u32,
 }
 
 impl Scheduler {
@@ -158,42 +144,11 @@ impl Scheduler {
         Ok(&self.addr)
     }
 
-    #[auto_leader(client = self.locks)]
-    async fn changes(&mut self) -> Out<u32> {
-        self.terms += 1;
-        std::future::ready(()).await;
-        self.more();
-        Ok(self.terms)
-    }
-
-    const fn more(&mut self) {
-        self.terms += 1;
-    }
-
-    #[auto_leader(key = "{self.addr}")]
-    fn sync(&mut self, term: &Term) -> Out<u64> {
-        self.terms += 1;
-        self.more();
-        Ok(u64::from(self.terms) + term.number())
-    }
-
     #[auto_leader]
     async fn shared(self: Arc<Self>, term: &Term) -> Out<usize> {
         term.check()?;
         std::future::ready(()).await;
         Ok(self.addr.len())
-    }
-
-    #[auto_leader]
-    #[allow(clippy::needless_pass_by_value)]
-    fn owned(self) -> Out<usize> {
-        Ok(self.addr.len())
-    }
-
-    #[auto_leader]
-    async fn associated(term: &Term) -> Out<u64> {
-        std::future::ready(()).await;
-        Ok(term.number())
     }
 }
 
@@ -214,19 +169,6 @@ impl Work for Scheduler {
     }
 }
 
-/// A block of another attribute: its options are defaults.
-#[auto_mutex(expire = 100, ns = "n", key = "{self.addr}")]
-impl Scheduler {
-    fn locked(&self) -> Out<usize> {
-        Ok(self.addr.len())
-    }
-
-    #[auto_leader]
-    fn leads(&self, term: &Term) -> Out<String> {
-        Ok(term.name().to_string())
-    }
-}
-
 const fn is_send<F: Send>(future: F) -> F {
     future
 }
@@ -236,26 +178,15 @@ fn runs() {
     let client = Client::connect("memory://").unwrap();
     let scheduler = || Scheduler {
         addr: "10.0.0.5".to_owned(),
-        locks: Client::connect("memory://").unwrap(),
-        terms: 0,
     };
     client.blocking_scope(|| {
-        bare().unwrap();
         assert!(one_line().unwrap() > 0);
         assert!(endless_sync(3).is_err());
         assert_eq!(expressions("abc").unwrap(), 3);
-        assert!(scheduler().sync().unwrap() > 2);
         assert!(scheduler().by_default().unwrap() > 0);
-        assert_eq!(scheduler().owned().unwrap(), 8);
-        assert_eq!(scheduler().locked().unwrap(), 8);
-        assert_eq!(
-            scheduler().leads().unwrap(),
-            "n:auto-mutex-ui:Scheduler:leads:10.0.0.5"
-        );
     });
-    let (mut changed, other) = (scheduler(), scheduler());
+    let other = scheduler();
     futures::executor::block_on(client.scope(is_send(async {
-        assert!(is_send(every_option(1, "h", 2)).await.unwrap() > 4);
         assert!(is_send(awaited("a", 3)).await.unwrap() > 3);
         assert!(is_send(endless(&mut 3)).await.is_err());
         assert!(is_send(made()).await.unwrap() > 0);
@@ -267,9 +198,7 @@ fn runs() {
         assert!(is_send(block(3)).await.unwrap() > 3);
         assert_eq!(is_send(boxed(&3)).await.unwrap(), 3);
         assert_eq!(is_send(other.schedule()).await.unwrap(), "10.0.0.5");
-        assert_eq!(is_send(changed.changes()).await.unwrap(), 2);
         assert!(is_send(other.work()).await.unwrap() > 0);
         assert_eq!(is_send(Arc::new(scheduler()).shared()).await.unwrap(), 8);
-        assert!(is_send(Scheduler::associated()).await.unwrap() > 0);
     })));
 }

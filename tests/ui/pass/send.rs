@@ -22,12 +22,6 @@ struct Ledger {
 }
 
 impl Ledger {
-    #[auto_mutex]
-    async fn plain(&self, n: &u32) -> Result<&str, LockError> {
-        pause(n).await;
-        Ok(&self.name)
-    }
-
     #[auto_mutex(guard = g, on_lost = finish, client = self.locks)]
     async fn guarded(&self, n: &u32) -> Result<u64, LockError> {
         pause(n).await;
@@ -45,15 +39,6 @@ impl Ledger {
     async fn closures(&self, n: &u32) -> Result<u64, LockError> {
         pause(n).await;
         Ok(1)
-    }
-
-    #[auto_mutex(on_timeout = skip, on_error = |error| panic!("{error}"))]
-    fn made(&self, n: u32) -> impl Future<Output = u32> + Send + '_ {
-        let len = self.name.len() as u32;
-        async move {
-            pause(&n).await;
-            n + len
-        }
     }
 
     async fn expire(&self) -> Duration {
@@ -184,11 +169,9 @@ fn runs() {
         name: "a".to_owned(),
     };
     futures::executor::block_on(client.scope(is_send(async {
-        assert_eq!(is_send(ledger.plain(&1)).await.unwrap(), "a");
         assert!(is_send(ledger.guarded(&1)).await.unwrap() > 0);
         assert_eq!(is_send(ledger.handled(&1)).await.unwrap(), 1);
         assert_eq!(is_send(ledger.closures(&1)).await.unwrap(), 1);
-        assert_eq!(is_send(ledger.made(1)).await, 2);
         assert_eq!(is_static(owned("b".to_owned())).await.unwrap(), "b");
         let mut not_sync = NotSync {
             cell: Cell::new(1),
