@@ -133,21 +133,9 @@ writes! {
         tx.commit().await?;
     }
 
-    finds no_check |db, token| {
-        execute(db, UPDATE, token).await?;
-    }
-
     finds check_outside_of_the_transaction |db, token| {
         check(db, READ, token).await?;
         let mut tx = db.begin().await?;
-        execute(&mut tx, KEEP, token).await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    finds snapshot_read |db, token| {
-        let mut tx = db.begin().await?;
-        check(&mut tx, READ, token).await?;
         execute(&mut tx, KEEP, token).await?;
         execute(&mut tx, UPDATE, token).await?;
         tx.commit().await?;

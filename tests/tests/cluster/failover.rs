@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use auto_mutex::{Client, LockError};
-use auto_mutex_tests::cluster::{Cluster, PRIMARIES, Shape};
+use auto_mutex::Client;
+use auto_mutex_tests::cluster::{Cluster, PRIMARIES};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::real_time::real_time;
 
-use crate::rig::{LEASE, config, patient, waiters};
+use crate::rig::{config, patient, waiters};
 
 /// Makes the replica of a primary that has failed take over at once: Redis itself would wait for its node timeout.
 fn take_over(cluster: &Cluster, home: usize) {
@@ -139,25 +139,4 @@ async fn a_suspended_primary_is_left_and_not_listened_to_when_it_wakes() {
         .unwrap()
         .unwrap();
     assert!(next.fencing_token() > token);
-}
-
-#[tokio::test]
-async fn names_of_a_dead_node_are_unavailable_until_somebody_takes_over() {
-    let _watch = real_time();
-    let cluster = Cluster::with(Shape::default().full_coverage());
-    let leasing = config(&cluster).longest_lease(LEASE).lease(LEASE);
-    let client = Client::connect(leasing.store_timeout("500ms")).unwrap();
-    let name = cluster.name_at("suite", "m", 0);
-    cluster.in_step(0);
-    cluster.node(0).kill9();
-    let error = soon("patience ends", client.mutex(&name).lock())
-        .await
-        .map(drop)
-        .unwrap_err();
-    assert!(matches!(error, LockError::Unavailable { .. }), "{error:?}");
-    take_over(&cluster, 0);
-    becomes("served again", async || {
-        client.mutex(&name).lock().await.is_ok()
-    })
-    .await;
 }

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::future::pending;
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -34,16 +33,6 @@ pub(crate) enum Mood {
     Fails,
     Hangs,
     Panics,
-    /// Blocks the thread until the gate is opened.
-    Blocks(Arc<Mutex<Receiver<()>>>),
-}
-
-impl Mood {
-    /// Returns a mood that blocks until the returned sender is dropped.
-    pub(crate) fn blocks() -> (Sender<()>, Self) {
-        let (opens, gate) = channel();
-        (opens, Self::Blocks(Arc::new(Mutex::new(gate))))
-    }
 }
 
 impl Keeper {
@@ -117,10 +106,6 @@ impl CredentialsProvider for Keeper {
             Mood::Fails => return Err(io::Error::other("no token today").into()),
             Mood::Hangs => pending().await,
             Mood::Panics => panic!("as told"),
-            Mood::Blocks(gate) => {
-                let gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
-                let _ = gate.recv();
-            }
         }
         // This provider needs a runtime with timers, as the client of a cloud service does.
         tokio::time::sleep(Duration::from_millis(1)).await;

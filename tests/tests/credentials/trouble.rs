@@ -1,4 +1,4 @@
-//! A provider that fails, hangs, blocks its thread or panics, and a server that refuses its credentials: the client reports
+//! A provider that fails, hangs or panics (the core tests one that blocks its thread), and a server that refuses its credentials: the client reports
 //! the problem and tries again, and existing connections continue.
 
 use std::time::Duration;
@@ -144,14 +144,6 @@ async fn a_renewal_that_fails_is_tried_again() {
     for mood in [Mood::Fails, Mood::Panics] {
         the_connection_goes_on(&ground(), mood).await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_renewal_that_blocks_is_tried_again() {
-    let _watch = real_time();
-    let (opens, mood) = Mood::blocks();
-    the_connection_goes_on(&ground(), mood).await;
-    drop(opens);
 }
 
 #[tokio::test(flavor = "multi_thread")]

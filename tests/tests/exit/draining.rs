@@ -104,16 +104,3 @@ fn another_process_goes_on_as_soon_as_the_body_has_ended() {
     drains.say("return");
     assert!(drains.ended().success());
 }
-
-#[test]
-fn what_did_not_end_in_time_is_named_and_released() {
-    let redis = Redis::start();
-    let mut worker = setup(&redis, LONG).start();
-    worker.lock("m");
-    worker.say("drain 0.02");
-    // Several tasks of the worker write these lines.
-    let mut said: Vec<_> = (0..3).filter_map(|_| worker.hear()).collect();
-    said.sort();
-    assert_eq!(said, ["drained false", "left suite:m", "loss m"]);
-    is_released(&redis);
-}

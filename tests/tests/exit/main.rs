@@ -74,24 +74,9 @@ fn what_is_only_kept_is_free_when_the_process_has_ended() {
 }
 
 /// The `fmt` subscriber needs thread-locals, which the exiting thread has destroyed before the library releases the
-/// locks.
+/// locks. Even a panic that the library would catch ends the process.
 #[test]
 fn exit_releases_when_a_subscriber_is_installed() {
-    let redis = Redis::start();
-    for end in ["exit", "return"] {
-        let mut worker = setup(&redis, LONG).start();
-        worker.say("log");
-        worker.expect("ok");
-        worker.lock("m");
-        worker.lock("other");
-        worker.say(end);
-        assert!(worker.ended().success(), "{end}");
-        is_released(&redis);
-    }
-}
-
-#[test]
-fn exit_releases_without_a_panic() {
     let redis = Redis::start();
     for end in ["exit", "return"] {
         let mut worker = setup(&redis, LONG).start();
@@ -100,6 +85,7 @@ fn exit_releases_without_a_panic() {
             worker.expect("ok");
         }
         worker.lock("m");
+        worker.lock("other");
         worker.say(end);
         let status = worker.ended();
         assert!(status.success(), "{end}: {status}");
@@ -121,52 +107,33 @@ fn exit_is_not_held_up_by_a_store_that_is_gone() {
     redis.cont();
 }
 
+/// (With the opt-in, its locks are released: see `draining`.)
 #[test]
-fn sigterm_releases_when_asked_to_and_still_ends_the_process() {
+fn without_the_opt_in_signals_are_not_touched() {
     let redis = Redis::start();
-    for asked in [true, false] {
-        let mut worker = setup(&redis, LONG).start();
-        if asked {
-            worker.say("termination 0");
-            worker.expect("ok");
-        }
-        worker.lock("m");
-        process::terminate(worker.pid());
-        let status = worker.ended();
-        assert_eq!(status.signal(), Some(15), "the default action follows");
-        if asked {
-            is_released(&redis);
-        } else {
-            assert_eq!(
-                redis.held(),
-                1,
-                "without the opt-in signals are not touched"
-            );
-            redis.command(&["FLUSHALL"]);
-        }
-    }
+    let mut worker = setup(&redis, LONG).start();
+    worker.lock("m");
+    process::terminate(worker.pid());
+    let status = worker.ended();
+    assert_eq!(status.signal(), Some(15), "the default action follows");
+    assert_eq!(redis.held(), 1);
 }
 
+/// (So is the end of a process that is killed: see `failures`.)
 #[test]
-fn abort_and_kill_are_the_leases_business() {
+fn abort_is_the_leases_business() {
     let _watch = real_time();
     let lease = Duration::from_secs(2);
-    for abort in [true, false] {
-        let redis = Redis::start();
-        let client = client(&redis);
-        let mut worker = setup(&redis, lease).start();
-        worker.lock("m");
-        if abort {
-            worker.say("abort");
-            worker.ended();
-        } else {
-            worker.kill9();
-        }
-        let mutex = client.mutex("m");
-        let left = mutex.blocking_info().unwrap().expires_in;
-        assert!(left.is_none_or(|left| left <= lease), "{left:?}");
-        let guard = finishes("the next one", move || mutex.blocking_lock()).unwrap();
-        drop(guard);
-        eventually("it is free again", || redis.held() == 0);
-    }
+    let redis = Redis::start();
+    let client = client(&redis);
+    let mut worker = setup(&redis, lease).start();
+    worker.lock("m");
+    worker.say("abort");
+    worker.ended();
+    let mutex = client.mutex("m");
+    let left = mutex.blocking_info().unwrap().expires_in;
+    assert!(left.is_none_or(|left| left <= lease), "{left:?}");
+    let guard = finishes("the next one", move || mutex.blocking_lock()).unwrap();
+    drop(guard);
+    eventually("it is free again", || redis.held() == 0);
 }

@@ -63,20 +63,3 @@ fn as_process_1_it_ends_with_the_exit_code_of_the_signal() {
         is_released(&redis);
     }
 }
-
-#[test]
-fn as_process_1_it_gets_no_signal_that_it_does_not_handle() {
-    if !is_permitted() {
-        return;
-    }
-    let redis = Redis::start();
-    let mut setup = setup(&redis, LONG);
-    setup.launcher = LAUNCHER;
-    let mut worker = setup.start();
-    worker.lock("m");
-    for (signal, _) in SIGNALS {
-        signal(process_1(&worker));
-        worker.say("check m");
-        worker.expect("held m");
-    }
-}

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon, waiters};
-use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::was_lost;
@@ -24,19 +23,6 @@ async fn opens(redis: &Redis, promoted: Instant) {
     let client = client(&redis.url());
     drop(soon("granted in the end", client.mutex("opens").lock()).await);
     assert!(promoted.elapsed() >= CLOSED, "{:?}", promoted.elapsed());
-}
-
-#[tokio::test]
-async fn a_promoted_server_is_closed_although_nobody_noted_anything() {
-    let _watch = real_time();
-    let (primary, replica) = (replicated(), replicated());
-    replica.follow(&primary);
-    assert_eq!(replica.command(&["DBSIZE"]).int(), 0);
-    let promoted = Instant::now();
-    replica.promote();
-    let asked = client(&replica.url()).mutex("m").try_lock().await;
-    closed_since(promoted, asked, HAPPENED);
-    opens(&replica, promoted).await;
 }
 
 #[tokio::test]
@@ -143,38 +129,6 @@ async fn who_waited_is_granted_when_it_opens() {
         assert!(token > last);
         last = token;
     }
-}
-
-#[tokio::test]
-async fn a_grant_that_nobody_claimed_before_is_not_claimed_at_the_new_primary() {
-    let _watch = real_time();
-    let pair = Pair::new();
-    let own = Proxy::start(pair.primary.port());
-    let client = |url: &str| Client::connect(config(url).longest_lease(LONGER)).unwrap();
-    let (holder, waiter) = (
-        client(&pair.url()),
-        client(&pair.primary.url_at(own.port())),
-    );
-    let mutex = holder.mutex("m");
-    let guard = mutex.lock().await.unwrap();
-    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
-    waiters(&mutex, 1).await;
-    // The waiter is granted the lock, but does not receive the grant.
-    own.freeze();
-    let _ = guard.unlock().await;
-    pair.replica.wait_for(&pair.primary);
-    let promoted = Instant::now();
-    pair.fail_over();
-    own.redirect(pair.replica.port());
-    own.cut();
-    own.heal();
-    drop(
-        soon("granted when it opens", waiting)
-            .await
-            .unwrap()
-            .unwrap(),
-    );
-    assert!(promoted.elapsed() >= LONGER, "{:?}", promoted.elapsed());
 }
 
 #[tokio::test]

@@ -36,34 +36,6 @@ async fn nothing_is_granted_until_the_old_leases_have_ended() {
 }
 
 #[tokio::test]
-async fn without_the_guard_it_grants_at_once() {
-    let redis = Redis::start();
-    let client = Client::connect(lasting(&redis.url())).unwrap();
-    let _guard = client.mutex("m").lock().await.unwrap();
-    redis.restart();
-    let other = Client::connect(lasting(&redis.url())).unwrap();
-    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
-}
-
-#[tokio::test]
-async fn who_gives_up_is_told_why() {
-    let redis = Redis::start();
-    let client = Client::connect(lasting(&redis.url()).restart_guard(true)).unwrap();
-    let mutex = client.mutex("m");
-    let happened = "the lock store was restarted";
-    closed(mutex.try_lock().await, happened);
-    closed(mutex.clone().block(Duration::ZERO).lock().await, happened);
-    closed(mutex.clone().block(BRIEFLY).lock().await, happened);
-    let polling = mutex.clone().retries(2, Duration::from_millis(5));
-    closed(polling.lock().await, happened);
-    closed(client.semaphore("s", 3).try_acquire().await, happened);
-    closed(mutex.blocking_try_lock(), happened);
-    // Requests that grant nothing are answered.
-    assert!(!mutex.is_locked().await.unwrap());
-    assert!(!mutex.force_unlock().await.unwrap());
-}
-
-#[tokio::test]
 async fn several_names_wait_like_one() {
     let _watch = real_time();
     let redis = Redis::start();

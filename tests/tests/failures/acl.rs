@@ -120,16 +120,6 @@ fn keys_and_channels_of_others_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_optional_may_be_missing() {
-    let rule = acl_rule("redis://h").unwrap().without_optional();
-    let options = Options::default().user("locks", "least", &rule.to_string());
-    let redis = Redis::with(options);
-    let client = Client::connect(config(&redis.url())).unwrap();
-    let guard = client.mutex("m").lock().await.unwrap();
-    assert!(guard.unlock().await.unwrap());
-}
-
-#[tokio::test]
 async fn another_database_and_replicas_need_rights_of_their_own() {
     let redis = server();
     let wanted = format!("redis://127.0.0.1:{}/3", redis.port());

@@ -45,26 +45,7 @@ async fn refused(rig: &Rig, client: &Client, key: &str) {
 async fn foreign_values_are_refused_and_left_alone() {
     let rig = Rig::new();
     let client = rig.client();
-    for value in [
-        "",
-        "1",
-        "value",
-        "1 ",
-        "1 i",
-        "1 i x",
-        "1 i 5 ",
-        "1 i -5",
-        "1 s 1 2 3",
-        "1 f 1 2 3",
-        "1 f x x x x x x",
-        "1 z 1",
-        "2 i 5",
-        "10 i 5",
-        " 1 i 5",
-        "1 i 5\n",
-        "1 i 99999999999999999999999",
-        "\0",
-    ] {
+    for value in ["", "value", "1 i -5", "1 f x x x x x x", "2 i 5"] {
         rig.redis.command(&["SET", STATE, value]);
         refused(&rig, &client, STATE).await;
         assert_eq!(rig.redis.command(&["GET", STATE]).text(), value);

@@ -5,12 +5,9 @@ use std::time::Duration;
 use auto_mutex::{
     AfterFailover, AfterRestart, Client, Config, Eviction, Guarantees, Weakness, acl_rule,
 };
-use auto_mutex_tests::cluster::{Cluster, Shape};
+use auto_mutex_tests::cluster::Cluster;
 use auto_mutex_tests::events::eventually;
-use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
-use auto_mutex_tests::sentinel::Service;
-use auto_mutex_tests::spans::Spans;
 use auto_mutex_tests::stores::quorum_url;
 
 use crate::rig::config;
@@ -32,16 +29,6 @@ fn a_server_that_keeps_everything_has_no_weakness() {
     assert!(found.fifo && found.fencing_tokens && found.replicas == 0);
     assert!(found.missing_rights.is_empty(), "{found:?}");
     assert_eq!(found.weaknesses(), []);
-}
-
-/// The weakness is listed, so that a check for production fails, but tests on memory must not be warned repeatedly.
-#[test]
-fn a_store_in_the_process_is_a_weakness_without_a_warning() {
-    let (spans, _listening) = Spans::listen();
-    let found = Client::connect("memory://").unwrap().guarantees();
-    assert_eq!(found.weaknesses(), [Weakness::InProcessOnly]);
-    assert!(found.weaknesses()[0].to_string().contains("redis://"));
-    assert_eq!(spans.warnings(), [""; 0]);
 }
 
 #[test]
@@ -203,25 +190,6 @@ fn of_a_quorum_the_weakest_counts() {
     assert_eq!(found.weaknesses(), []);
 }
 
-#[test]
-fn of_a_cluster_the_weakest_counts() {
-    let options = Options::default().persistent();
-    let shape = Shape::default().options(options).without_replicas();
-    let cluster = Cluster::with(shape);
-    let found = || {
-        let config = config(&cluster.url()).restart_guard(false);
-        Client::connect(config).unwrap().guarantees()
-    };
-    let strong = found();
-    assert_eq!(strong.restart, AfterRestart::Kept);
-    assert_eq!(strong.failover, AfterFailover::NoReplicas);
-    assert!(strong.fifo && strong.weaknesses().is_empty());
-    cluster
-        .node(1)
-        .command(&["CONFIG", "SET", "appendfsync", "everysec"]);
-    assert_eq!(found().restart, AfterRestart::LastForgotten);
-}
-
 /// Makes a server evict locks when its memory is full.
 fn evicts(redis: &Redis) {
     for setting in [["maxmemory-policy", "allkeys-lru"], ["maxmemory", "1gb"]] {
@@ -233,21 +201,6 @@ fn becomes_one_that_evicts(client: &Client) {
     eventually("the guarantees are those of the new primary", || {
         matches!(client.guarantees().eviction, Eviction::Possible { .. })
     });
-}
-
-#[test]
-fn after_a_failover_they_are_those_of_the_new_primary() {
-    let _watch = real_time();
-    let service = Service::start();
-    let primary = service.wait_for_primary();
-    let replicas = service.servers().iter().enumerate();
-    for (_, replica) in replicas.filter(|(index, _)| *index != primary) {
-        evicts(replica);
-    }
-    let client = Client::connect(config(&service.url()).restart_guard(false)).unwrap();
-    assert_eq!(client.guarantees().eviction, Eviction::Never);
-    service.fail_over();
-    becomes_one_that_evicts(&client);
 }
 
 #[test]

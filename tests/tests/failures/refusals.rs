@@ -5,7 +5,7 @@ use std::time::Duration;
 use auto_mutex::{Client, LockError, SetupError};
 use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::real_time::real_time;
-use auto_mutex_tests::redis::{Options, Redis};
+use auto_mutex_tests::redis::Options;
 
 use crate::rig::{Rig, config, waiters};
 
@@ -55,23 +55,6 @@ async fn script_flush_goes_unnoticed() {
     let guard = soon("the waiter", waiting).await.unwrap().unwrap();
     rig.redis.command(&["SCRIPT", "FLUSH"]);
     assert!(guard.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn a_busy_server_is_waited_for() {
-    let rig = Rig::new();
-    let client = rig.client();
-    let (held, mutex) = (
-        client.mutex("held").lock().await.unwrap(),
-        client.mutex("m"),
-    );
-    rig.redis.keep_busy(Duration::from_secs(1));
-    let both = async { tokio::join!(mutex.lock(), held.refresh(LONG)) };
-    let (guard, refreshed) = soon("both when it is over", both).await;
-    assert!(guard.unwrap().unlock().await.unwrap());
-    refreshed.unwrap();
-    held.check().unwrap();
-    assert!(held.unlock().await.unwrap());
 }
 
 #[tokio::test]
@@ -188,24 +171,6 @@ async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
 }
 
 #[tokio::test]
-async fn a_primary_that_becomes_a_replica_grants_nothing() {
-    let _watch = real_time();
-    let rig = Rig::with(Options::default().line("min-replicas-max-lag 1"));
-    let primary = Redis::start();
-    let config = config(&rig.redis.url())
-        .store_timeout("1s")
-        .longest_lease("4s");
-    let client = Client::connect(config).unwrap();
-    works_again(&client, "m").await;
-    rig.redis
-        .command(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
-    unavailable(soon("an answer", client.mutex("m").lock()).await);
-    unavailable(soon("an answer", client.mutex("m").try_lock()).await);
-    rig.redis.command(&["REPLICAOF", "NO", "ONE"]);
-    works_again(&client, "m").await;
-}
-
-#[tokio::test]
 async fn a_loading_server_is_waited_for() {
     let rig = Rig::with(
         Options::default()
@@ -236,35 +201,6 @@ async fn a_loading_server_is_waited_for() {
     // The client knew that the server was loading, so it did not send the scripts repeatedly.
     let loads = rig.redis.calls("script|load");
     assert!(loads < 10, "the scripts were sent {loads} times");
-}
-
-#[tokio::test]
-async fn a_right_that_is_taken_away_is_reported() {
-    let options = Options::default()
-        .password("admin")
-        .user("locker", "pass", "~* &* +@all");
-    let rig = Rig::with(options);
-    let client = impatient(&rig);
-    works_again(&client, "m").await;
-    rig.redis.command(&["ACL", "SETUSER", "locker", "-evalsha"]);
-    told(&client, &["permission", "NOPERM"]).await;
-    rig.redis.command(&["ACL", "SETUSER", "locker", "+evalsha"]);
-    works_again(&client, "m").await;
-}
-
-#[tokio::test]
-async fn a_password_that_is_changed_is_reported() {
-    let rig = Rig::with(Options::default().user("locker", "pass", "~* &* +@all"));
-    let client = impatient(&rig);
-    works_again(&client, "m").await;
-    rig.redis
-        .command(&["ACL", "SETUSER", "locker", "resetpass", ">changed"]);
-    rig.redis.kill_clients();
-    let said = told(&client, &["refused the credentials"]).await;
-    assert!(!said.contains("pass@") && !said.contains(":pass"), "{said}");
-    rig.redis
-        .command(&["ACL", "SETUSER", "locker", "resetpass", ">pass"]);
-    works_again(&client, "m").await;
 }
 
 #[tokio::test]

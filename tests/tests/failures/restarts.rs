@@ -1,7 +1,6 @@
-//! A server that is restarted, with its data or without.
+//! A server that is restarted without its data. (With it: `kinds` and `refusals`.)
 
-use auto_mutex_tests::events::{becomes, soon, with};
-use auto_mutex_tests::redis::Options;
+use auto_mutex_tests::events::soon;
 use auto_mutex_tests::was_lost;
 
 use crate::rig::{Rig, waiters};
@@ -20,20 +19,4 @@ async fn a_restart_without_data_is_told_and_tokens_still_grow() {
     assert!(was_lost(guard.unlock().await));
     next.check().unwrap();
     assert!(next.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn an_outage_shorter_than_the_lease_costs_nothing() {
-    let rig = Rig::with(Options::default().survives_kills());
-    let client = rig.client();
-    let guard = client.mutex("m").lock().await.unwrap();
-    rig.redis.kill9();
-    becomes("it is noticed", async || !client.is_connected()).await;
-    let asking = with(&client, |client| async move {
-        client.mutex("other").lock().await.unwrap()
-    });
-    rig.redis.start_again();
-    let other = soon("asked again", asking).await.unwrap();
-    guard.check().unwrap();
-    assert!(other.unlock().await.unwrap() && guard.unlock().await.unwrap());
 }

@@ -37,11 +37,7 @@ impl Rig {
 
     /// A client behind the proxy, with a lease that no test outlives.
     pub(crate) fn proxied(&self) -> Client {
-        self.proxied_leasing(LONG)
-    }
-
-    pub(crate) fn proxied_leasing(&self, lease: Duration) -> Client {
-        Client::connect(self.proxied_config().lease(lease)).expect("a client")
+        Client::connect(self.proxied_config().lease(LONG)).expect("a client")
     }
 
     pub(crate) fn proxied_config(&self) -> Config {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{LONG, becomes, soon, with};
+use auto_mutex_tests::events::{LONG, becomes, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::runtimes::current_thread;
 
@@ -55,28 +55,6 @@ fn without_a_majority_nothing_is_granted_until_it_is_back() {
                 .is_ok_and(|held| held.is_some())
         })
         .await;
-    });
-}
-
-#[test]
-fn who_waits_through_an_outage_gets_the_lock_after_it() {
-    let mut ground = Ground::open("waits");
-    let patient = auto_mutex::Client::connect(ground.config(LEASE).store_timeout("60s")).unwrap();
-    current_thread().block_on(async {
-        let chosen = ground.some(3);
-        for &server in &chosen {
-            ground.servers[server].stop();
-        }
-        let waiting = with(
-            &patient,
-            |client| async move { client.mutex("m").lock().await },
-        );
-        becomes("it waits", async || patient.health().waiting == 1).await;
-        assert!(!waiting.is_finished());
-        for &server in &chosen {
-            ground.servers[server].cont();
-        }
-        drop(soon("it is granted", waiting).await.unwrap().unwrap());
     });
 }
 

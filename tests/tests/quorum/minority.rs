@@ -10,20 +10,6 @@ use crate::ground::{Contest, Ground};
 const MINORITY: usize = 2;
 const ROUNDS: usize = 3;
 
-/// Lets processes compete while `fails` and `heals` do something to random servers.
-fn rounds(what: &str, fails: impl Fn(&mut Ground, usize), heals: impl Fn(&Ground, usize)) {
-    let mut ground = Ground::open(what);
-    let contest = Contest::begin(&mut ground, LONG, 1);
-    for round in 0..ROUNDS {
-        let chosen = ground.some(1 + round % MINORITY);
-        chosen.iter().for_each(|&server| fails(&mut ground, server));
-        contest.gets_on("servers have failed");
-        chosen.iter().for_each(|&server| heals(&ground, server));
-        contest.gets_on("servers go on");
-    }
-    contest.end();
-}
-
 #[test]
 fn a_killed_minority_stops_nobody() {
     let mut ground = Ground::open("killed");
@@ -33,15 +19,6 @@ fn a_killed_minority_stops_nobody() {
         contest.gets_on("a server was killed");
     }
     contest.end();
-}
-
-#[test]
-fn a_suspended_minority_stops_nobody() {
-    rounds(
-        "suspended",
-        |ground, server| ground.servers[server].stop(),
-        |ground, server| ground.servers[server].cont(),
-    );
 }
 
 /// Each turn would take ten seconds, and there are dozens of them.
@@ -58,16 +35,25 @@ fn a_slow_minority_slows_nobody_down() {
 
 #[test]
 fn a_minority_that_is_cut_off_stops_nobody() {
-    rounds(
-        "cut",
-        |ground, server| match ground.seed.below(3) {
-            0 => ground.proxies[server].cut(),
-            1 => ground.proxies[server].freeze(),
-            _ => {
-                ground.proxies[server].refuse();
-                ground.proxies[server].cut();
+    let mut ground = Ground::open("cut");
+    let contest = Contest::begin(&mut ground, LONG, 1);
+    for round in 0..ROUNDS {
+        let chosen = ground.some(1 + round % MINORITY);
+        for &server in &chosen {
+            match ground.seed.below(3) {
+                0 => ground.proxies[server].cut(),
+                1 => ground.proxies[server].freeze(),
+                _ => {
+                    ground.proxies[server].refuse();
+                    ground.proxies[server].cut();
+                }
             }
-        },
-        |ground, server| ground.proxies[server].heal(),
-    );
+        }
+        contest.gets_on("servers are cut off");
+        chosen
+            .iter()
+            .for_each(|&server| ground.proxies[server].heal());
+        contest.gets_on("servers are back");
+    }
+    contest.end();
 }

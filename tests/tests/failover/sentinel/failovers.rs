@@ -8,7 +8,7 @@ use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::sentinel::{Service, ServiceOptions};
 
 use super::finding::{client, members};
-use crate::rig::{CLOSED, closed_since, lasting};
+use crate::rig::{CLOSED, closed_since};
 
 const HAPPENED: &str = "the lock store was failed over";
 
@@ -64,17 +64,6 @@ async fn by_command() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_primary_that_is_killed() {
-    let _watch = real_time();
-    let service = Service::start();
-    let contest = Contest::begin(&service).await;
-    let began = Instant::now();
-    service.watch_closely();
-    service.server(0).kill9();
-    contest.go_on(&service, began).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_primary_that_is_suspended_and_comes_back() {
     let _watch = real_time();
     let service = Service::start();
@@ -102,18 +91,4 @@ async fn a_primary_that_still_answers_is_left() {
     contest.go_on(&service, began).await;
     assert!(service.server(0).is_primary());
     assert_eq!(members(service.server(0)), 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_holder_keeps_its_lock_through_a_failover() {
-    let _watch = real_time();
-    let service = Service::start();
-    let holder = lasting(&service.url()).restart_guard(false);
-    let holder = Client::connect(holder).unwrap();
-    let guard = holder.mutex("m").lock().await.unwrap();
-    replicate(&service);
-    let primary = service.fail_over();
-    eventually("it is there", || members(service.server(primary)) == 1);
-    guard.check().unwrap();
-    assert!(guard.unlock().await.unwrap());
 }

@@ -6,7 +6,7 @@ use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::sentinel::Service;
 
-use crate::rig::{closed, config, lasting};
+use crate::rig::config;
 
 /// A client without the restart guard, because the service has just been started; its calls outlast a failover.
 pub(super) fn client(url: &str) -> Client {
@@ -74,14 +74,6 @@ async fn a_sentinel_that_slept_through_a_failover_misleads_nobody() {
         members(service.server(primary)) == 2
     })
     .await;
-}
-
-#[tokio::test]
-async fn a_service_that_was_just_started_grants_nothing_yet() {
-    let service = Service::start();
-    let url = service.url();
-    let client = Client::connect(lasting(&url)).unwrap();
-    closed(client.mutex("m").try_lock().await, "was restarted");
 }
 
 #[tokio::test]

@@ -119,42 +119,6 @@ async fn a_program_may_bring_its_own_tls() {
     holds_and_waits(config, &socks, &redis).await;
 }
 
-#[tokio::test]
-async fn the_error_of_the_programs_tls_is_told() {
-    let (authority, other, socks) = (Authority::new(), Authority::new(), Socks::new());
-    let redis = Redis::with(Options::default().tls(&authority, authority.issue()));
-    let (tls, proxy) = (own_tls(&other.ca()), socks.port());
-    let url = format!("redis://{HOST}:{}", redis.tls_port());
-    let config =
-        config(&url).dialer(move |host, port| dial_by_own_tls(tls.clone(), proxy, host, port));
-    let error = Client::connect(config).map(drop).unwrap_err();
-    let text = auto_mutex_tests::chain(&error);
-    assert!(text.contains("invalid peer certificate"), "{text}");
-    assert!(text.contains(HOST), "{text}");
-}
-
-#[tokio::test]
-async fn a_plain_server_is_told_through_a_proxy_too() {
-    let (authority, socks) = (Authority::new(), Socks::new());
-    let redis = Redis::with(Options::default().tls(&authority, authority.issue()));
-    let ca = authority.ca();
-    for (url, expected) in [
-        (
-            format!("rediss://{HOST}:{}?ca={}", redis.port(), ca.display()),
-            "does this port speak TLS?",
-        ),
-        (
-            format!("redis://{HOST}:{}", redis.tls_port()),
-            "write `rediss://`",
-        ),
-    ] {
-        let config = by_proxy(config(&url), &socks);
-        let error = Client::connect(config).map(drop).unwrap_err();
-        let text = auto_mutex_tests::chain(&error);
-        assert!(text.contains(expected), "{text}");
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_quorum_and_its_second_connections_go_through_a_proxy() {
     let (servers, socks) = (Redis::several(3, &Options::default()), Socks::new());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::LockError;
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{LONG, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::was_lost;
 
@@ -56,39 +56,4 @@ async fn em_mutex_06_flushall_wakes_the_waiters_and_tells_the_holder() {
     assert!(was_lost(guard.refresh(LONG).await));
     next.check().unwrap();
     assert!(next.unlock().await.unwrap());
-}
-
-#[tokio::test]
-async fn em_mutex_06_a_state_lost_by_half_ends_within_a_lease() {
-    let suffixes = ["", ":tickets", ":held", ":tokens", ":queue", ":waits"];
-    for suffix in suffixes {
-        let rig = Rig::new();
-        let [holder, waiter, fresh] = [(); 3].map(|()| rig.client());
-        let guard = holder.mutex("m").lock().await.unwrap();
-        let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await.map(drop) });
-        waiters(&holder.mutex("m"), 1).await;
-        rig.redis
-            .command(&["DEL", &format!("auto_mutex:{{suite:m}}{suffix}")]);
-        drop(guard);
-        // The waiter is granted or gets an error; in both cases the lock works afterwards.
-        let ended = soon(&format!("the wait ends without {suffix:?}"), waiting)
-            .await
-            .unwrap();
-        assert!(
-            matches!(ended, Ok(()) | Err(LockError::ForeignKey { .. })),
-            "{suffix:?}: {ended:?}"
-        );
-        becomes(
-            &format!("the lock works again without {suffix:?}"),
-            async || {
-                fresh
-                    .mutex("m")
-                    .block(Duration::from_millis(100))
-                    .lock()
-                    .await
-                    .is_ok()
-            },
-        )
-        .await;
-    }
 }

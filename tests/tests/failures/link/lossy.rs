@@ -8,25 +8,6 @@ use auto_mutex_tests::seed::Seed;
 use crate::rig::Rig;
 
 #[tokio::test]
-async fn a_lost_request_is_sent_again() {
-    let rig = Rig::new();
-    let (client, other) = (rig.proxied(), rig.client());
-    rig.proxy.lose_request();
-    let guard = soon("granted", client.mutex("m").lock()).await.unwrap();
-    rig.proxy.lose_request();
-    assert!(soon("released", guard.unlock()).await.unwrap());
-    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
-    let guard = client.mutex("m").lock().await.unwrap();
-    rig.proxy.lose_request();
-    drop(guard);
-    drop(
-        soon("a dropped guard's release too", other.mutex("m").lock())
-            .await
-            .unwrap(),
-    );
-}
-
-#[tokio::test]
 async fn cuts_at_any_moment_leave_nothing_behind() {
     let mut seed = Seed::announce("cuts_at_any_moment_leave_nothing_behind");
     let rig = Rig::new();

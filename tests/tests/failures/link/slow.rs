@@ -7,7 +7,6 @@ use auto_mutex_tests::cluster::{Cluster, Shape};
 use auto_mutex_tests::events::{LONG, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
-use auto_mutex_tests::sentinel::Service;
 use auto_mutex_tests::stores::quorum_url;
 use auto_mutex_tests::was_lost;
 
@@ -121,19 +120,17 @@ async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     drop(soon("handed on", waiting).await.unwrap().expect("granted"));
 }
 
-/// The server alone, the one of sentinels, the nodes of a cluster, and the servers of a quorum.
+/// The server alone, the nodes of a cluster, and the servers of a quorum.
 #[tokio::test]
 async fn a_server_that_stands_still_for_five_seconds_costs_nothing() {
     let _watch = real_time();
     let server = [Redis::start()];
-    let service = Service::start();
     let shape = Shape::default().without_replicas();
     let cluster = Cluster::with(shape.node_timeout(Duration::from_secs(60)));
     let quorum = Redis::several(3, &Options::default());
     let url = quorum_url(quorum.iter().map(Redis::port));
     tokio::join!(
         a_stall_costs_nothing(server[0].url(), &server),
-        a_stall_costs_nothing(service.url(), service.servers()),
         a_stall_costs_nothing(cluster.url(), cluster.nodes()),
         a_stall_costs_nothing(url, &quorum),
     );

@@ -140,19 +140,3 @@ async fn semaphore_06_a_key_that_vanishes_alone_blocks_nobody() {
     }
     assert_eq!(rig.redis.keys_without_ttl(), []);
 }
-
-#[tokio::test]
-async fn semaphore_06_signals_whose_other_keys_vanish_do_no_harm() {
-    let rig = Rig::new();
-    let semaphore = rig.client().semaphore("jobs", 0);
-    semaphore.signal("old").await.unwrap();
-    rig.redis.command(&["DEL", "auto_mutex:{suite:jobs}"]);
-    semaphore.signal("new").await.unwrap();
-    let job = soon("a job", semaphore.acquire()).await.unwrap();
-    assert_eq!(job.token(), Some("new"), "what nobody vouches for is over");
-    job.release().await.unwrap();
-    becomes("nothing is left", async || {
-        semaphore.available().await.unwrap() == 0
-    })
-    .await;
-}
