@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::events::{PATIENCE, happens_within};
 use crate::redis::ports::Port;
 
-/// As that of `redis-server`: starts the server, prints its process id, and ends it when the input closes, with its folder, or
+/// Starts the server, whichever it is, prints its process id, and ends it when the input closes, with its folder, or
 /// by the signal that the input names. A folder of the server may be a file system of its own.
 const GUARDIAN: &str = r#"dir=$1 signal=$2; shift 2; "$@" 2>>"$dir/log" & echo $!; exec >&-; read -r keep; kill "-${keep:-$signal}" $! 2>/dev/null; wait; [ -n "$keep" ] || { umount "$dir/data" 2>/dev/null; rm -rf "$dir"; }"#;
 

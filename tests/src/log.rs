@@ -1,7 +1,10 @@
-//! Captures the log of the whole process, for test programs with a single test.
+//! Captures the log of the whole process, for test programs of their own.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, Once, PoisonError};
+
+use tracing::Level;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 static LOG: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -21,11 +24,24 @@ impl Write for Log {
 
 /// Begins to capture warnings and errors.
 pub fn take_warnings() {
-    tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::WARN)
-        .with_ansi(false)
-        .with_writer(|| Log)
-        .init();
+    take(Level::WARN, FmtSpan::NONE);
+}
+
+/// Begins to capture all events, and what happens to spans.
+pub fn take_all() {
+    take(Level::TRACE, FmtSpan::FULL);
+}
+
+fn take(level: Level, spans: FmtSpan) {
+    static TAKES: Once = Once::new();
+    TAKES.call_once(|| {
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_span_events(spans)
+            .with_ansi(false)
+            .with_writer(|| Log)
+            .init();
+    });
 }
 
 /// The captured log, without the parts that [`told`] has removed.

@@ -1,17 +1,10 @@
 //! Warnings about locks taken in opposite orders: one per cycle, before any call hangs. The log is process-wide, so
-//! this is a separate program. Each test uses different labels.
+//! this is a separate program. (The core has the tests of what is no contradiction.)
 
-use std::sync::Once;
-
-use auto_mutex::{Client, Config};
+use auto_mutex::Client;
 use auto_mutex_tests::log;
 
 const TARGET: &str = "auto_mutex::order";
-
-fn listen() {
-    static LISTEN: Once = Once::new();
-    LISTEN.call_once(log::take_warnings);
-}
 
 /// The warnings that name this label.
 fn warnings(label: &str) -> Vec<String> {
@@ -36,7 +29,7 @@ fn nest(client: &Client, outer: &'static str, inner: &'static str) {
 
 #[test]
 fn a_cycle_is_warned_about_once_with_all_its_places() {
-    listen();
+    log::take_warnings();
     let client = client();
     nest(&client, "one:a", "one:b");
     assert!(warnings("one:a").is_empty());
@@ -54,32 +47,4 @@ fn a_cycle_is_warned_about_once_with_all_its_places() {
     nest(&client, "one:c", "one:a");
     assert_eq!(warnings("one:c").len(), 1);
     assert_eq!(warnings("one:a").len(), 2);
-}
-
-#[test]
-fn another_key_of_the_same_label_is_warned_about() {
-    listen();
-    let client = client();
-    let keys = ["1", "2"].map(|key| client.mutex(key).metrics_label("key"));
-    let both = keys[0].blocking_synchronize(|_| keys[1].blocking_lock().map(drop));
-    both.unwrap().unwrap();
-    let warned = warnings("key");
-    assert_eq!(warned.len(), 1, "{warned:?}");
-    assert!(
-        warned[0].contains("take them together with `keys = [..]`"),
-        "{warned:?}"
-    );
-}
-
-#[test]
-fn an_order_that_is_meant_is_not_warned_about() {
-    listen();
-    let config = Config::new("memory://").expect("a good URL");
-    let client = Client::connect(config.allow_order("meant:b", "meant:a")).expect("a client");
-    nest(&client, "meant:a", "meant:b");
-    nest(&client, "meant:b", "meant:a");
-    assert!(warnings("meant:a").is_empty(), "{}", log::so_far());
-    nest(&client, "meant:b", "meant:c");
-    nest(&client, "meant:c", "meant:b");
-    assert_eq!(warnings("meant:c").len(), 1);
 }

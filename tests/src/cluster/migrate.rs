@@ -133,14 +133,6 @@ impl Migration<'_> {
             self.cluster.running().all(|node| known(node) == own)
         });
     }
-
-    /// Cancels the move: the slot stays with its old node. No key may have been moved.
-    pub fn cancel(self) {
-        let slot = self.slot.to_string();
-        for node in [self.source(), self.target()] {
-            node.command(&["CLUSTER", "SETSLOT", &slot, "STABLE"]);
-        }
-    }
 }
 
 /// The epoch of the node `id`, as `node` knows it.

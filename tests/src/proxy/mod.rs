@@ -1,4 +1,4 @@
-//! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections and bytes.
+//! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections, and the bytes of replies.
 //!
 //! The proxy handles bytes, not commands. A fault that waits for a request or a reply (`lose_…`, `…_reply_at`) happens
 //! once.
@@ -155,11 +155,6 @@ impl Proxy {
     /// The number of connections that were accepted, including refused ones.
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::Acquire)
-    }
-
-    /// The number of bytes that were passed on to the server.
-    pub fn bytes_up(&self) -> u64 {
-        self.state.bytes_up.load(Ordering::Acquire)
     }
 
     /// The number of bytes that came from the server.

@@ -75,9 +75,6 @@ fn deliver(bytes: &[u8], to: &mut TcpStream, way: Way, state: &State) -> bool {
             if state.change(|faults| std::mem::take(&mut faults.lose_request)) {
                 return false;
             }
-            state
-                .bytes_up
-                .fetch_add(bytes.len() as u64, Ordering::AcqRel);
             to.write_all(bytes).is_ok()
         }
         Way::Down => {

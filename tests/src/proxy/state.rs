@@ -31,7 +31,6 @@ pub(super) struct State {
     ended: AtomicBool,
     pub(super) target: AtomicU16,
     pub(super) connections: AtomicU64,
-    pub(super) bytes_up: AtomicU64,
     pub(super) bytes_down: AtomicU64,
     /// The most bytes that came from the server in one read.
     pub(super) longest_reply: AtomicUsize,

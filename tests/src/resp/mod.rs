@@ -2,22 +2,17 @@
 
 mod value;
 
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Write};
 use std::net::TcpStream;
-use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::time::Duration;
 
 pub use value::Value;
 
 use crate::events::PATIENCE;
 
-trait Stream: Read + Write + Send {}
-impl<T: Read + Write + Send> Stream for T {}
-
 /// A blocking connection.
 pub struct Connection {
-    stream: BufReader<Box<dyn Stream>>,
+    stream: BufReader<TcpStream>,
 }
 
 impl Connection {
@@ -31,20 +26,9 @@ impl Connection {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(patience))?;
-        Ok(Self::over(stream))
-    }
-
-    /// Connects over a unix socket.
-    pub fn unix(path: &Path) -> io::Result<Self> {
-        let stream = UnixStream::connect(path)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self::over(stream))
-    }
-
-    fn over(stream: impl Stream + 'static) -> Self {
-        Self {
-            stream: BufReader::new(Box::new(stream)),
-        }
+        Ok(Self {
+            stream: BufReader::new(stream),
+        })
     }
 
     /// Sends a command and returns the reply; an error of the server is `Err` with its text.

@@ -105,25 +105,3 @@ impl fmt::Display for Value {
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("not RESP2: {what}"))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Value;
-
-    #[test]
-    fn every_kind_of_reply_is_read() {
-        let mut bytes: &[u8] = b"*5\r\n:-3\r\n$3\r\na\r\n\r\n+OK\r\n$-1\r\n-ERR no\r\n";
-        let value = Value::read(&mut bytes).unwrap();
-        assert_eq!(
-            value.list(),
-            [
-                Value::Int(-3),
-                Value::Text("a\r\n".into()),
-                Value::Text("OK".into()),
-                Value::Nil,
-                Value::Error("ERR no".into()),
-            ]
-        );
-        assert!(Value::read(&mut bytes).is_err());
-    }
-}

@@ -25,6 +25,7 @@ use std::ops::RangeInclusive;
 
 use crate::redis::Redis;
 use crate::resp::Connection;
+use crate::worker::Worker;
 
 const LOG: &str = "witness:log";
 const INSIDE: &str = "witness:inside";
@@ -93,6 +94,26 @@ impl Witness {
             times.next().is_some_and(|time| time.abs_diff(at) < NEAR)
         });
         log
+    }
+
+    /// Ends a contest of these workers: see [`worker::contest`](crate::worker::contest). Checks that no name had too many
+    /// holders, and that tokens grew. Returns the verdict, and what the workers said at the end.
+    #[track_caller]
+    pub fn end_contest(&self, workers: &mut [Worker]) -> (Verdict, Vec<String>) {
+        for worker in &mut *workers {
+            worker.say("enough");
+        }
+        let mut said = Vec::new();
+        for worker in workers {
+            let lines = std::iter::from_fn(|| worker.hear());
+            said.extend(lines.take_while(|line| line != "done"));
+        }
+        let is_bad = |line: &&String| line.starts_with("violation") || line.starts_with("failed");
+        assert_eq!(said.iter().find(is_bad), None);
+        let verdict = self.verdict();
+        assert_eq!(verdict.overlaps, [""; 0], "too many at the same time");
+        assert_eq!(verdict.token_faults, [""; 0], "a token that did not grow");
+        (verdict, said)
     }
 
     /// The verdict without the evidence of sections that overlap any of `spans` (times of the witness's clock).

@@ -100,16 +100,6 @@ mod tests {
     }
 
     #[test]
-    fn one_after_the_other_is_fine() {
-        let turns = [
-            held("a", 10, 20, 1, 3),
-            held("b", 21, 30, 2, 3),
-            held("a", 30, 30, 3, 3),
-        ];
-        assert_eq!(faults(&turns), (0, 0));
-    }
-
-    #[test]
     fn an_overlap_is_seen_even_behind_a_short_section() {
         let turns = [
             held("a", 10, 50, 1, 3),

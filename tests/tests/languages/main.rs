@@ -340,27 +340,9 @@ fn a_fleet_of_two_languages_takes_turns() {
         let entered = witness.verdict().entered;
         entered.len() == 12 && entered.values().all(|count| *count >= 15)
     });
-    for worker in &mut workers {
-        worker.say("enough");
-    }
-    let mut said = Vec::new();
-    for worker in &workers {
-        loop {
-            let line = worker.hear().expect("it goes on");
-            if line == "done" {
-                break;
-            }
-            said.push(line);
-        }
-    }
-    let bad = |line: &&String| line.starts_with("violation") || line.starts_with("failed");
-    assert_eq!(said.iter().find(bad), None);
+    let (verdict, said) = witness.end_contest(&mut workers);
     let strange: Vec<_> = said.iter().filter(|line| is_strange_loss(line)).collect();
     assert_eq!(strange, [""; 0], "a lease of 30 s ends");
-    let verdict = witness.verdict();
-    let none = Vec::<String>::new();
-    assert_eq!(verdict.overlaps, none, "too many holders at the same time");
-    assert_eq!(verdict.token_faults, none, "a token that did not grow");
     assert_eq!((verdict.crowded, verdict.stale_writes), (0, 0));
     assert_eq!(verdict.usage.len(), 1, "both languages name the same lock");
     let mut turns = BTreeMap::<_, u64>::new();
