@@ -8,8 +8,6 @@
 //! | `acquire NAME PERMITS` | as `lock NAME`, for a semaphore |
 //! | `wait NAME` | `waits NAME`, with the mutex held, before it waits for the condition variable; `woken NAME` or `failed …` |
 //! | `try NAME` | `got NAME TOKEN`, or `busy NAME` |
-//! | `cross OUTER INNER` | `inside OUTER`; after `go`, `got INNER TOKEN` or `failed INNER …`; `left OUTER` or `failed OUTER …` |
-//! | `go` | none: see `cross` |
 //! | `lead NAME [stop_within=SECONDS] [progress=SECONDS]` | `leads NAME NUMBER` when a body begins, which never ends |
 //! | `unlock NAME` | `unlocked NAME true`, or `false` |
 //! | `drop NAME` | `dropped NAME` |

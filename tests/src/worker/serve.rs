@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use auto_mutex::{Client, Config, Deadlock, LockError};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::contest;
 use super::guards::Held;
@@ -131,11 +131,7 @@ async fn serve(client: Client, mut lines: mpsc::UnboundedReceiver<String>) -> (E
             ["wait", name] => {
                 tokio::spawn(wait(client.clone(), name.to_owned()));
             }
-            ["cross", outer, inner] => {
-                tokio::spawn(cross(client.clone(), outer.to_owned(), inner.to_owned()));
-            }
             ["lead", name, ref options @ ..] => lead::start(&client, name, options),
-            ["go"] => GO.notify_one(),
             ["unlock", name] => ask(&guards, name, Ask::Unlock),
             ["drop", name] => ask(&guards, name, Ask::Drop),
             ["check", name] => ask(&guards, name, Ask::Check),
@@ -243,24 +239,6 @@ fn start(client: Client, name: &str, line: String, got: Got) {
             Err(error) => say(&format!("failed {name} {error:?}")),
         }
     });
-}
-
-/// Lets the task of a `cross` line continue.
-static GO: Notify = Notify::const_new();
-
-async fn cross(client: Client, outer: String, inner: String) {
-    let body = async |_: &_| {
-        say(&format!("inside {outer}"));
-        GO.notified().await;
-        match client.mutex(&inner).lock().await {
-            Ok(guard) => say(&format!("got {inner} {}", guard.fencing_token())),
-            Err(error) => say(&format!("failed {inner} {error}")),
-        }
-    };
-    match client.mutex(&outer).synchronize(body).await {
-        Ok(()) => say(&format!("left {outer}")),
-        Err(error) => say(&format!("failed {outer} {error:?}")),
-    }
 }
 
 async fn wait(client: Client, name: String) {

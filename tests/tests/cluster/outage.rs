@@ -59,6 +59,32 @@ async fn a_node_that_is_down_is_an_outage_of_its_names_only() {
 }
 
 #[tokio::test]
+async fn the_whole_cluster_goes_and_comes_back() {
+    let cluster = Cluster::with(persistent().full_coverage());
+    let client = Client::connect(config(&cluster).store_timeout("60s")).unwrap();
+    let names = [0, 1, 2].map(|node| cluster.name_at("suite", "m", node));
+    let mut guards = Vec::new();
+    for name in &names {
+        guards.push(client.mutex(name).lock().await.unwrap());
+    }
+    for node in cluster.nodes() {
+        node.kill9();
+    }
+    let impatient = client.clone();
+    let asking = tokio::spawn(async move { impatient.mutex("other").lock().await });
+    for node in cluster.nodes() {
+        node.start_again();
+    }
+    cluster.works();
+    let other = soon("asked again", asking).await.unwrap().unwrap();
+    assert!(other.unlock().await.unwrap());
+    for guard in guards {
+        guard.check().unwrap();
+        assert!(soon("released", guard.unlock()).await.unwrap());
+    }
+}
+
+#[tokio::test]
 async fn a_cluster_that_serves_nothing_is_unavailable_and_no_timeout() {
     let cluster = Cluster::with(persistent().full_coverage());
     let client = Client::connect(config(&cluster).store_timeout("1s")).unwrap();

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use auto_mutex::{Client, LockError};
 use auto_mutex_tests::events::{LONG, becomes, soon, waiters};
+use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::{Options, Redis};
 use auto_mutex_tests::was_lost;
@@ -129,6 +130,38 @@ async fn who_waited_is_granted_when_it_opens() {
         assert!(token > last);
         last = token;
     }
+}
+
+#[tokio::test]
+async fn a_grant_that_nobody_claimed_before_is_not_claimed_at_the_new_primary() {
+    let _watch = real_time();
+    let pair = Pair::new();
+    let own = Proxy::start(pair.primary.port());
+    let client = |url: &str| Client::connect(config(url).longest_lease(LONGER)).unwrap();
+    let (holder, waiter) = (
+        client(&pair.url()),
+        client(&pair.primary.url_at(own.port())),
+    );
+    let mutex = holder.mutex("m");
+    let guard = mutex.lock().await.unwrap();
+    let waiting = tokio::spawn(async move { waiter.mutex("m").lock().await });
+    waiters(&mutex, 1).await;
+    // The waiter is granted the lock, but does not receive the grant.
+    own.freeze();
+    let _ = guard.unlock().await;
+    pair.replica.wait_for(&pair.primary);
+    let promoted = Instant::now();
+    pair.fail_over();
+    own.redirect(pair.replica.port());
+    own.cut();
+    own.heal();
+    drop(
+        soon("granted when it opens", waiting)
+            .await
+            .unwrap()
+            .unwrap(),
+    );
+    assert!(promoted.elapsed() >= LONGER, "{:?}", promoted.elapsed());
 }
 
 #[tokio::test]
