@@ -419,14 +419,16 @@ impl ClientCore {
 
     /// Logs the weaknesses found at set-up.
     pub(crate) fn log_weaknesses(&self) {
-        lock(&self.logged).get_or_insert_default();
-        weakness::log(&self.new_weaknesses());
+        weakness::log(&self.new_weaknesses(true));
     }
 
-    /// Weaknesses not logged yet: those of servers that took over or joined the store.
-    fn new_weaknesses(&self) -> Vec<Weakness> {
+    /// Weaknesses not logged yet. After the set-up, those of servers that took over or joined the store.
+    fn new_weaknesses(&self, at_setup: bool) -> Vec<Weakness> {
         let guarantees = self.guarantees();
         let mut logged = lock(&self.logged);
+        if at_setup {
+            logged.get_or_insert_default();
+        }
         let (Some(logged), true) = (&mut *logged, guarantees.are_known()) else {
             return Vec::new();
         };
@@ -506,7 +508,7 @@ impl Events for ClientCore {
         }
         self.note_servers(self.links.note(node, change));
         if connected {
-            let new = self.new_weaknesses();
+            let new = self.new_weaknesses(false);
             wait::tell(move || weakness::log(&new));
         }
         if again || lost {
