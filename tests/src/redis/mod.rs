@@ -55,18 +55,19 @@ impl Redis {
             .prefix("am-")
             .tempdir()
             .expect("a temporary directory");
+        let port = |options: &Options| match options.is_cluster() {
+            true => Port::with_bus(),
+            false => Port::new(),
+        };
         let mut redis = Self {
             server: Mutex::new(None),
+            port: port(&options),
             options,
-            port: Port::new(),
             tls_port: None,
             dir,
         };
         // Another program may take the port before the server binds it. In that case, try another port.
         for _ in 0..50 {
-            if redis.options.is_cluster() {
-                redis.port = Port::with_bus();
-            }
             redis.tls_port = redis.options.has_tls().then(Port::new);
             let (dir, tls_port) = (redis.dir.path(), redis.tls_port());
             redis.options.write(dir, redis.port(), tls_port);
@@ -75,7 +76,7 @@ impl Redis {
             if redis.is_running() && redis.comes_up() {
                 return redis;
             }
-            redis.port = Port::new();
+            redis.port = port(&redis.options);
         }
         let log = std::fs::read_to_string(redis.dir.path().join("log")).unwrap_or_default();
         panic!("redis-server does not start (is it installed?):\n{log}");

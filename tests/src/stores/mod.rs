@@ -64,9 +64,10 @@ macro_rules! conformance {
         $crate::conformance!(@test $module $test run($crate::stores::quorum)
             #[ignore = "the servers of a quorum cannot hand out the tokens of a semaphore once each"]);
     };
-    // A World has the same store, in virtual time.
-    (@memory [time] $module:ident $test:ident) => {};
-    (@memory [signals time] $module:ident $test:ident) => {};
+    (@memory [$(signals)? time] $module:ident $test:ident) => {
+        $crate::conformance!(@test $module $test run($crate::stores::memory)
+            #[ignore = "a World has the same store, in virtual time"]);
+    };
     (@world [threads] $module:ident $test:ident) => {
         $crate::conformance!(@test $module $test run_in_world()
             #[ignore = "it is about runtimes and threads, and a World has one thread"]);
