@@ -171,7 +171,7 @@ fn through_redis() -> Vec<Goal> {
             AtMost(2.1),
             of("S3", "requests"),
         ),
-        count(
+        time(
             "S3: Jain's index of tasks",
             AtLeast(0.99),
             of("S3", "jain_tasks"),
@@ -192,7 +192,7 @@ fn through_redis() -> Vec<Goal> {
             AtMost(2.1),
             of("S4", "requests"),
         ),
-        count(
+        time(
             "S4: Jain's index of tasks",
             AtLeast(0.99),
             of("S4", "jain_tasks"),
@@ -237,7 +237,7 @@ fn local() -> Vec<Goal> {
             AtMost(0.1),
             of("S3", "requests"),
         ),
-        count(
+        time(
             "S3 local: Jain's index of tasks",
             AtLeast(0.99),
             of("S3", "jain_tasks"),
@@ -274,12 +274,12 @@ fn local() -> Vec<Goal> {
             AtMost(0.1),
             of("S4", "requests"),
         ),
-        count(
+        time(
             "S4 local: Jain's index of tasks",
             AtLeast(0.99),
             of("S4", "jain_tasks"),
         ),
-        count(
+        time(
             "S4 local: Jain's index of processes",
             AtLeast(0.99),
             of("S4", "jain_processes"),
