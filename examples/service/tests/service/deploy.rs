@@ -1,15 +1,11 @@
-//! The files of the deployment: they fit the schema of Kubernetes, the program, and each other.
+//! The files of the deployment: they fit the program and each other. Kubernetes' own schema isn't checked here.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{ConfigMap, Container, PodSpec, Secret, Service};
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use serde_json::Value;
+use serde_json::{Value, json};
 use yaml_rust2::{Yaml, YamlLoader};
 
 const PROGRAM: &str = include_str!("../../src/main.rs");
@@ -48,30 +44,17 @@ fn read(yaml: &str) -> Vec<Value> {
     documents.iter().map(to_json).collect()
 }
 
-/// The manifest of this type. All its fields must be fields of that type.
-fn manifest<T>() -> T
-where
-    T: k8s_openapi::Resource + serde::de::DeserializeOwned,
-{
-    let of_type = |it: &Value| it["kind"] == T::KIND && it["apiVersion"] == T::API_VERSION;
-    let manifest = read(MANIFESTS).into_iter().find(of_type).expect(T::KIND);
-    let mut unknown = Vec::new();
-    let result = serde_ignored::deserialize(manifest, |path| unknown.push(path.to_string()));
-    assert!(
-        unknown.is_empty(),
-        "{}: no such fields: {unknown:?}",
-        T::KIND
-    );
-    result.unwrap_or_else(|error| panic!("{}: {error}", T::KIND))
+fn manifest(kind: &str) -> Value {
+    let of_kind = |it: &Value| it["kind"] == kind;
+    read(MANIFESTS).into_iter().find(of_kind).expect(kind)
 }
 
-fn pod() -> PodSpec {
-    let template = manifest::<Deployment>().spec.template;
-    template.spec.expect("a spec")
+fn pod() -> Value {
+    manifest("Deployment")["spec"]["template"]["spec"].take()
 }
 
-fn container() -> Container {
-    pod().containers.remove(0)
+fn container() -> Value {
+    pod()["containers"][0].take()
 }
 
 /// A constant of the program, in seconds.
@@ -97,55 +80,53 @@ pub(crate) fn metrics_of_the_alerts() -> BTreeSet<String> {
 }
 
 #[test]
-fn every_manifest_fits_the_schema_of_its_kind() {
-    let checked = [
-        manifest::<Secret>().metadata.name,
-        manifest::<ConfigMap>().metadata.name,
-        manifest::<Deployment>().metadata.name,
-        manifest::<Service>().metadata.name,
-        manifest::<PodDisruptionBudget>().metadata.name,
+fn every_manifest_has_a_type_of_kubernetes_and_a_name() {
+    let types = [
+        ("v1", "Secret"),
+        ("v1", "ConfigMap"),
+        ("apps/v1", "Deployment"),
+        ("v1", "Service"),
+        ("policy/v1", "PodDisruptionBudget"),
     ];
-    assert_eq!(checked.len(), read(MANIFESTS).len());
-    assert!(checked.iter().all(Option::is_some), "{checked:?}");
+    assert_eq!(types.len(), read(MANIFESTS).len());
+    for (version, kind) in types {
+        let manifest = manifest(kind);
+        assert_eq!(manifest["apiVersion"], version, "{kind}");
+        assert!(manifest["metadata"]["name"].is_string(), "{kind}");
+    }
 }
 
 #[test]
 fn manifests_name_what_is_there() {
-    let deployment = manifest::<Deployment>().spec;
-    let labels = deployment.template.metadata.expect("labels").labels;
-    let selected = [
-        deployment.selector.match_labels,
-        manifest::<Service>().spec.and_then(|spec| spec.selector),
-        manifest::<PodDisruptionBudget>()
-            .spec
-            .and_then(|spec| spec.selector?.match_labels),
-    ];
-    for selector in selected {
-        assert!(selector.is_some() && selector == labels, "{selector:?}");
-    }
-    let container = container();
-    for source in container.env_from.expect("variables") {
-        let secret = source.secret_ref.map(|it| it.name);
-        let map = source.config_map_ref.map(|it| it.name);
-        assert!(secret.is_none() || secret == manifest::<Secret>().metadata.name);
-        assert!(map.is_none() || map == manifest::<ConfigMap>().metadata.name);
-    }
-    let secret = manifest::<Secret>().string_data.expect("data");
-    assert!(secret.contains_key("AUTO_MUTEX_URL"), "{secret:?}");
-    let map = manifest::<ConfigMap>().data.expect("data");
-    assert!(map.contains_key("AUTO_MUTEX_NAMESPACE"), "{map:?}");
+    let deployment = &manifest("Deployment")["spec"];
+    let labels = &deployment["template"]["metadata"]["labels"];
+    assert!(labels.is_object(), "{labels}");
+    assert_eq!(&deployment["selector"]["matchLabels"], labels);
+    assert_eq!(&manifest("Service")["spec"]["selector"], labels);
+    let budget = &manifest("PodDisruptionBudget")["spec"];
+    assert_eq!(&budget["selector"]["matchLabels"], labels);
+
+    let name = |kind| manifest(kind)["metadata"]["name"].take();
+    let sources = json!([
+        { "secretRef": { "name": name("Secret") } },
+        { "configMapRef": { "name": name("ConfigMap") } },
+    ]);
+    assert_eq!(container()["envFrom"], sources);
+    let secret = &manifest("Secret")["stringData"];
+    assert!(secret["AUTO_MUTEX_URL"].is_string(), "{secret}");
+    let map = &manifest("ConfigMap")["data"];
+    assert!(map["AUTO_MUTEX_NAMESPACE"].is_string(), "{map}");
 }
 
 /// The time that a stop takes at most, the times that Kubernetes and compose give it, and what the guide says about both.
 #[test]
 fn a_stop_has_the_time_that_it_may_take() {
     let stop = seconds("DRAIN") + STORE_TIMEOUT + seconds("RESPONSES");
-    let before = container().lifecycle.and_then(|it| it.pre_stop?.sleep);
-    let before = before.expect("preStop").seconds;
-    let grace = pod()
-        .termination_grace_period_seconds
-        .expect("a grace period");
-    let takes = stop.as_secs().cast_signed() + before;
+    let before = &container()["lifecycle"]["preStop"]["sleep"]["seconds"];
+    let before = before.as_u64().expect("preStop");
+    let grace = &pod()["terminationGracePeriodSeconds"];
+    let grace = grace.as_u64().expect("a grace period");
+    let takes = stop.as_secs() + before;
     assert!(grace > takes, "{grace} s for {takes} s");
 
     let compose = &read(COMPOSE)[0]["services"]["service"]["stop_grace_period"];
@@ -179,25 +160,22 @@ fn everything_uses_the_same_port() {
     assert!(PROGRAM.contains(&format!("\"0.0.0.0:{port}\"")));
 
     let container = container();
-    let [ref http] = container.ports.expect("ports")[..] else {
+    let ports = container["ports"].as_array().expect("ports");
+    let [http] = &ports[..] else {
         panic!("one port");
     };
-    assert_eq!(http.container_port.to_string(), port);
-    let name = IntOrString::String(http.name.clone().expect("a name"));
-    let service = manifest::<Service>().spec.and_then(|spec| spec.ports);
-    assert_eq!(service.expect("ports")[0].target_port, Some(name.clone()));
-    for probe in [container.liveness_probe, container.readiness_probe] {
-        let get = probe.and_then(|probe| probe.http_get).expect("a probe");
-        assert_eq!(get.port, name);
-        let route = format!(".route(\"{}\", get(", get.path.expect("a path"));
+    assert_eq!(http["containerPort"].to_string(), port);
+    let name = http["name"].as_str().expect("a name");
+    let service = &manifest("Service")["spec"]["ports"];
+    assert_eq!(service[0]["targetPort"], name);
+    for probe in ["livenessProbe", "readinessProbe"] {
+        let get = &container[probe]["httpGet"];
+        assert_eq!(get["port"], name, "{probe}");
+        let route = format!(".route(\"{}\", get(", get["path"].as_str().expect("a path"));
         assert!(PROGRAM.contains(&route), "the program has no {route}");
     }
-    let annotations = manifest::<Deployment>()
-        .spec
-        .template
-        .metadata
-        .and_then(|it| it.annotations);
-    assert_eq!(annotations.expect("some")["prometheus.io/port"], port);
+    let pod = &manifest("Deployment")["spec"]["template"]["metadata"];
+    assert_eq!(pod["annotations"]["prometheus.io/port"], port);
     let prometheus = &read(include_str!("../../prometheus.yml"))[0];
     let scraped = &prometheus["scrape_configs"][0]["dns_sd_configs"][0];
     assert_eq!(scraped["port"].to_string(), port);
@@ -227,8 +205,7 @@ fn the_image_has_the_program_as_process_1_of_a_user_with_few_rights() {
     assert_eq!(instruction("ENTRYPOINT "), format!("[\"/{binary}\"]"));
     let user = instruction("USER ").split(':').next().expect("a user");
     assert!(user.parse::<u32>().is_ok_and(|user| user > 0), "{user}");
-    let context = pod().security_context.expect("a context");
-    assert_eq!(context.run_as_non_root, Some(true));
+    assert_eq!(pod()["securityContext"]["runAsNonRoot"], true);
     // What is copied from outside of the image exists.
     for copy in DOCKERFILE
         .lines()
