@@ -1,25 +1,25 @@
 //! Tests that every document fits `schema/auto-mutex.schema.json`.
 
 use auto_mutex_tests::redis::Redis;
-use serde_json::{Value, json};
+use boon::{Compiler, Schemas};
+use serde_json::Value;
 
 use super::rig::{Other, Shop, are_waiting, document, written};
-
-fn schema() -> Value {
-    serde_json::from_str(include_str!("../../schema/auto-mutex.schema.json")).expect("a schema")
-}
 
 /// Checks `document` against the definition `name` of the schema.
 #[track_caller]
 pub(super) fn fits(name: &str, document: &Value) {
-    let mut schema = schema();
-    schema["$ref"] = json!(format!("#/$defs/{name}"));
-    let validator = jsonschema::validator_for(&schema).expect("a good schema");
-    let errors: Vec<_> = validator
-        .iter_errors(document)
-        .map(|error| error.to_string())
-        .collect();
-    assert!(errors.is_empty(), "{name}: {errors:?}\n{document:#}");
+    let schema = include_str!("../../schema/auto-mutex.schema.json");
+    let schema = serde_json::from_str(schema).expect("a schema");
+    let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
+    let added = compiler.add_resource("file:///schema.json", schema);
+    added.expect("a good name");
+    let definition = format!("file:///schema.json#/$defs/{name}");
+    let definition = compiler.compile(&definition, &mut schemas);
+    let result = schemas.validate(document, definition.expect("a good schema"));
+    if let Err(error) = result {
+        panic!("{name}: {error}\n{document:#}");
+    }
 }
 
 #[test]
