@@ -343,7 +343,7 @@ fn idle() -> Vec<Goal> {
     let by_sentinels = |name| figure("S10 sentinel", Both, AutoMutex, name);
     let in_cluster = |name| figure("S10 cluster", Both, AutoMutex, name);
     vec![
-        count(
+        time(
             "S6: requests/s",
             AtMost(1.0),
             waiting("requests_per_second"),
@@ -364,7 +364,7 @@ fn idle() -> Vec<Goal> {
             named("S7 heap", Same, "auto-mutex, a waiter", "bytes"),
         ),
         time("S6: overtaken", AtMost(0.0), waiting("overtaken")),
-        count(
+        time(
             "S6 100k: requests/s and name",
             AtMost(1.0),
             many("requests_per_name"),
@@ -387,7 +387,7 @@ fn idle() -> Vec<Goal> {
             AtMost(0.1),
             held("requests_per_lock_and_beat"),
         ),
-        count("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
+        time("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
         time("S10: clients not served", AtMost(0.0), herd("not_served")),
         time("S10: all served after s", AtMost(30.0), herd("served_s")),
         time(
