@@ -528,6 +528,7 @@ fn expansion(what: &'static str, who: &'static str, limit: f64) -> Goal {
     time(what, AtMost(limit), named("S7 compile", Both, who, "bytes"))
 }
 
+/// A goal that depends on the machine: a time, and also a rate, or who comes first.
 fn time(what: &'static str, limit: Limit, find: Find) -> Goal {
     Goal {
         what,
@@ -537,6 +538,7 @@ fn time(what: &'static str, limit: Limit, find: Find) -> Goal {
     }
 }
 
+/// A goal whose figure is the same on a busy machine.
 fn count(what: &'static str, limit: Limit, find: Find) -> Goal {
     Goal {
         count: true,
