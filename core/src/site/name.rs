@@ -82,10 +82,10 @@ impl Site {
         scope
     }
 
-    /// The module path without the crate, such as `billing.ledger`; `crate` for the root module.
+    /// The module path without the crate and without `r#`, such as `billing.ledger`; `crate` for the root module.
     fn module_below(&self) -> String {
         match self.data.module.split_once("::") {
-            Some((_, below)) => below.replace("::", "."),
+            Some((_, below)) => below.replace("r#", "").replace("::", "."),
             None => "crate".to_owned(),
         }
     }
@@ -121,6 +121,12 @@ mod tests {
             ..data(Owner::Module)
         });
         assert_eq!(name(&root, None), "my-package:crate:close");
+        // As `cargo fix` writes it for a newer edition.
+        let raw = Site::new(SiteData {
+            module: "my_package::r#gen::r#type",
+            ..data(Owner::Module)
+        });
+        assert_eq!(name(&raw, None), "my-package:gen.type:close");
     }
 
     #[test]
