@@ -184,14 +184,24 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
                 let is_name = matches!(&*param.pat, Pat::Ident(_));
                 name(param, i);
                 let ident = &param.pat;
+                let mutable = borrows_mutably(pattern.clone()).then(|| quote!(mut));
                 // The pattern may leave a part of the argument where it is, and the future then lacks that part.
-                let all =
-                    (!is_name).then(|| quote_spanned!(span=> #conditions let #ident = #ident;));
+                let all = (!is_name || mutable.is_some())
+                    .then(|| quote_spanned!(span=> #conditions let #mutable #ident = #ident;));
                 owned.extend(quote_spanned!(span=> #all #conditions let #pattern = #ident;));
             }
         }
     }
     owned
+}
+
+/// Whether a pattern has a `ref mut`.
+fn borrows_mutably(pattern: TokenStream) -> bool {
+    let mut before = String::new();
+    pattern.into_iter().any(|token| match token {
+        TokenTree::Group(group) => borrows_mutably(group.stream()),
+        token => std::mem::replace(&mut before, token.to_string()) == "ref" && before == "mut",
+    })
 }
 
 /// Whether a handler uses a parameter that would be gone if the body owned the parameters. Shared references are

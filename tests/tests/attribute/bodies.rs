@@ -46,6 +46,19 @@ fn an_early_return_releases() {
 }
 
 #[test]
+fn a_parameter_may_be_borrowed_mutably() {
+    #[auto_mutex(name = "b")]
+    async fn future(ref mut list: Vec<u32>, (_, ref mut b): (u32, u32)) -> Result<u32, LockError> {
+        *b += 1;
+        list.push(*b);
+        Ok(list.iter().sum())
+    }
+    let client = named_client();
+    let sum = scoped_on(&client, future(vec![1], (2, 3)));
+    assert_eq!(sum.unwrap(), 5);
+}
+
+#[test]
 fn a_panic_releases_and_goes_on() {
     #[auto_mutex(name = "b")]
     fn sync() -> Result<u32, LockError> {
