@@ -45,22 +45,49 @@ pub enum StoreErrorKind {
     },
 }
 
+/// How much of a server's words is kept, in characters.
+const MOST: usize = 2000;
+
+/// The text without what a terminal would obey. A hostile server may send anything, and any amount of it.
+fn printable(text: Arc<str>) -> Arc<str> {
+    let is_unsafe = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if text.len() <= MOST && !text.contains(is_unsafe) {
+        return text;
+    }
+    let mut printable = String::new();
+    for c in text.chars().take(MOST) {
+        match is_unsafe(c) {
+            true => printable.extend(c.escape_default()),
+            false => printable.push(c),
+        }
+    }
+    if text.chars().nth(MOST).is_some() {
+        printable.push('…');
+    }
+    printable.into()
+}
+
 impl StoreError {
     #[doc(hidden)]
     pub fn new(kind: StoreErrorKind, message: impl Into<Arc<str>>) -> Self {
         Self {
             kind,
             code_len: 0,
-            message: message.into(),
+            message: printable(message.into()),
         }
     }
 
     #[doc(hidden)]
     pub fn of_server(kind: StoreErrorKind, code: &str, rest: &str) -> Self {
+        // Anything else in its place is only text.
+        let is_word = code.len() <= 32 && code.bytes().all(|byte| byte.is_ascii_graphic());
         Self {
             kind,
-            code_len: u8::try_from(code.len()).unwrap_or(0),
-            message: format!("{code} {rest}").into(),
+            code_len: if is_word { code.len() as u8 } else { 0 },
+            message: printable(format!("{code} {rest}").into()),
         }
     }
 
@@ -126,3 +153,25 @@ impl fmt::Display for StoreError {
 }
 
 impl std::error::Error for StoreError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_servers_words_are_cut_and_escaped() {
+        let refused =
+            |code: &str, text: &str| StoreError::of_server(StoreErrorKind::Refused, code, text);
+        let error = refused("OOM", "\u{1b}[2Jgone\u{202e}\r\n");
+        assert_eq!(error.code(), Some("OOM"));
+        assert_eq!(error.to_string(), "OOM \\u{1b}[2Jgone\\u{202e}\\r\\n");
+        let error = refused("ERR", &"ü".repeat(1 << 20));
+        assert_eq!(error.to_string().chars().count(), MOST + 1);
+        let error = refused("\u{7}\u{7}", "x");
+        assert_eq!(
+            (error.code(), error.to_string()),
+            (None, "\\u{7}\\u{7} x".to_owned())
+        );
+        assert_eq!(refused(&"C".repeat(70_000), "x").code(), None);
+    }
+}
