@@ -128,8 +128,15 @@ pub type Several = fn(engines: Vec<Arc<dyn Engine>>) -> Parsed;
 
 inventory::collect!(Scheme);
 
-/// The scheme of a quorum, which a program may be built without.
+/// The schemes that a program may be built without, and what to do then.
+const OPTIONAL: [(&str, &str); 3] = [
+    (QUORUM, NO_QUORUM),
+    ("postgres", NO_POSTGRES),
+    ("postgresql", NO_POSTGRES),
+];
 const QUORUM: &str = "redlock";
+const NO_QUORUM: &str = "turn on the feature `quorum` of the crate auto-mutex";
+const NO_POSTGRES: &str = "turn on the feature `postgres` of the crate auto-mutex";
 
 /// Parses the URL of a store.
 pub fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
@@ -140,11 +147,13 @@ pub fn parse(url: &str) -> Result<Arc<dyn Engine>, SetupError> {
     };
     let name = name.to_ascii_lowercase();
     let mut schemes = inventory::iter::<Scheme>.into_iter();
-    match schemes.find(|scheme| scheme.names.contains(&name.as_str())) {
-        Some(scheme) => (scheme.parse)(&name, rest),
-        None if name == QUORUM => Err(no_quorum()),
-        None => Err(unknown_scheme()),
+    if let Some(scheme) = schemes.find(|scheme| scheme.names.contains(&name.as_str())) {
+        return (scheme.parse)(&name, rest);
     }
+    let optional = OPTIONAL.iter().find(|(scheme, _)| *scheme == name);
+    Err(optional.map_or_else(unknown_scheme, |&(scheme, missing)| {
+        SetupError::unsupported(scheme, missing)
+    }))
 }
 
 /// The engine of the stores at these URLs together.
@@ -153,14 +162,7 @@ pub(crate) fn of_several<U: AsRef<str>>(urls: impl IntoIterator<Item = U>) -> Pa
     let engines = engines.collect::<Result<_, _>>()?;
     let mut schemes = inventory::iter::<Scheme>.into_iter();
     let of_several = schemes.find_map(|scheme| scheme.of_several);
-    of_several.ok_or_else(no_quorum)?(engines)
-}
-
-fn no_quorum() -> SetupError {
-    SetupError::unsupported(
-        QUORUM,
-        "turn on the feature `quorum` of the crate auto-mutex",
-    )
+    of_several.ok_or_else(|| SetupError::unsupported(QUORUM, NO_QUORUM))?(engines)
 }
 
 fn unknown_scheme() -> SetupError {
@@ -196,4 +198,25 @@ pub fn invalid(reason: impl Into<String>) -> SetupError {
 /// Returns `other` if it is of the kind `E`.
 pub fn same_kind<E: Engine>(other: &dyn Engine) -> Option<&E> {
     (other as &dyn Any).downcast_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing but the memory is built into this crate.
+    #[test]
+    fn the_url_of_an_engine_that_is_missing_names_its_feature() {
+        for (url, feature) in [
+            ("postgres://canary@h/db", "`postgres`"),
+            ("PostgreSQL://canary@h", "`postgres`"),
+            ("redlock://canary", "`quorum`"),
+        ] {
+            let error = parse(url).unwrap_err().to_string();
+            assert!(
+                error.contains(feature) && !error.contains("canary"),
+                "{error}"
+            );
+        }
+    }
 }
