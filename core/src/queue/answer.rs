@@ -276,6 +276,15 @@ impl Transition<'_> {
         }
     }
 
+    /// Ends all holds.
+    pub(super) fn forgotten(&mut self) {
+        for index in 0..self.state.tickets.len() {
+            if self.state.tickets[index].held().is_some() {
+                self.lose_unknown(index);
+            }
+        }
+    }
+
     /// Submits the requests of waiting tickets in the order of their waiters.
     pub(super) fn reconnected(&mut self) {
         let mut order: Vec<_> = (0..self.state.tickets.len()).collect();

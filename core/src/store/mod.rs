@@ -155,6 +155,8 @@ pub enum NodeChange {
     /// It is connected, but grants nothing until this time; `None` means that it grants. Reported before `Connected`,
     /// and on every change.
     Closed(Option<Closed>),
+    /// Its locks are gone, whatever it says later: the holds of the node's names end now.
+    Forgotten,
     /// It has stopped serving names for good.
     Gone,
 }

@@ -135,7 +135,8 @@ impl Quorum {
                 NodeChange::Disconnected(error) | NodeChange::StillDisconnected(error) => {
                     self.down(node, error);
                 }
-                NodeChange::Gone => {}
+                // One server of several: its answers tell.
+                NodeChange::Forgotten | NodeChange::Gone => {}
             },
         }
         while let Some((node, answer)) = self.nodes.refused.pop() {

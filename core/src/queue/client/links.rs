@@ -48,6 +48,7 @@ impl Links {
                 }
             }
             NodeChange::Closed(closed) => self.set_closed(node, closed),
+            NodeChange::Forgotten => {}
             NodeChange::Gone => {
                 nodes.remove(&node);
                 self.set_closed(node, None);

@@ -503,6 +503,7 @@ impl Events for ClientCore {
             _ => (false, false),
         };
         let lost = matches!(change, NodeChange::Disconnected(_));
+        let forgotten = matches!(change, NodeChange::Forgotten);
         if let NodeChange::Closed(Some(closed)) = change {
             self.warn_of(node, closed);
         }
@@ -511,12 +512,15 @@ impl Events for ClientCore {
             let new = self.new_weaknesses(false);
             wait::tell(move || weakness::log(&new));
         }
-        if again || lost {
+        if again || lost || forgotten {
             for local in self.living_at(node) {
                 local.step(|step| {
                     // Otherwise the store timeout of the waiters starts now.
                     if again {
                         step.reconnected();
+                    }
+                    if forgotten {
+                        step.forgotten();
                     }
                 });
             }

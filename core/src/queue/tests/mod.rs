@@ -466,6 +466,16 @@ fn a_wait_that_is_given_up_may_end_a_task_that_holds_the_lock() {
 }
 
 #[test]
+fn a_server_without_its_locks_ends_the_holds() {
+    let rig = Rig::new();
+    let hold = rig.take(&Rig::want());
+    rig.changed(NodeChange::Disconnected(StoreError::disconnected("cut")));
+    assert!(hold.is_valid());
+    rig.changed(NodeChange::Forgotten);
+    assert!(!hold.is_valid());
+}
+
+#[test]
 fn a_client_that_is_gone_does_not_wait_for_a_server_that_is() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());

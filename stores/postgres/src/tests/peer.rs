@@ -24,6 +24,7 @@ pub(crate) enum Event {
     Disconnected(StoreError),
     Still,
     Closed(Option<Closed>),
+    Forgotten,
 }
 
 struct Recorder(UnboundedSender<Event>);
@@ -49,6 +50,7 @@ impl Events for Recorder {
             NodeChange::Disconnected(error) => self.note(Event::Disconnected(error)),
             NodeChange::StillDisconnected(_) => self.note(Event::Still),
             NodeChange::Closed(closed) => self.note(Event::Closed(closed)),
+            NodeChange::Forgotten => self.note(Event::Forgotten),
             NodeChange::Gone => {}
         }
     }
