@@ -23,6 +23,7 @@ mod outage;
 mod owners;
 mod places;
 mod queries;
+mod rates;
 mod releases;
 mod retain;
 mod slow;
