@@ -237,7 +237,8 @@ The exit code is that of the command; 128 and the number of the signal, if one e
  127  the command was not found
 
 The command runs without a shell, in its own process group, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
-environment is the fencing token: send it with each write, so that the database can refuse a late one. SIGTERM, SIGINT and SIGHUP
+environment is the fencing token: send it with each write, so that the database can refuse a late one. AUTO_MUTEX_URL is not
+passed on, because it may have a password. SIGTERM, SIGINT and SIGHUP
 are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command keeps running, and the lock ends with its lease.";
 
 const SCHEMA_HELP: &str = "\
@@ -348,6 +349,9 @@ pub(crate) struct Schema {
     /// locks; may be repeated
     #[arg(long, value_name = "ROLE")]
     pub(crate) grant_reading: Vec<String>,
+    /// Also the rights of this role, which looks and breaks holds, but takes no lock: for an operator; may be repeated
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) grant_operating: Vec<String>,
     /// Only the rights, without the schema
     #[arg(long)]
     pub(crate) only_rights: bool,

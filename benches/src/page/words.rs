@@ -240,7 +240,7 @@ clients, or `poll=200ms` in clients that seldom wait.
             "an old snapshot",
             "\
 A transaction that holds an old snapshot keeps PostgreSQL from removing old versions of rows, and each operation reads past those of its
-name. So every ten seconds a client rewrites the tables if many old versions are there. S2 runs on PostgreSQL, first without such a transaction, then beside
+name. Only the end of the transaction helps, or `auto_mutex.compact()` of the schema's owner. S2 runs on PostgreSQL, first without such a transaction, then beside
 one (`REPEATABLE READ`, idle) for an hour, in repetitions of a minute. The size, which is read twice a second, is that of all tables and indexes of the
 locks. `benches/run --only S13 --repetitions 60 --seconds 60` measures it; other runs leave it out.
 ",

@@ -99,10 +99,14 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
         return;
     };
     let as_user = |user: &str| server.url("postgres").replace("test@", &format!("{user}@"));
-    let (app, looks) = (as_user("app%20%22x%22"), as_user("looks"));
+    let (app, looks, breaks) = (
+        as_user("app%20%22x%22"),
+        as_user("looks"),
+        as_user("breaks"),
+    );
     assert!(server.runs(
-        "CREATE ROLE \"app \"\"x\"\"\" LOGIN; CREATE ROLE looks LOGIN; REVOKE ALL ON DATABASE postgres FROM PUBLIC; \
-         REVOKE ALL ON SCHEMA public FROM PUBLIC; GRANT CONNECT ON DATABASE postgres TO \"app \"\"x\"\"\", looks"
+        "CREATE ROLE \"app \"\"x\"\"\" LOGIN; CREATE ROLE looks LOGIN; CREATE ROLE breaks LOGIN; REVOKE ALL ON DATABASE postgres FROM PUBLIC; \
+         REVOKE ALL ON SCHEMA public FROM PUBLIC; GRANT CONNECT ON DATABASE postgres TO \"app \"\"x\"\"\", looks, breaks"
     ));
     let error = Client::connect(app.as_str()).unwrap_err().to_string();
     assert!(error.contains("auto-mutex schema --postgres"), "{error}");
@@ -110,7 +114,13 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
     let grant = ["--grant", "app \"x\""];
     let made = written("", &[&schema[..], &grant[..]].concat(), 0);
     assert!(server.runs(&made), "{made}");
-    let more = ["--only-rights", "--grant-reading", "looks"];
+    let more = [
+        "--only-rights",
+        "--grant-reading",
+        "looks",
+        "--grant-operating",
+        "breaks",
+    ];
     let more = written("", &[&schema[..], &more[..]].concat(), 0);
     assert!(!more.contains("CREATE") && server.runs(&more), "{more}");
 
@@ -119,10 +129,17 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
     let guard = client.mutex("held").blocking_lock().unwrap();
     let token = guard.fencing_token().to_string();
     // What a client does once in a while.
-    let upkeep = "SET ROLE \"app \"\"x\"\"\"; SELECT auto_mutex.forget_idle(10, NULL), 1 / auto_mutex.compact(0)::int";
-    // It gives way to a renewal.
-    eventually("tidied up", || server.runs(upkeep));
-    assert!(!server.runs("SET ROLE \"app \"\"x\"\"\"; DROP TABLE auto_mutex.names"));
+    assert!(server.runs("SET ROLE \"app \"\"x\"\"\"; SELECT auto_mutex.tidy(NULL)"));
+    for forbidden in [
+        "DROP TABLE auto_mutex.names",
+        "TABLE auto_mutex.names",
+        "SELECT auto_mutex.compact()",
+    ] {
+        assert!(
+            !server.runs(&format!("SET ROLE \"app \"\"x\"\"\"; {forbidden}")),
+            "{forbidden}"
+        );
+    }
     let shown = document(&looks, &["show", "held"], 0);
     assert_eq!(shown["holders"][0]["token"], token.as_str());
     for args in [
@@ -144,6 +161,12 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
         );
     }
     assert!(!guard.is_lost());
+    // An operator may break a hold, and take none.
+    let output = output(&breaks, &["run", "x", "--", "true"]);
+    assert!(!output.status.success(), "{output:?}");
+    written(&breaks, &kick, 0);
+    eventually("the holder knows it", || guard.is_lost());
+    drop(guard);
     client.blocking_shutdown();
 }
 

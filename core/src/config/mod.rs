@@ -82,18 +82,17 @@ use crate::store::{Engine, engine, of_several};
 /// | `sslcert=/path` and `sslkey=/path`, or `cert=` and `key=` | the client certificate and its private key |
 /// | `server_name=…` | the name that the certificate must have, instead of the host in the URL (not in libpq) |
 /// | `channel_binding=…` | `require`: log in only if nobody can be between client and server, with SCRAM and TLS; `prefer`, the default; `disable` |
-/// | `passfile=/path` | a password file, instead of `PGPASSFILE` or `~/.pgpass` |
 /// | `host=…`, `port=…`, `user=…`, `password=…`, `dbname=…` | what the URL doesn't have in its usual place; hosts and ports may be lists: `host=a,b&port=5432,5433` |
 /// | `options=…` | settings of the session, `-c statement_timeout=5s` for example |
-/// | `application_name=…` | what `pg_stat_activity` shows, instead of `auto_mutex:` and the id of the client |
+/// | `application_name=…` | what `pg_stat_activity` shows, instead of `auto_mutex` |
 /// | `target_session_attrs=…` | `any`, `read-write` or `primary`, all without effect: locks need the server that takes writes, and the client looks for it |
-/// | `listen_url=…` | the URL of the server itself, if the rest of the URL leads to a pooler: a second connection for messages (not in libpq) |
+/// | `gssencmode=…`, `sslnegotiation=…` | `disable` or `prefer`; `postgres`: both without effect |
 /// | `poll=200ms` | the client asks for its messages this often, from `10ms` to `1100ms`, and needs no session of its own: for poolers (not in libpq) |
 ///
-/// `client_encoding`, `connect_timeout` ([`connect_timeout`](Self::connect_timeout) is ours), `gssencmode`, `keepalives` and
-/// its like, `load_balance_hosts`, `sslsni` and `tcp_user_timeout` are accepted without effect. Any other parameter is an
-/// error. Of the environment, `PGUSER` (else `USER`) and `PGPASSFILE` are read if the URL has no user or password, and no other
-/// `PG…` variable.
+/// `client_encoding`, `connect_timeout` ([`connect_timeout`](Self::connect_timeout) is ours), `keepalives` and its like,
+/// `load_balance_hosts`, `sslsni` and `tcp_user_timeout` are accepted without effect. What other drivers and poolers understand
+/// (`pgbouncer`, `connection_limit`, `schema` and the like) is ignored with a warning. The other parameters of libpq are refused by
+/// name, and so is anything else. Of the environment, `PGUSER` (else `USER`) is read if the URL has no user, and no other `PG…` variable.
 ///
 /// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of Redis URLs also work
 /// with Valkey.

@@ -68,6 +68,13 @@ impl<'a> Url<'a> {
         Some(self.parameters.swap_remove(index).1)
     }
 
+    /// Whether it has a query parameter that has no meaning here, so that no error lists it as known.
+    pub fn has(&mut self, key: &str) -> bool {
+        let before = self.parameters.len();
+        self.parameters.retain(|(found, _)| *found != key);
+        self.parameters.len() < before
+    }
+
     /// A query parameter that is the path of a file.
     pub fn file(&mut self, key: &'static str) -> Result<Option<PathBuf>, SetupError> {
         match self.take(key) {

@@ -55,7 +55,7 @@ const POSTGRES: &str = "INSERT INTO auto_mutex_fence AS fence (name, token) VALU
      ON CONFLICT (name) DO UPDATE SET token = GREATEST(fence.token, EXCLUDED.token) RETURNING token";
 
 #[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
-const IN_STORE: &str = "SELECT auto_mutex.fence($1, $2, $3::text::uuid)";
+const IN_STORE: &str = "SELECT auto_mutex.fence($1, $2, $3::pg_catalog.text::pg_catalog.uuid)";
 
 /// Without `RETURNING`, which MySQL lacks. A `SELECT` would take another round trip, and would have to lock the row, since
 /// a snapshot may be older. The result has the insert id, which is 0 if the row is new.

@@ -15,19 +15,10 @@ pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
 
-/// Materialized, because the planner would call a stable function again for each column. It names the table itself, so that
-/// PostgreSQL locks it before the query's moment: `compact` may be at work, and to an earlier moment the tables are empty then.
-const INSPECTION: &str = "WITH state AS MATERIALIZED (SELECT auto_mutex.inspect($1, $2, NULL) AS i \
-    FROM (SELECT count(*) FROM auto_mutex.names WHERE false) AS locked) SELECT (i->>'at')::int8, (i->>'token')::int8, \
-    (i->>'capacity')::int8, (i->>'used')::int8, (i->>'signals')::int8, (i->>'exists')::bool, i->'kick'->>0, i->'kick'->>1, \
-    i->'kick'->>2, t->>0, t->>1, (t->>2)::int8, (t->>3)::bool, (t->>4)::int8, (t->>5)::int8, t->>6, (t->>7)::int8, \
-    (t->>8)::bool, (t->>9)::bool, (t->>10)::bool, (t->>11)::bool \
-    FROM state LEFT JOIN LATERAL jsonb_array_elements(i->'tickets') AS t ON true";
-
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
 pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
     if function == INSPECT {
-        return INSPECTION.to_owned();
+        return "SELECT * FROM auto_mutex.inspect($1, $2, NULL)".to_owned();
     }
     let parameters: Vec<_> = (1..=count).map(|index| format!("${index}")).collect();
     let parameters = parameters.join(", ");
@@ -36,14 +27,13 @@ pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
         "probe" | "read_mail" => format!("auto_mutex.{function}({parameters})"),
         _ => format!("auto_mutex.{function}({parameters}, NULL)"),
     };
-    let is_same = format!(
-        "(SELECT id FROM auto_mutex.term) = ${}::text::uuid",
-        count + 1
-    );
+    let is_same = format!("auto_mutex.is_term(${})", count + 1);
     match (in_term, function) {
         (false, _) => format!("SELECT {call}"),
         (true, "read_mail") => {
-            format!("SELECT unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)")
+            format!(
+                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)"
+            )
         }
         (true, _) => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END"),
     }
@@ -56,7 +46,7 @@ pub(crate) fn text(text: &str) -> Value {
     (Box::new(storable(text).into_owned()), Type::TEXT)
 }
 
-fn id(id: impl Display) -> Value {
+pub(crate) fn id(id: impl Display) -> Value {
     let id = Uuid::try_parse(&id.to_string()).unwrap_or_default();
     (Box::new(id), Type::UUID)
 }
@@ -236,7 +226,7 @@ mod tests {
         let query = query("release", 7, true);
         assert!(
             query.contains(
-                "$8::text::uuid THEN auto_mutex.release($1, $2, $3, $4, $5, $6, $7, NULL)"
+                "auto_mutex.is_term($8) THEN auto_mutex.release($1, $2, $3, $4, $5, $6, $7, NULL)"
             ),
             "{query}"
         );

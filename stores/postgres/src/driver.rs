@@ -132,6 +132,9 @@ async fn reconnect(pipeline: &Pipeline, events: &dyn Events, was_connected: bool
             Err(error) => {
                 backoff.failed(error.trouble());
                 let passes = was_connected && !error.needs_a_person();
+                if was_connected && crate::error::is_without_database(&error) {
+                    events.node_changed(Node::ONLY, NodeChange::Forgotten);
+                }
                 let error = error.at(&connector.postgres.listed());
                 let text = causes.failed(&error, passes);
                 let error = StoreError::disconnected(text);

@@ -1,7 +1,6 @@
 //! [`Postgres`]: the engine of a server, or of a server with its standbys.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,10 +27,10 @@ pub(crate) struct Postgres {
     pub(crate) config: Config,
     /// Called for each connection. The URL has no password then.
     pub(crate) source: Option<Source>,
-    pub(crate) pass_file: Option<PathBuf>,
     pub(crate) tls: Tls,
     pub(crate) dialer: Option<Dialer>,
-    pub(crate) hears: Hears,
+    /// The pause after which a client asks for its messages, if it does not listen. Its connection may come from a pooler then.
+    pub(crate) poll: Option<Duration>,
 }
 
 /// Without what may contain a piece of a password.
@@ -39,17 +38,6 @@ impl fmt::Debug for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Postgres({})", self.listed())
     }
-}
-
-/// How a client learns what other clients do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hears {
-    /// By messages, on the connection of its requests.
-    Directly,
-    /// By messages, on a connection of their own. That of the requests may come from a pooler.
-    On(Box<Postgres>),
-    /// By asking. The connection may come from a pooler.
-    Asking(Duration),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,13 +66,12 @@ impl Postgres {
             servers,
             config: Config::new(),
             source: None,
-            pass_file: None,
             tls: Tls {
                 mode: TlsMode::Prefer,
                 files: socket::Tls::default(),
             },
             dialer: None,
-            hears: Hears::Directly,
+            poll: None,
         }
     }
 
@@ -96,23 +83,6 @@ impl Postgres {
     pub(crate) fn listed(&self) -> String {
         let servers: Vec<_> = self.servers.iter().map(Address::to_string).collect();
         servers.join(",")
-    }
-
-    pub(crate) fn listener(&self) -> Option<&Self> {
-        match &self.hears {
-            Hears::On(listener) => Some(listener),
-            _ => None,
-        }
-    }
-
-    /// The same, also for the connection of the messages.
-    fn everywhere(&self, change: &dyn Fn(&mut Self)) -> Self {
-        let mut changed = self.clone();
-        change(&mut changed);
-        if let Hears::On(listener) = &mut changed.hears {
-            change(listener);
-        }
-        changed
     }
 }
 
@@ -141,18 +111,23 @@ impl Engine for Postgres {
 
     fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
         let is_tcp = |address: &Address| matches!(address, Address::Tcp { .. });
-        let dialed = || Arc::new(self.everywhere(&|it| it.dialer = Some(dialer.clone()))) as _;
-        self.servers.iter().any(is_tcp).then(dialed)
+        self.servers.iter().any(is_tcp).then(|| {
+            Arc::new(Self {
+                dialer: Some(dialer.clone()),
+                ..self.clone()
+            }) as _
+        })
     }
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         // A user without a password is usual, because the token of a provider (IAM) is for a user that the URL names.
-        let mut all = [Some(self), self.listener()].into_iter().flatten();
-        if all.any(|it| it.config.get_password().is_some()) {
-            return Err("the URL has a password, too: leave that to the provider");
+        match self.config.get_password() {
+            Some(_) => Err("the URL has a password, too: leave that to the provider"),
+            None => Ok(Arc::new(Self {
+                source: Some(source.clone()),
+                ..self.clone()
+            })),
         }
-        let asking = self.everywhere(&|it| it.source = Some(source.clone()));
-        Ok(Arc::new(asking))
     }
 
     fn check(&self, options: &StoreOptions) -> Checked {

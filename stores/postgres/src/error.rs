@@ -8,7 +8,8 @@ use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 
-const RIGHTS: &str = "let an administrator run what `auto-mutex schema --postgres --only-rights --grant ROLE` prints";
+const RULES: &str = "the server's rules (pg_hba.conf) have none for this client, or the user may not log in: its log says which. If they demand TLS, use `sslmode=require`";
+const RIGHTS: &str = "permission denied: let an administrator run what `auto-mutex schema --postgres --only-rights --grant ROLE` prints";
 
 /// What a server's code means for the request.
 fn kind(code: &str) -> StoreErrorKind {
@@ -34,12 +35,15 @@ pub(crate) fn of(error: &Error) -> StoreError {
 
 pub(crate) fn of_server(error: &DbError) -> StoreError {
     let code = error.code().code();
-    let mut text = anonymous(code, error.message());
-    // Who may not make or replace the schema is told so by `ensure`.
-    if code == "42501" && !text.contains("for database") && !text.contains("owner") {
-        text = format!("{text}: {RIGHTS}");
-    }
-    StoreError::of_server(kind(code), code, &text)
+    // About a login or a right, a server says which host, database or table it was, in any language.
+    let text = match code {
+        "28P01" => "the password is wrong",
+        "42501" => RIGHTS,
+        "3D000" => "there is no such database",
+        _ if code.starts_with("28") => RULES,
+        _ => error.message(),
+    };
+    StoreError::of_server(kind(code), code, text)
 }
 
 fn described(error: &Error) -> String {
@@ -52,23 +56,16 @@ fn described(error: &Error) -> String {
     }
 }
 
-/// Removes the names of databases and hosts, which an error about a login repeats. Of a user, the name says what to look at.
-fn anonymous(code: &str, message: &str) -> String {
-    if !code.starts_with("28") && !code.starts_with("3D") && code != "42501" {
-        return message.to_owned();
-    }
-    let mut before = "";
-    let parts = message.split('"').enumerate();
-    let parts = parts.map(|(index, part)| {
-        let is_user = before.ends_with("user ") || before.ends_with("role ");
-        before = part;
-        if index % 2 == 1 && !is_user {
-            "…"
-        } else {
-            part
+/// What an error of the login of `user` means for the next attempt.
+pub(crate) fn of_login(error: &Error, user: Option<&str>) -> ConnectError {
+    match (refused(error), user) {
+        (ConnectError::Authentication(error), Some(user)) => {
+            let text = format!("for the user `{user}`, {}", error.details());
+            let code = error.code().unwrap_or_default();
+            ConnectError::Authentication(StoreError::of_server(error.kind(), code, &text))
         }
-    });
-    parts.collect::<Vec<_>>().join("\"")
+        (error, _) => error,
+    }
 }
 
 /// What an error of the set-up means for the next attempt.
@@ -79,7 +76,7 @@ pub(crate) fn refused(error: &Error) -> ConnectError {
     let Some(db) = error.as_db_error() else {
         let mut text = described(error);
         if text == "password missing" {
-            text.push_str(": give it in the URL, in `~/.pgpass`, or by `Config::credentials`");
+            text.push_str(": give it in the URL, or by `Config::credentials`");
         }
         // The driver tells these only as text.
         let of_login = ["password", "authentication", "channel binding"];
@@ -102,17 +99,22 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
         ),
         "25006" => ConnectError::Role("standby".to_owned()),
         "42501" => ConnectError::Permission(error),
-        "28000" if error.to_string().contains("no encryption") => ConnectError::Unsuitable(
-            "its rules (pg_hba.conf) have none for this client without TLS: use `sslmode=require`, or add one"
-                .into(),
-            error,
-        ),
         _ if code.starts_with("28") => ConnectError::Authentication(error),
         _ if code.starts_with("53") || code.starts_with("57") || code.starts_with("40") => {
             ConnectError::Unreachable(Trouble::Busy, error)
         }
-        "55P03" => ConnectError::Unreachable(Trouble::Busy, error),
+        // 23505, 42710, 42P06: another client has made the schema meanwhile. 25P03: that failed, and a time-out ended the transaction.
+        "55P03" | "23505" | "42710" | "42P06" | "25P03" => ConnectError::Unreachable(Trouble::Busy, error),
         _ => ConnectError::Unreachable(Trouble::Unreachable, error),
+    }
+}
+
+/// Whether the server answers that it does not have the database.
+pub(crate) fn is_without_database(error: &ConnectError) -> bool {
+    match error {
+        ConnectError::At(_, error) => is_without_database(error),
+        ConnectError::Unsuitable(_, error) => error.code() == Some("3D000"),
+        _ => false,
     }
 }
 
@@ -159,15 +161,5 @@ mod tests {
         ] {
             assert_eq!(kind(code), wanted, "{code}");
         }
-    }
-
-    #[test]
-    fn a_login_names_the_user_only() {
-        let text = r#"no pg_hba.conf entry for host "1.2.3.4", user "canary", database "canary""#;
-        let text = anonymous("28000", text);
-        assert_eq!(
-            text,
-            r#"no pg_hba.conf entry for host "…", user "canary", database "…""#
-        );
     }
 }

@@ -21,7 +21,7 @@ const READ_ONLY: &str = "its transactions are read-only: `ALTER ROLE … SET def
     server is to be left alone for now, for a switchover or because its disk is full";
 
 pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or \
-    add its own URL (`listen_url=postgres%3A%2F%2F…`), or let the client ask for its messages (`poll=200ms`)";
+    let the client ask for its messages (`poll=200ms`)";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -29,8 +29,6 @@ pub(crate) struct Facts {
     /// The process that serves the connection.
     pub(crate) pid: i32,
     pub(crate) schema: Found,
-    /// The database, and when its server started. Two connections with the same value go to the same place.
-    pub(crate) place: String,
     /// Connected standbys; `None` if the user may not know.
     standbys: Option<u32>,
     is_aurora: bool,
@@ -38,6 +36,11 @@ pub(crate) struct Facts {
     is_read_only: bool,
     is_standby: bool,
     is_flushed: bool,
+}
+
+/// A query that finds nothing that others have made, by a path of its own: not that of the session, which a pooler may give to others.
+pub(crate) fn pinned(query: &str) -> String {
+    format!("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; {query}; COMMIT")
 }
 
 /// Refuses servers that speak the protocol, but are not PostgreSQL. `version` is the answer to `SELECT version()`.
@@ -60,16 +63,15 @@ impl Facts {
         is_pooled: bool,
         reads: bool,
     ) -> Result<Self, ConnectError> {
-        let version = session.row("SELECT version()").await?;
+        let version = session.row("SELECT pg_catalog.version()").await?;
         let version = version.get(0).unwrap_or_default().to_owned();
         check_product(&version)?;
-        let question = format!(
+        let question = pinned(&format!(
             "SELECT current_setting('server_version_num'), pg_backend_pid(), {STATE}, \
-             current_database() || ' ' || extract(epoch FROM pg_postmaster_start_time()), \
              (SELECT count(*) FROM pg_stat_replication), to_regproc('aurora_version') IS NOT NULL, \
              current_setting('default_transaction_isolation'), \
              pg_is_in_recovery(), current_setting('fsync'), current_setting('default_transaction_read_only')"
-        );
+        ));
         let facts = Self::read(version, &session.row(&question).await?)?;
         facts.check(is_pooled, reads)?;
         if !is_pooled && !reads && facts.pid != session.pid {
@@ -91,13 +93,12 @@ impl Facts {
             version,
             pid: text(1).parse().unwrap_or(0),
             schema: Found::read(row.get(2)),
-            place: text(3).to_owned(),
-            standbys: text(4).parse().ok(),
-            is_aurora: text(5) == "t",
-            is_read_committed: text(6) == "read committed",
-            is_standby: text(7) == "t",
-            is_flushed: text(8) != "off",
-            is_read_only: text(9) == "on",
+            standbys: text(3).parse().ok(),
+            is_aurora: text(4) == "t",
+            is_read_committed: text(5) == "read committed",
+            is_standby: text(6) == "t",
+            is_flushed: text(7) != "off",
+            is_read_only: text(8) == "on",
         })
     }
 

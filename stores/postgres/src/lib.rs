@@ -1,10 +1,10 @@
 //! The PostgreSQL engine of `auto-mutex`. A program turns on that crate's feature `postgres`, and uses a URL
 //! `postgres://…`. Of this crate itself it needs at most the SQL of the schema, if an administrator is to run that:
-//! [`schema`], [`grants`] and [`reading_grants`].
+//! [`schema`], and the rights of programs, readers and operators: [`grants`], [`reading_grants`] and [`operating_grants`].
 //!
 //! ```
 //! let sql = auto_mutex_postgres::schema() + &auto_mutex_postgres::grants("app");
-//! assert!(sql.contains("CREATE UNLOGGED TABLE auto_mutex.names"));
+//! assert!(sql.contains("GRANT EXECUTE ON FUNCTION"));
 //! ```
 //!
 //! # Inside
@@ -34,4 +34,4 @@ mod tests;
 mod url;
 mod wire;
 
-pub use self::schema::{grants, reading_grants, schema};
+pub use self::schema::{grants, operating_grants, reading_grants, schema};

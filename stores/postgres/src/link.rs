@@ -32,8 +32,6 @@ struct Link<'a> {
     events: &'a dyn Events,
     queries: Queries,
     requests: Wire,
-    /// The connection of the messages, if it is another one.
-    listener: Option<Wire>,
     coming: &'a mut UnboundedReceiver<Request>,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
@@ -51,13 +49,12 @@ pub(crate) async fn serve(
 ) -> Option<StoreError> {
     let lease = pipeline.connector.options.lease();
     // The first question for messages, before all requests, makes the mailbox.
-    let asks = pipeline.connector.poll().is_some();
+    let asks = pipeline.connector.is_pooled();
     let mut link = Link {
         pipeline,
         events,
         queries: ready.queries,
         requests: Wire::of(ready.requests, lease),
-        listener: ready.listener.map(|session| Wire::of(session, lease)),
         coming,
         term: store::Instant::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
@@ -82,12 +79,6 @@ impl Link<'_> {
             while let Some((purpose, answer)) = self.requests.land(cx) {
                 self.land(purpose, answer)?;
                 is_busy = true;
-            }
-            if let Some(listener) = &mut self.listener {
-                is_busy |= listener.hear(cx, self.events)?;
-                while let Some((_, answer)) = listener.land(cx) {
-                    answer?;
-                }
             }
             if !is_busy {
                 return match closed && self.requests.in_flight() == 0 {
@@ -144,7 +135,7 @@ impl Link<'_> {
                 outlives
             }
             Use::Mail => {
-                let pause = self.pipeline.connector.poll().unwrap_or(BEAT);
+                let pause = self.pipeline.connector.postgres.poll.unwrap_or(BEAT);
                 self.mail = Some(Box::pin(sleep(pause)));
                 match answer {
                     Ok(rows) => reply::messages(&rows)?
@@ -179,18 +170,14 @@ impl Link<'_> {
             self.requests.watchdog.forget();
             let client = self.requests.client.clone();
             let longest = self.pipeline.connector.options.longest_lease;
-            let asked = async move { Term::ask(&client, longest).await };
+            let asked = async move { Term::ask(&client, Some(longest)).await };
             self.requests.start(cx, Use::Term, Box::pin(asked));
             let client = self.requests.client.clone();
             // Whatever goes wrong there, another client tries in ten seconds.
             let tidied = async move { client.query_typed(TIDY, &[]).await.or(Ok(Vec::new())) };
             self.requests.start(cx, Use::Nothing, Box::pin(tidied));
         }
-        self.requests.beat(cx)?;
-        match &mut self.listener {
-            Some(listener) => listener.beat(cx),
-            None => Ok(()),
-        }
+        self.requests.beat(cx)
     }
 
     fn lose(&mut self, error: &StoreError) {

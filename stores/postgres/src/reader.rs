@@ -11,13 +11,13 @@ use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
 
 use crate::call::{Call, INSPECT, query};
-use crate::facts::POOLER;
+use crate::facts::{POOLER, pinned};
 use crate::reply::{nonsense, record};
 use crate::schema::Found;
 use crate::session::{Connector, Ready, rows};
 
 const PAGE: i64 = 1000;
-const SCAN: &str = "SELECT name, held = 0 AND waiting = 0 AND signals = 0 FROM auto_mutex.names WHERE name > $1 ORDER BY name LIMIT $2";
+const SCAN: &str = "SELECT name, is_idle FROM auto_mutex.scan($1, $2)";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', coalesce(state, 'streaming') = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
@@ -121,14 +121,15 @@ impl Reader for Inspector {
                     states.push(record(&rows).ok_or_else(nonsense).map(|(_, state)| state));
                 }
                 states.resize_with(names.len(), || Ok(NameRecord::default()));
-                let now = client.query_typed_one(NOW, &[]).await?;
-                let now: i64 = now.try_get(0)?;
-                Ok(Snapshot {
-                    now: now.try_into().unwrap_or(0),
-                    names: states,
-                })
+                Ok(states)
             });
-            asked.await
+            let names = asked.await?;
+            let now = ready.requests.row(&pinned(NOW)).await?;
+            let now = now.get(0).and_then(|text| text.parse().ok());
+            Ok(Snapshot {
+                now: now.unwrap_or(0),
+                names,
+            })
         }))
     }
 
@@ -142,15 +143,23 @@ impl Reader for Inspector {
 
 async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, ConnectError> {
     let asked = SystemTime::now();
-    let time = ready.requests.row(NOW).await?;
+    let time = ready.requests.row(&pinned(NOW)).await?;
     let round_trip = asked.elapsed().unwrap_or_default();
     let here = (asked + round_trip / 2).duration_since(SystemTime::UNIX_EPOCH);
     let here = i64::try_from(here.unwrap_or_default().as_micros()).unwrap_or(i64::MAX);
     let client = ready.requests.client.clone();
-    let replicas = ready.requests.ask(client.simple_query(REPLICAS)).await?;
+    let replicas = ready
+        .requests
+        .ask(client.simple_query(&pinned(REPLICAS)))
+        .await?;
     let problems = match is_empty(ready) {
         true => Vec::new(),
-        false => ready.requests.ask(client.simple_query(PROBLEMS)).await?,
+        false => {
+            ready
+                .requests
+                .ask(client.simple_query(&pinned(PROBLEMS)))
+                .await?
+        }
     };
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);

@@ -42,12 +42,12 @@ pub(crate) fn nonsense() -> StoreError {
 
 /// The server's time and the state of a name, from a row for each ticket.
 pub(crate) fn record(rows: &[Row]) -> Option<(u64, NameRecord)> {
-    let first = rows.first()?;
     let mut record = NameRecord::default();
-    let Some(now) = number(first, 0) else {
+    let Some(first) = rows.first() else {
         // The database has no such name.
         return Some((0, record));
     };
+    let now = number(first, 0)?;
     record.token = number(first, 1)?;
     record.capacity = number(first, 2).and_then(|capacity| capacity.try_into().ok());
     record.used = number(first, 3)?;
@@ -68,11 +68,10 @@ pub(crate) fn record(rows: &[Row]) -> Option<(u64, NameRecord)> {
 }
 
 fn kick(row: &Row) -> Option<Box<KickRecord>> {
-    let text = |index| row.try_get::<_, Option<&str>>(index).ok().flatten();
     Some(Box::new(KickRecord {
-        at: text(6)?.parse().ok()?,
-        token: text(7)?.parse().ok()?,
-        by: stored(text(8)?).into_owned().into(),
+        at: number(row, 6)?,
+        token: number(row, 7)?,
+        by: stored(row.try_get(8).ok()?).into_owned().into(),
     }))
 }
 

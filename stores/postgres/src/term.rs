@@ -5,16 +5,18 @@ use std::time::Duration;
 use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, millis};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
+use uuid::Uuid;
 
 /// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that promotes
 /// standbys has to end the old primary first, as Patroni does.
 const LAG: Duration = Duration::from_secs(12);
-const QUERY: &str = "SELECT id::text, opens, at, cause FROM auto_mutex.begin_term($1, $2, NULL)";
+const BEGIN: &str = "SELECT id, opens, at, cause FROM auto_mutex.begin_term($1, $2, NULL)";
+const SEE: &str = "SELECT id, opens, at, cause FROM auto_mutex.see_term($1)";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Term {
     /// Random, and new after each loss.
-    pub(crate) id: String,
+    pub(crate) id: Uuid,
     /// From when on the server grants, by its own clock (µs); 0 if it grants now.
     opens_at: i64,
     /// The same time by the local clock, with a margin for clock drift.
@@ -23,10 +25,23 @@ pub(crate) struct Term {
 
 impl Term {
     /// A reader reports no lease, and changes nothing.
-    pub(crate) async fn ask(client: &Client, longest: Duration) -> Result<Vec<Row>, Error> {
-        let (longest, lag) = (number(millis(longest)), number(millis(LAG)));
-        let parameters = [(&longest as _, Type::INT8), (&lag as _, Type::INT8)];
-        client.query_typed(QUERY, &parameters).await
+    pub(crate) async fn ask(client: &Client, longest: Option<Duration>) -> Result<Vec<Row>, Error> {
+        let lag = number(millis(LAG));
+        let lag = (&lag as _, Type::INT8);
+        let Some(longest) = longest else {
+            return client.query_typed(SEE, &[lag]).await;
+        };
+        let longest = number(millis(longest));
+        let parameters = [(&longest as _, Type::INT8), lag];
+        client.query_typed(BEGIN, &parameters).await
+    }
+
+    /// What an administrator has changed, so that there is no term.
+    pub(crate) fn fault(rows: &[Row]) -> Option<String> {
+        let row = rows.first()?;
+        let id: Option<Uuid> = row.try_get(0).ok()?;
+        let fault: Option<String> = row.try_get(3).ok()?;
+        fault.filter(|_| id.is_none())
     }
 
     /// Reads the answer.
@@ -39,7 +54,7 @@ impl Term {
         };
         let left = Duration::from_micros(opens_at.saturating_sub(now).try_into().unwrap_or(0));
         let until = Instant::now().surely_after(left);
-        let id: Option<String> = row.try_get(0).ok()?;
+        let id: Option<Uuid> = row.try_get(0).ok()?;
         Some(Self {
             id: id.unwrap_or_default(),
             opens_at,

@@ -315,7 +315,7 @@ impl Postgres {
 }
 
 /// The sessions of the library's clients.
-const CLIENTS: &str = "application_name LIKE 'auto\\_mutex:%'";
+const CLIENTS: &str = "application_name = 'auto_mutex'";
 
 /// The URL of the first database of servers on these ports of 127.0.0.1, of which one takes writes.
 #[must_use]

@@ -53,17 +53,17 @@ impl Postgres {
             "DO $$ BEGIN
                FOR turn IN 1..400 LOOP
                  PERFORM pg_stat_clear_snapshot();
-                 EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name LIKE 'auto_mutex:%');
+                 EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'auto_mutex');
                  PERFORM pg_sleep(0.005);
                END LOOP;
-               ASSERT NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name LIKE 'auto_mutex:%');
+               ASSERT NOT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'auto_mutex');
                IF to_regnamespace('auto_mutex') IS NOT NULL THEN
                  DELETE FROM auto_mutex.names;
                  DELETE FROM auto_mutex.tickets;
                  DELETE FROM auto_mutex.signals;
                  DELETE FROM auto_mutex.gone;
                  DELETE FROM auto_mutex.mail;
-                 DELETE FROM auto_mutex.mailboxes;
+                 DELETE FROM auto_mutex.members;
                END IF;
              END $$",
         )

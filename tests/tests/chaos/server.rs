@@ -21,8 +21,6 @@ pub(crate) enum Layout {
     Standby,
     /// A pooler before a server. The workers do not listen.
     Asking,
-    /// A pooler before a server. The workers listen over a connection of their own that goes around it.
-    Listening,
 }
 
 /// PostgreSQL in one of these layouts.
@@ -68,15 +66,6 @@ impl Server {
             Self::Postgres(it) => match it.layout {
                 Layout::Plain | Layout::SmallDisk | Layout::Standby => url_at(ports),
                 Layout::Asking => format!("{}&poll=50ms", url_at(ports)),
-                Layout::Listening => {
-                    let direct = it.primary.url();
-                    let direct = direct.bytes().map(|byte| format!("%{byte:02x}"));
-                    format!(
-                        "{}&listen_url={}",
-                        url_at(ports),
-                        direct.collect::<String>()
-                    )
-                }
             },
         }
     }
@@ -115,7 +104,7 @@ impl Database {
             _ => Postgres::start(),
         };
         let primary = primary.expect("it can be started: `needs` has said so");
-        let has_pooler = matches!(layout, Layout::Asking | Layout::Listening);
+        let has_pooler = layout == Layout::Asking;
         Self {
             standby: (layout == Layout::Standby).then(|| primary.standby()),
             pooler: has_pooler.then(|| Pooler::before(&primary).expect("as the primary")),

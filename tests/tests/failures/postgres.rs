@@ -57,19 +57,19 @@ fn each_failed_set_up_says_what_to_do() {
         (
             url("app:hunter2", port, plain),
             authentication,
-            "password authentication failed for user \"app\"",
+            "for the user `app`, the password is wrong",
             "",
         ),
         (
             url("nobody", port, plain),
-            unsuitable,
-            "no pg_hba.conf entry for host \"…\", user \"nobody\"",
-            "use `sslmode=require`, or add one",
+            authentication,
+            "for the user `nobody`, the server's rules (pg_hba.conf) have none",
+            "use `sslmode=require`",
         ),
         (
             url("bare", port, "fresh?sslmode=disable"),
             unsuitable,
-            "is missing or old",
+            "is missing, and this user may not make it",
             "let an administrator run what `auto-mutex schema --postgres` prints",
         ),
     ];

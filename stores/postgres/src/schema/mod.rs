@@ -1,23 +1,22 @@
 //! The schema `auto_mutex`: the rules as SQL, and their version.
 //!
-//! In a rolling update, clients of two versions meet. One that finds older functions replaces them, and the older clients go on
-//! with the new ones. One that finds older tables replaces the whole schema; the older clients then say that they must be
-//! updated. No client goes back to an older version.
+//! A client makes the schema if there is none and it may. It never changes one: of an older schema it says what the owner has to run.
+//! Clients of an older version go on with newer functions. If the tables are newer, they say that they must be updated.
 
 pub(crate) mod script;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{ConnectError, StoreErrorKind};
 
-pub use self::script::{grants, reading_grants, schema};
+pub use self::script::{grants, operating_grants, reading_grants, schema};
 
 /// The version of the tables, and of the functions for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(pub(crate) u32, pub(crate) u32);
 
-pub(crate) const VERSION: Version = Version(1, 0);
+pub(crate) const VERSION: Version = Version(2, 0);
 /// The comment of the schema, before its version.
-const MARK: &str = "auto-mutex schema ";
+pub(crate) const MARK: &str = "auto-mutex schema ";
 const NEWER: &str = "its schema `auto_mutex` is of a newer version of this library: update the crate auto-mutex in this program";
 const FOREIGN: &str =
     "its schema `auto_mutex` is not of this library: rename it, or use another database";

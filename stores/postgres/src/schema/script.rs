@@ -1,5 +1,9 @@
 //! The SQL of the schema, and the rights to use it.
 
+use auto_mutex_core::store::{
+    BATCH, CLAIM_MS, KEPT_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
+};
+
 use super::{MARK, VERSION, Version};
 
 /// The tables. A change of them is another version of the tables: clients of the older one must be updated, and its locks are
@@ -17,14 +21,25 @@ const RULES: [&str; 5] = [
     include_str!("../sql/fence.sql"),
 ];
 
-/// Returns the SQL that makes the schema `auto_mutex`, or brings it to the version of this library: for an administrator, if
-/// the program's user may not do so.
+/// The owner, if who makes the schema may make a role: it cannot log in.
+const OWNER: &str = "auto_mutex_owner";
+/// What others call runs with the rights of the owner, and finds nothing that somebody else has made.
+const DEFINER: &str = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp";
+/// The functions for readers, for operators beside those, and for programs.
+const LOOKS: &str = "auto_mutex.inspect, auto_mutex.scan, auto_mutex.see_term, auto_mutex.size";
+const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_term, auto_mutex.begin_term, auto_mutex.tidy, \
+    auto_mutex.drop_holders";
+const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.refresh, \
+    auto_mutex.signal, auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
+
+/// Returns the SQL that makes the schema `auto_mutex`, or brings an older one to the version of this library: for an administrator, or for
+/// the owner of the schema.
 #[must_use]
 pub fn schema() -> String {
     format!("BEGIN;\n\n{}\nCOMMIT;\n", script(VERSION))
 }
 
-/// Returns the SQL that lets a role use the locks, but not change the schema.
+/// Returns the SQL that lets a role use the locks. It may call functions, and gets no right on a table.
 ///
 /// ```
 /// let sql = auto_mutex_postgres::grants("app");
@@ -32,38 +47,73 @@ pub fn schema() -> String {
 /// ```
 #[must_use]
 pub fn grants(role: &str) -> String {
-    rights(role, "SELECT, INSERT, UPDATE, DELETE, TRUNCATE")
+    rights(role, &[LOOKS, BREAKS, LOCKS])
 }
 
-/// Returns the SQL that lets a role look at all locks, and change nothing: for an operator.
+/// Returns the SQL that lets a role look at all locks, and change nothing.
 #[must_use]
 pub fn reading_grants(role: &str) -> String {
-    rights(role, "SELECT")
+    rights(role, &[LOOKS])
 }
 
-fn rights(role: &str, on_tables: &str) -> String {
-    let role = role.replace('"', "\"\"");
+/// Returns the SQL that lets a role look at all locks and break them, but not take one: for an operator.
+#[must_use]
+pub fn operating_grants(role: &str) -> String {
+    rights(role, &[LOOKS, BREAKS])
+}
+
+fn rights(role: &str, functions: &[&str]) -> String {
+    let (role, functions) = (role.replace('"', "\"\""), functions.join(", "));
     format!(
         "GRANT USAGE ON SCHEMA auto_mutex TO \"{role}\";\n\
-         GRANT {on_tables} ON ALL TABLES IN SCHEMA auto_mutex TO \"{role}\";\n\
-         GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA auto_mutex TO \"{role}\";\n"
+         GRANT EXECUTE ON FUNCTION {functions} TO \"{role}\";\n"
     )
 }
 
 pub(crate) fn script(Version(tables, rules): Version) -> String {
     let functions = RULES.join("\n");
     let functions = functions.replace("CREATE FUNCTION", "CREATE OR REPLACE FUNCTION");
-    include_str!("../sql/schema.sql")
-        .replace("@PARTS@", &TABLES.join("\n"))
+    let parts = TABLES.join("\n");
+    let count = parts.matches("TABLE auto_mutex.").count();
+    let parts = parts.replace("TABLE auto", "TABLE IF NOT EXISTS auto");
+    let script = include_str!("../sql/schema.sql")
+        .replace(
+            "@PARTS@",
+            &parts.replace("CREATE INDEX", "CREATE INDEX IF NOT EXISTS"),
+        )
         .replace("@RULES@", &functions)
+        .replace("@COUNT@", &count.to_string())
+        .replace("@DEFINER@", DEFINER)
+        .replace("@OWNER@", OWNER)
         .replace("@TABLES@", &tables.to_string())
         .replace("@MARK@", MARK)
-        .replace("@VERSION@", &format!("{tables}.{rules}"))
+        .replace("@VERSION@", &format!("{tables}.{rules}"));
+    let limits = [
+        ("@BATCH@", BATCH as u64),
+        ("@CLAIM_MS@", CLAIM_MS),
+        ("@CLAIM_US@", 1000 * CLAIM_MS),
+        ("@KEPT_US@", 1000 * KEPT_MS),
+        ("@NEAR@", NEAR as u64),
+        ("@NEAR_MS@", NEAR_MS),
+        ("@SIGNALS_KEPT_US@", 1000 * SIGNALS_KEPT_MS),
+        ("@TOMBSTONE_US@", 1000 * TOMBSTONE_MS),
+    ];
+    limits.iter().fold(script, |script, (name, limit)| {
+        script.replace(name, &limit.to_string())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn everything_is_filled_in() {
+        let parts = schema();
+        let mut words = parts.split('@').skip(1).filter(|it| !it.is_empty());
+        let left = words.find(|it| it.bytes().all(|b| b == b'_' || b.is_ascii_uppercase()));
+        assert_eq!(left, None);
+    }
 
     #[test]
     fn a_role_is_quoted() {

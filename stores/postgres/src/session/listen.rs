@@ -1,59 +1,74 @@
 //! The subscription of a member to its messages.
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{ConnectError, MemberId, Trouble};
-use tokio::time::sleep;
-use tokio_postgres::types::Type;
+use std::sync::Mutex;
 
-use super::{PAUSE, Session};
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{ConnectError, MemberId, Trouble, lock};
+use tokio_postgres::types::Type;
+use uuid::Uuid;
+
+use super::Session;
+use crate::call::id;
+use crate::facts::pinned;
 
 /// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection. A plan that
 /// was made when a table was empty must not read the whole table later. Dead connections must not use up `max_connections` for hours.
-const SETTINGS: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+/// A standby that is down must not stop the locks, which it never has.
+const SETTINGS: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
     SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off; SET enable_seqscan = off; \
+    SET synchronous_commit = local; \
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
-/// The number of a member, which its connection locks while it listens: a hint for `auto_mutex.publish`. A connection does not see
-/// its own lock, so it also knows its member.
-pub(crate) const PRESENCE: &str = "SELECT pg_try_advisory_lock(hashtextextended(\
-    set_config('auto_mutex.member', $1::text::uuid::text, false), 7272))";
-/// Ends the process of an earlier connection of this member, which the server takes for alive. A client says something every two
-/// seconds, so a copy of this process, with the same member, keeps its connection.
-const PREDECESSOR: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_locks JOIN pg_stat_activity USING (pid), \
-    hashtextextended($1::text::uuid::text, 7272) AS number \
-    WHERE locktype = 'advisory' AND objsubid = 1 AND mode = 'ExclusiveLock' AND granted AND pid <> pg_backend_pid() \
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-    AND state_change < clock_timestamp() - interval '3 s' AND (classid::bigint << 32 | objid::bigint) = number";
-const TURNS: u32 = 20;
-
-/// The channel of a member.
-pub(crate) fn channel(member: MemberId) -> String {
-    format!("auto_mutex:{member}")
-}
+const ENTER: &str = "SELECT auto_mutex.enter($1, $2, $3, $4)";
+const COPY: &str = "another connection of this client is there, that of a copy of this process: start one of them again";
+/// How many numbers are remembered.
+const MOST: usize = 16;
 
 impl Session {
-    pub(super) async fn listen(&mut self, member: MemberId) -> Result<(), ConnectError> {
-        let text = format!("{SETTINGS}; LISTEN \"{}\"", channel(member));
-        self.run(&text).await?;
-        let member = member.to_string();
-        let parameter = [(&member as _, Type::TEXT)];
-        for _ in 0..TURNS {
-            let client = self.client.clone();
-            let asking = self.ask(async {
-                let row = client.query_typed_one(PRESENCE, &parameter).await?;
-                let is_alone: bool = row.try_get(0)?;
-                if !is_alone {
-                    // It may be of another user, and ends by itself once the server has noticed.
-                    let _ = client.query_typed(PREDECESSOR, &parameter).await;
-                }
-                Ok(is_alone)
-            });
-            if asking.await? {
-                return Ok(());
-            }
-            sleep(PAUSE).await;
+    /// What a session for requests or messages needs, before anything else.
+    pub(super) async fn settle(&mut self) -> Result<(), ConnectError> {
+        self.run(SETTINGS).await
+    }
+
+    /// Listens on a channel that nobody else can guess. `before` are the numbers by which the server may know the last connection of this
+    /// client: that of the last one that was set up, then those of attempts that failed later.
+    pub(super) async fn listen(
+        &mut self,
+        member: MemberId,
+        before: &Mutex<Vec<i64>>,
+    ) -> Result<(), ConnectError> {
+        let (channel, chosen) = (Uuid::new_v4(), Uuid::new_v4().as_u64_pair().1.cast_signed());
+        let earlier = lock(before).clone();
+        if earlier.len() == MOST {
+            lock(before).remove(1);
         }
-        let text = "another connection of this client is there: an earlier one, or that of a copy of this process";
-        let error = StoreError::disconnected(text);
-        Err(ConnectError::Unreachable(Trouble::Busy, error))
+        lock(before).push(chosen);
+        let (member, member_type) = id(member);
+        let parameters = [
+            (&*member as _, member_type),
+            (&channel as _, Type::UUID),
+            (&chosen as _, Type::INT8),
+            (&earlier as _, Type::INT8_ARRAY),
+        ];
+        let client = self.client.clone();
+        let asking = self.ask(async {
+            let row = client.query_typed_one(ENTER, &parameters).await?;
+            row.try_get::<_, Option<i32>>(0)
+        });
+        let earlier = asking.await?;
+        if earlier == Some(0) {
+            return Err(ConnectError::Unreachable(
+                Trouble::Busy,
+                StoreError::disconnected(COPY),
+            ));
+        }
+        if let Some(earlier) = earlier {
+            // The server takes it for alive. If this user may not end it, it ends once the server has noticed.
+            let end = format!("SET LOCAL ROLE NONE; SELECT pg_terminate_backend({earlier})");
+            if self.run(&pinned(&end)).await.is_err() {
+                self.run("ROLLBACK").await?;
+            }
+        }
+        *lock(before) = vec![chosen];
+        Ok(())
     }
 }

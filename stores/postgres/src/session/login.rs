@@ -1,4 +1,4 @@
-//! Connects and logs in, with the credentials of the URL, a provider, or the password file.
+//! Connects and logs in, with the credentials of the URL or of a provider.
 
 use std::env;
 use std::io;
@@ -12,20 +12,18 @@ use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 
-use super::listen::channel;
-use super::{Connector, Session, pass_file};
-use crate::engine::Postgres;
+use super::{Connector, Session};
 use crate::error;
 use crate::socket::{self, Agreed};
 
 impl Connector {
     pub(super) async fn session(
         &self,
-        postgres: &Postgres,
         server: &Address,
         silence: Duration,
     ) -> Result<Session, ConnectError> {
-        let mut config = self.config(postgres, server).await?;
+        let postgres = &self.postgres;
+        let mut config = self.config(server).await?;
         let steps = postgres.dialer.as_ref().map_or(1, |_| DIALED_STEPS);
         let end = Instant::now() + silence * steps;
         let connecting = async {
@@ -39,7 +37,8 @@ impl Connector {
             }
             let pid = channel.pid.clone();
             let connected = config.connect_raw(channel, Agreed).await;
-            let (client, connection) = connected.map_err(|error| error::refused(&error))?;
+            let (client, connection) =
+                connected.map_err(|error| error::of_login(&error, config.get_user()))?;
             Ok(Session {
                 client: Arc::new(client),
                 connection,
@@ -51,9 +50,9 @@ impl Connector {
         connected.unwrap_or_else(|_| Err(silent()))
     }
 
-    async fn config(&self, postgres: &Postgres, server: &Address) -> Result<Config, ConnectError> {
-        let mut config = postgres.config.clone();
-        if let Some(source) = &postgres.source {
+    async fn config(&self, server: &Address) -> Result<Config, ConnectError> {
+        let mut config = self.postgres.config.clone();
+        if let Some(source) = &self.postgres.source {
             // Before the whole set-up is over, so that the error names the provider.
             let limit = self.options.connect_timeout.mul_f64(0.9);
             let asked = source.ask(server, limit).await;
@@ -70,16 +69,8 @@ impl Connector {
         {
             config.user(user);
         }
-        if config.get_password().is_none()
-            && let Some(password) = pass_file::password(postgres, &config, server)
-        {
-            config.password(password);
-        }
         if config.get_application_name().is_none() {
-            config.application_name(match self.reads {
-                true => "auto_mutex:operator".to_owned(),
-                false => channel(self.member),
-            });
+            config.application_name("auto_mutex");
         }
         Ok(config)
     }

@@ -4,25 +4,24 @@ mod connection;
 mod ensure;
 mod listen;
 mod login;
-mod pass_file;
 mod queries;
 
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, ConnectError, MemberId, StoreOptions, Trouble, lock};
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::{
+    Address, ConnectError, MemberId, StoreErrorKind, StoreOptions, Trouble, lock,
+};
 use auto_mutex_core::{Guarantees, SetupError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use self::connection::nonsense;
 pub(crate) use self::connection::{Session, rows};
-#[cfg(repository)]
-#[cfg(test)]
-pub(crate) use self::listen::{PRESENCE, channel};
 pub(crate) use self::queries::Queries;
-use crate::engine::{Hears, Postgres};
+use crate::engine::Postgres;
 use crate::facts::Facts;
-use crate::schema::{self, Found};
+use crate::schema::Found;
 use crate::term::Term;
 
 /// How long a server may be silent at first. If that was too short, later attempts wait longer.
@@ -30,7 +29,6 @@ pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(50);
 /// How many answers a set-up may wait for.
 const STEPS: u32 = 4;
-const ELSEWHERE: &str = "`listen_url` leads to another server or database than the rest of the URL";
 
 pub(crate) struct Connector {
     pub(crate) postgres: Postgres,
@@ -39,6 +37,8 @@ pub(crate) struct Connector {
     /// For an operator, who changes nothing.
     reads: bool,
     facts: Mutex<Option<Facts>>,
+    /// By which the server may know the last connection that listened for this client.
+    presence: Mutex<Vec<i64>>,
     /// The server of the last connection.
     server: Mutex<Option<Address>>,
 }
@@ -46,8 +46,6 @@ pub(crate) struct Connector {
 /// A connection that is ready for requests.
 pub(crate) struct Ready {
     pub(crate) requests: Session,
-    /// If the messages come on another connection.
-    pub(crate) listener: Option<Session>,
     pub(crate) queries: Queries,
     pub(crate) term: Term,
     pub(crate) facts: Facts,
@@ -61,6 +59,7 @@ impl Connector {
             options: *options,
             reads: false,
             facts: Mutex::default(),
+            presence: Mutex::default(),
             server: Mutex::default(),
         }
     }
@@ -86,15 +85,7 @@ impl Connector {
     }
 
     pub(crate) fn is_pooled(&self) -> bool {
-        self.postgres.hears != Hears::Directly
-    }
-
-    /// The pause after which the client asks for messages, if it does not listen.
-    pub(crate) fn poll(&self) -> Option<Duration> {
-        match self.postgres.hears {
-            Hears::Asking(pause) => Some(pause),
-            _ => None,
-        }
+        self.postgres.poll.is_some()
     }
 
     pub(crate) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
@@ -142,33 +133,19 @@ impl Connector {
     }
 
     async fn open(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let mut ready = self.open_any(&self.postgres, silence, None).await?;
-        *lock(&self.facts) = Some(ready.facts.clone());
-        *lock(&self.server) = Some(ready.requests.address.clone());
-        if let Some(postgres) = self.postgres.listener().filter(|_| !self.reads) {
-            let place = Some(&*ready.facts.place);
-            let listener = self.open_any(postgres, silence, place).await?;
-            ready.listener = Some(listener.requests);
-        }
-        Ok(ready)
-    }
-
-    /// Opens a connection to the server of a URL that takes writes; with `place`, the one for messages.
-    async fn open_any(
-        &self,
-        postgres: &Postgres,
-        silence: Duration,
-        place: Option<&str>,
-    ) -> Result<Ready, ConnectError> {
         let mut failed: Option<ConnectError> = None;
-        for server in &postgres.servers {
+        for server in &self.postgres.servers {
             let opening = async {
-                let session = self.session(postgres, server, silence).await?;
-                let set_up = timeout(silence.saturating_mul(STEPS), self.set_up(session, place));
+                let session = self.session(server, silence).await?;
+                let set_up = timeout(silence.saturating_mul(STEPS), self.set_up(session));
                 set_up.await.unwrap_or_else(|_| Err(login::silent()))
             };
             let error = match opening.await {
-                Ok(ready) => return Ok(ready),
+                Ok(ready) => {
+                    *lock(&self.facts) = Some(ready.facts.clone());
+                    *lock(&self.server) = Some(server.clone());
+                    return Ok(ready);
+                }
                 Err(error) => error,
             };
             // That one server is a standby says less than why another cannot be used.
@@ -180,39 +157,38 @@ impl Connector {
         Err(failed.unwrap_or_else(|| self.too_late()))
     }
 
-    async fn set_up(
-        &self,
-        mut requests: Session,
-        place: Option<&str>,
-    ) -> Result<Ready, ConnectError> {
-        let is_pooled = self.is_pooled() && place.is_none();
+    async fn set_up(&self, mut requests: Session) -> Result<Ready, ConnectError> {
+        let is_pooled = self.is_pooled();
         let facts = Facts::ask(&mut requests, is_pooled, self.reads).await?;
-        if place.is_some_and(|place| facts.place != place) {
-            let found = "the two connections end at different places".to_owned();
-            return Err(schema::unsuitable(ELSEWHERE, found));
-        }
-        if !is_pooled && !self.reads {
-            requests.listen(self.member).await?;
+        let listens = !is_pooled && !self.reads;
+        if listens {
+            requests.settle().await?;
         }
         // If nobody has ever used locks there, a reader has nothing to see.
         let is_blank = self.reads && facts.schema == Found::Missing;
         let mut term = Term::default();
-        if place.is_none() && !is_blank {
-            ensure::ensure(&mut requests, facts.schema, self.reads).await?;
-            let longest = Some(self.options.longest_lease).filter(|_| !self.reads);
+        if !is_blank {
+            let lease = self.options.longest_lease;
+            let earlier = lock(&self.server)
+                .as_ref()
+                .map_or(Duration::ZERO, |_| lease);
+            ensure::ensure(&mut requests, facts.schema, self.reads, earlier).await?;
+            let longest = Some(lease).filter(|_| !self.reads);
             let client = requests.client.clone();
-            let asked = Term::ask(&client, longest.unwrap_or_default());
-            term = Term::read(&requests.ask(asked).await?).ok_or_else(nonsense)?;
+            let rows = requests.ask(Term::ask(&client, longest)).await?;
+            if let Some(fault) = Term::fault(&rows) {
+                let source = StoreError::new(StoreErrorKind::Refused, fault);
+                return Err(ConnectError::Unsuitable(source.to_string().into(), source));
+            }
+            term = Term::read(&rows).ok_or_else(nonsense)?;
         }
-        let queries = Queries::of(
-            &mut requests,
-            is_pooled.then_some(&term),
-            place.is_none() && !self.reads,
-        );
+        if listens {
+            requests.listen(self.member, &self.presence).await?;
+        }
+        let queries = Queries::of(&mut requests, is_pooled.then_some(&term), !self.reads);
         Ok(Ready {
             queries: queries.await?,
             requests,
-            listener: None,
             term,
             facts,
         })

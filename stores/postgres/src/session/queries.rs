@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use auto_mutex_core::store::ConnectError;
 use tokio_postgres::{Client, Error, Row, Statement};
+use uuid::Uuid;
 
 use super::Session;
-use crate::call::{Call, INSPECT, query, text};
+use crate::call::{Call, INSPECT, id, query};
 use crate::term::Term;
 
 /// The functions that most requests call, and how many parameters each has.
@@ -16,7 +17,7 @@ const FREQUENT: [(&str, usize); 3] = [("acquire", 14), ("touch", 9), ("release",
 pub(crate) struct Queries {
     prepared: HashMap<&'static str, Statement>,
     /// The term in which requests run, behind a pooler.
-    term: Option<String>,
+    term: Option<Uuid>,
 }
 
 impl Queries {
@@ -35,7 +36,7 @@ impl Queries {
         }
         Ok(Self {
             prepared,
-            term: term.map(|term| term.id.clone()),
+            term: term.map(|term| term.id),
         })
     }
 
@@ -51,8 +52,8 @@ impl Queries {
             None => query(call.function, call.values.len(), self.term.is_some()),
             Some(_) => String::new(),
         };
-        if let Some(term) = self.term.as_ref().filter(|_| call.function != INSPECT) {
-            call.values.push(text(term));
+        if let Some(term) = self.term.filter(|_| call.function != INSPECT) {
+            call.values.push(id(term));
         }
         async move {
             match &statement {

@@ -2,7 +2,7 @@
 
 -- Waits for the transactions of other holders, and fails unless the ticket holds the lock, and no call after this one has used it.
 -- `ours` is the fencing token of the call, which is that of the grant × 1024 and more.
-CREATE FUNCTION auto_mutex.fence(wanted text, ours bigint, own uuid) RETURNS bigint LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.fence(wanted text, ours bigint, own uuid) RETURNS bigint LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   newest bigint;
   at bigint;
@@ -12,14 +12,9 @@ BEGIN
   INSERT INTO auto_mutex.fences AS f VALUES (wanted, ours)
     ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, ours) RETURNING f.token INTO newest;
   at := auto_mutex.clock(NULL);
-  BEGIN
-    SELECT n.tok << 10, (n.sole).ticket IS NOT DISTINCT FROM own AND (n.sole).ends > at OR EXISTS (
-        SELECT FROM auto_mutex.tickets WHERE name = wanted AND ticket = own AND line = 0 AND flag <> 2 AND ends > at
-      ) INTO granted, holds FROM auto_mutex.names AS n WHERE n.name = wanted;
-    -- Otherwise `compact` could not lock the tables before the transaction ends.
-    RAISE SQLSTATE 'MX000';
-  EXCEPTION WHEN SQLSTATE 'MX000' THEN
-  END;
+  SELECT n.tok << 10, (n.sole).ticket IS NOT DISTINCT FROM own AND (n.sole).ends > at OR EXISTS (
+      SELECT FROM auto_mutex.tickets WHERE name = wanted AND ticket = own AND line = 0 AND flag <> 2 AND ends > at
+    ) INTO granted, holds FROM auto_mutex.names AS n WHERE n.name = wanted;
   IF newest = ours AND holds THEN
     RETURN newest;
   END IF;

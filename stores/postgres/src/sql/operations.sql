@@ -43,7 +43,7 @@ END $$;
 
 CREATE FUNCTION auto_mutex.bury(INOUT n auto_mutex.names, own uuid) LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO auto_mutex.gone VALUES (n.name, own, n.clk + 30000000)
+  INSERT INTO auto_mutex.gone VALUES (n.name, own, n.clk + @TOMBSTONE_US@)
     ON CONFLICT (name, ticket) DO UPDATE SET until = excluded.until;
   SELECT count(*) INTO n.gone FROM auto_mutex.gone AS x WHERE x.name = n.name;
 END $$;
@@ -51,7 +51,7 @@ END $$;
 CREATE FUNCTION auto_mutex.acquire(
   wanted text, caller uuid, own uuid, counter bigint, units bigint, capacity bigint, takes boolean, owner text,
   hold_ms bigint, place_ms bigint, retain smallint, tries boolean, meta text, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
@@ -123,7 +123,7 @@ END $$;
 CREATE FUNCTION auto_mutex.touch(
   wanted text, caller uuid, own uuid, counter bigint, units bigint, hold_ms bigint, place_ms bigint, retain smallint,
   opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
@@ -171,7 +171,7 @@ END $$;
 
 CREATE FUNCTION auto_mutex.release(
   wanted text, caller uuid, own uuid, park_ms bigint, tomb boolean, used bigint, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
@@ -223,7 +223,7 @@ END $$;
 CREATE FUNCTION auto_mutex.adopt(
   wanted text, caller uuid, old uuid, own uuid, counter bigint, hold_ms bigint, place_ms bigint, meta text, opens bigint,
   now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
@@ -255,7 +255,7 @@ END $$;
 -- Drops holders: those of `owner` if that is not empty, those with this token if that is not 0.
 CREATE FUNCTION auto_mutex.drop_holders(
   wanted text, caller uuid, owner text, token bigint, kicked_by text, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
@@ -282,7 +282,7 @@ END $$;
 
 CREATE FUNCTION auto_mutex.refresh(
   wanted text, caller uuid, owner text, expire_ms bigint, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   n CONSTANT auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
@@ -300,7 +300,7 @@ END $$;
 
 CREATE FUNCTION auto_mutex.signal(
   wanted text, caller uuid, own uuid, kind text, signal_text text, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);
   unserved CONSTANT bigint := greatest(0, n.waiting - n.signals);
@@ -321,7 +321,7 @@ BEGIN
   RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END);
 END $$;
 
-CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   reply text;
@@ -339,46 +339,47 @@ BEGIN
   RETURN auto_mutex.save(n, reply);
 END $$;
 
-CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, text text) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION auto_mutex.probe(wanted text, caller uuid, receiver uuid, text text) RETURNS text
+LANGUAGE sql @DEFINER@ AS $$
   SELECT 'COUNT ' || auto_mutex.publish(receiver, 'probe ' || auto_mutex.id(caller) || ' ' || wanted || ' ' || text)::integer
 $$;
 
--- The state of a name. Stable: its row and its tickets are of one moment, although nothing is locked.
-CREATE FUNCTION auto_mutex.inspect(wanted text, above bigint, now bigint) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
-DECLARE
-  at CONSTANT bigint := auto_mutex.clock(now);
-  n auto_mutex.names;
-  tickets jsonb;
-  available bigint;
-BEGIN
-  SELECT * INTO n FROM auto_mutex.names WHERE name = wanted;
-  IF NOT FOUND THEN
-    RETURN NULL;
-  END IF;
-  WITH all_tickets AS (
-    SELECT * FROM auto_mutex.tickets WHERE name = wanted
+-- The state of a name, with a row for each ticket: of one moment, although nothing is locked. No row if the name is unknown. Not stable:
+-- its moment is after that of the caller's query, and after it has the tables, which `compact` may rewrite meanwhile.
+CREATE FUNCTION auto_mutex.inspect(wanted text, above bigint, now bigint) RETURNS TABLE (
+  at bigint, token bigint, capacity bigint, used bigint, signals bigint, is_known boolean, kick_at bigint, kick_token bigint, kick_by text,
+  ticket text, member text, units bigint, takes boolean, since bigint, own_token bigint, meta text, time_left bigint, is_parked boolean,
+  is_passed_over boolean, is_kept boolean, holds boolean
+) LANGUAGE sql @DEFINER@ AS $$
+  WITH n AS MATERIALIZED (
+    SELECT x.*, auto_mutex.clock(now) AS at FROM auto_mutex.names AS x WHERE x.name = wanted
+  ), tickets AS (
+    SELECT t.* FROM auto_mutex.tickets AS t WHERE t.name = wanted
     UNION ALL
-    SELECT (n.sole).* WHERE (n.sole).ticket IS NOT NULL
+    SELECT (n.sole).* FROM n WHERE (n.sole).ticket IS NOT NULL
+  ), left_over AS (
+    SELECT count(*) AS count FROM tickets AS t, n WHERE t.line = 0 AND t.ends <= n.at AND t.number IS NOT NULL
   )
   SELECT
-    coalesce(jsonb_agg(jsonb_build_array(
-      auto_mutex.id(ticket), auto_mutex.id(member), units, takes, CASE WHEN token = 0 THEN place ELSE token END, token, meta,
-      ends - at, flag = 2, line = 2, retain = 2, line = 0, number IS NULL, owner
-    ) ORDER BY line = 0 DESC, CASE WHEN line = 0 THEN token END, place)
-      FILTER (WHERE ends > at AND (line = 0 OR NOT (above > 0 AND above >= coalesce(n.cap, above + 1)))), '[]'),
-    n.signals + count(*) FILTER (WHERE line = 0 AND ends <= at AND number IS NOT NULL)
-    INTO tickets, available FROM all_tickets;
-  RETURN jsonb_build_object(
-    'at', at, 'token', n.tok, 'capacity', CASE WHEN n.held + n.waiting > 0 THEN n.cap END, 'signals', available, 'exists', n.known OR available > 0,
-    'used', CASE WHEN (n.sole).ticket IS NULL THEN auto_mutex.used(wanted, at) WHEN (n.sole).ends > at THEN (n.sole).units ELSE 0 END,
-    'kick', CASE WHEN above = 0 AND at < n.kick_at + 86400000000 THEN jsonb_build_array(n.kick_at, n.kick_token, n.kick_by) END,
-    'tickets', tickets
-  );
-END $$;
+    n.at, n.tok, CASE WHEN n.held + n.waiting > 0 THEN n.cap END,
+    CASE WHEN (n.sole).ticket IS NULL THEN auto_mutex.used(wanted, n.at) WHEN (n.sole).ends > n.at THEN (n.sole).units ELSE 0 END,
+    n.signals + o.count, n.known OR n.signals + o.count > 0, k.at, k.token, k.by,
+    auto_mutex.id(t.ticket), auto_mutex.id(t.member), t.units, t.takes, CASE WHEN t.token = 0 THEN t.place ELSE t.token END, t.token, t.meta,
+    t.ends - n.at, t.flag = 2, t.line = 2, t.retain = 2, t.line = 0
+  FROM n CROSS JOIN left_over AS o
+    LEFT JOIN (SELECT n.kick_at AS at, n.kick_token AS token, n.kick_by AS by FROM n WHERE above = 0 AND n.at < n.kick_at + @SIGNALS_KEPT_US@) AS k ON true
+    LEFT JOIN tickets AS t ON t.ends > n.at AND (t.line = 0 OR above = 0 OR above < n.cap)
+  ORDER BY t.line = 0 DESC, CASE WHEN t.line = 0 THEN t.token END, t.place
+$$;
+
+-- The names after `name`, in their order, and whether each is idle.
+CREATE FUNCTION auto_mutex.scan(after text, most bigint) RETURNS TABLE (name text, is_idle boolean) LANGUAGE sql STABLE @DEFINER@ AS $$
+  SELECT n.name, n.held = 0 AND n.waiting = 0 AND n.signals = 0 FROM auto_mutex.names AS n WHERE n.name > after ORDER BY n.name LIMIT most
+$$;
 
 -- Raises the token of a holder, for the grants of a quorum.
 CREATE FUNCTION auto_mutex.raise(wanted text, caller uuid, own uuid, token bigint, opens bigint, now bigint) RETURNS text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, own, false, now);

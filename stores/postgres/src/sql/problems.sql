@@ -24,6 +24,6 @@ UNION ALL
 SELECT 'listeners', format('%s clients listen in this database: before PostgreSQL 19, each message wakes all of them', count(*)),
     'use a database of its own for the locks, `poll=200ms` in clients that seldom wait, or fewer clients'
   FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name LIKE 'auto\_mutex:%'
+  WHERE datname = current_database() AND application_name = 'auto_mutex'
     AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1)
   HAVING count(*) > 200 AND current_setting('server_version_num')::int < 190000

@@ -8,37 +8,65 @@ CREATE FUNCTION auto_mutex.id(ticket uuid) RETURNS text LANGUAGE sql IMMUTABLE A
   SELECT replace(ticket::text, '-', '')
 $$;
 
--- Sends a message to a member. Returns `false` if the member is not there: it neither listens, for which it locks its number,
--- nor has it asked for its mail lately.
+-- Sends a message to a member. Returns `false` if the member is not there: it neither listens, nor has it asked for its mail lately.
 CREATE FUNCTION auto_mutex.publish(receiver uuid, message text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(NULL);
+  m auto_mutex.members;
 BEGIN
-  -- A connection is never kept from a lock by itself: a member that sends to itself is there.
-  IF receiver::text IS DISTINCT FROM current_setting('auto_mutex.member', true)
-    AND pg_try_advisory_xact_lock_shared(hashtextextended(receiver::text, 7272))
-  THEN
-    INSERT INTO auto_mutex.mail SELECT receiver, at, message FROM auto_mutex.mailboxes
-      WHERE member = receiver AND heard > at - 4000000;
-    RETURN FOUND;
+  SELECT * INTO m FROM auto_mutex.members WHERE member = receiver;
+  -- A process is not kept from a lock by itself: a member that sends to itself is there.
+  IF m.pid = pg_backend_pid() OR NOT pg_try_advisory_xact_lock_shared(m.presence) THEN
+    -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
+    IF pg_notification_queue_usage() < 0.9 THEN
+      -- As an expression, it needs no query.
+      RETURN pg_notify(auto_mutex.id(m.channel), message) IS NOT NULL;
+    END IF;
+    RETURN true;
   END IF;
-  -- A full queue would fail the whole operation, when it commits. Members also ask by themselves.
-  IF pg_notification_queue_usage() < 0.9 THEN
-    -- As an expression, it needs no query.
-    RETURN pg_notify('auto_mutex:' || auto_mutex.id(receiver), message) IS NOT NULL;
+  IF m.presence IS NULL AND m.heard > at - 4000000 THEN
+    INSERT INTO auto_mutex.mail VALUES (receiver, at, message);
+    RETURN true;
   END IF;
-  RETURN true;
+  RETURN false;
+END $$;
+
+-- Makes this process the one that listens for a member. `chosen` is random: nobody can have locked it before. Returns the process that did
+-- so before, if it is there. If it has not locked one of `before`, which only its client knows, it is that of a copy of the client, and
+-- stays: the result is 0.
+CREATE FUNCTION auto_mutex.enter(listener uuid, channel uuid, chosen bigint, before bigint[]) RETURNS integer
+LANGUAGE plpgsql @DEFINER@ AS $$
+#variable_conflict use_variable
+DECLARE
+  earlier integer;
+BEGIN
+  SELECT CASE WHEN m.presence = ANY (before) THEN m.pid ELSE 0 END INTO earlier
+    FROM auto_mutex.members AS m JOIN pg_locks AS l USING (pid)
+    WHERE m.member = listener AND m.pid <> pg_backend_pid() AND l.locktype = 'advisory' AND l.objsubid = 1
+      AND l.mode = 'ExclusiveLock' AND l.granted AND l.classid::bigint << 32 | l.objid::bigint = m.presence;
+  IF earlier = 0 THEN
+    RETURN earlier;
+  END IF;
+  PERFORM pg_try_advisory_lock(chosen);
+  INSERT INTO auto_mutex.members AS x VALUES (listener, auto_mutex.clock(NULL), channel, pg_backend_pid(), chosen)
+    ON CONFLICT (member) DO UPDATE SET
+      heard = excluded.heard, channel = excluded.channel, pid = excluded.pid, presence = excluded.presence;
+  -- Without this, LISTEN fails after the server has removed the files of a long queue.
+  PERFORM pg_notification_queue_usage();
+  -- In a query of its own, it would stand in `pg_stat_activity`.
+  EXECUTE format('LISTEN %I', auto_mutex.id(channel));
+  RETURN earlier;
 END $$;
 
 -- Returns the messages for a member that does not listen, and deletes them.
-CREATE FUNCTION auto_mutex.read_mail(reader uuid) RETURNS text[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.read_mail(reader uuid) RETURNS text[] LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(NULL);
   messages text[];
 BEGIN
-  PERFORM FROM auto_mutex.mailboxes WHERE member = reader AND heard BETWEEN at - 500000 AND at;
+  PERFORM FROM auto_mutex.members WHERE member = reader AND heard BETWEEN at - 500000 AND at;
   IF NOT FOUND THEN
-    INSERT INTO auto_mutex.mailboxes VALUES (reader, at) ON CONFLICT (member) DO UPDATE SET heard = excluded.heard;
+    INSERT INTO auto_mutex.members VALUES (reader, at) ON CONFLICT (member) DO UPDATE SET heard = excluded.heard;
   END IF;
   WITH gone AS (
     DELETE FROM auto_mutex.mail WHERE member = reader RETURNING sent, message
@@ -95,12 +123,12 @@ BEGIN
     -- The clock was stepped back.
     UPDATE auto_mutex.tickets SET
       ends = CASE
-        WHEN line = 0 THEN least(ends, at + 1000 * CASE WHEN flag = 1 THEN least(hold_ms, 2000) ELSE hold_ms END)
+        WHEN line = 0 THEN least(ends, at + 1000 * CASE WHEN flag = 1 THEN least(hold_ms, @CLAIM_MS@) ELSE hold_ms END)
         ELSE least(heard, at) + 1000 * place_ms
       END,
       heard = least(heard, at), told = least(told, at)
       WHERE name = wanted;
-    UPDATE auto_mutex.gone SET until = least(until, at + 30000000) WHERE name = wanted;
+    UPDATE auto_mutex.gone SET until = least(until, at + @TOMBSTONE_US@) WHERE name = wanted;
     n.soonest := 0;
   END IF;
   n.clk := at;
@@ -113,14 +141,14 @@ BEGIN
     FOR t IN
       SELECT * FROM auto_mutex.tickets
         WHERE name = wanted AND line = 0 AND ends <= at AND NOT (releases AND ticket IS NOT DISTINCT FROM own AND flag = 0)
-        ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
+        ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT @BATCH@
     LOOP
       n.held := n.held - 1;
       IF t.flag = 1 AND t.heard + 1000 * t.place_ms > at THEN
         -- The member touched after the grant, but could not claim the signal, because the store was closed.
         UPDATE auto_mutex.tickets SET
           flag = 0, told = 0, token = 0, number = NULL, text = NULL, ends = t.heard + 1000 * t.place_ms,
-          line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, 2000) THEN 1 ELSE 2 END
+          line = CASE WHEN t.number IS NOT NULL AND t.heard > t.ends - 1000 * least(t.hold_ms, @CLAIM_MS@) THEN 1 ELSE 2 END
           WHERE name = wanted AND ticket = t.ticket;
         n.waiting := n.waiting + 1;
       ELSE
@@ -131,7 +159,7 @@ BEGIN
     IF n.waiting > 0 THEN
       DELETE FROM auto_mutex.tickets WHERE name = wanted AND ticket IN (
         SELECT ticket FROM auto_mutex.tickets WHERE name = wanted AND line > 0 AND ends <= at
-          ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT 50
+          ORDER BY ticket IS DISTINCT FROM own, ends, ticket LIMIT @BATCH@
       );
       GET DIAGNOSTICS removed = ROW_COUNT;
       n.waiting := n.waiting - removed;
@@ -185,7 +213,7 @@ CREATE FUNCTION auto_mutex.give(
 ) RETURNS auto_mutex.names LANGUAGE plpgsql AS $$
 DECLARE
   is_own CONSTANT boolean := t.ticket IS NOT DISTINCT FROM own;
-  lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, 2000) END;
+  lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, @CLAIM_MS@) END;
   message text;
 BEGIN
   IF NOT is_own THEN
@@ -195,7 +223,7 @@ BEGIN
       -- That is the limit of notifications.
       message := 'ask ' || auto_mutex.id(t.ticket) || ' ' || n.name;
     END IF;
-    IF new_token > n.tok AND signal IS NULL AND t.units = n.cap AND n.clk - greatest(t.heard, t.told) > 2000000
+    IF new_token > n.tok AND signal IS NULL AND t.units = n.cap AND n.clk - greatest(t.heard, t.told) > @CLAIM_US@
         AND t.member <> caller
       OR NOT auto_mutex.publish(t.member, message)
     THEN
@@ -233,7 +261,7 @@ DECLARE
   asked text;
 BEGIN
   IF n.waiting > 0 AND n.clk >= opens THEN
-    FOR tries IN 1..50 LOOP
+    FOR tries IN 1..@BATCH@ LOOP
       SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 1;
       EXIT WHEN NOT FOUND;
       signal := NULL;
@@ -281,7 +309,7 @@ BEGIN
   IF n.waiting > 0 THEN
     LOOP
       SELECT * INTO t FROM (
-        SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 3
+        SELECT * FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT @NEAR@
       ) AS near WHERE told = 0 LIMIT 1;
       EXIT WHEN NOT FOUND;
       UPDATE auto_mutex.tickets SET told = n.clk WHERE name = n.name AND ticket = t.ticket;
@@ -325,7 +353,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'GONE';
   END IF;
-  soon := least(1100, t.place_ms / 3);
+  soon := least(@NEAR_MS@, t.place_ms / 3);
   IF at < opens AND t.flag = 1 THEN
     RETURN 'QUEUED 1 ' || greatest(1, least(soon, (opens - at + 999) / 1000 + 1));
   END IF;
@@ -342,7 +370,7 @@ BEGIN
   ELSE
     SELECT count(*) INTO position FROM auto_mutex.tickets WHERE name = n.name AND line = 1 AND place <= t.place;
   END IF;
-  IF position <= 3 THEN
+  IF position <= @NEAR@ THEN
     SELECT min(ends) INTO first_end FROM auto_mutex.tickets WHERE name = n.name AND line = 0;
     IF at < opens THEN
       first_end := greatest(coalesce(first_end, 0), opens);

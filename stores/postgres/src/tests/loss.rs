@@ -8,21 +8,21 @@ use super::peer::{Event, Peer, acquire, engine, options, release, touch};
 use super::real_time::real_time;
 use super::server::{Server, shared};
 
-async fn end_connections(server: &Server, member: MemberId) {
-    let admin = server.admin("postgres").await;
-    let end = format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'auto_mutex:{member}'"
-    );
-    admin.batch_execute(&end).await.unwrap();
+/// Ends the connections of all clients in this database.
+async fn end_connections(server: &Server, database: &str) {
+    let admin = server.admin(database).await;
+    let end = "SELECT pg_terminate_backend(pid) FROM auto_mutex.members";
+    admin.batch_execute(end).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_lost_connection_is_replaced_and_the_locks_are_kept() {
     let server = shared();
-    let mut peer = Peer::new(&server.url(&server.database().await)).await;
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
     let (held, token) = peer.holds("n").await;
     for counter in 2..5 {
-        end_connections(server, peer.member).await;
+        end_connections(server, &database).await;
         let error = peer.lost().await;
         assert_eq!(error.code(), Some("57P01"), "{error}");
         assert!(peer.connected().await);
@@ -50,8 +50,8 @@ async fn requests_in_flight_fail_and_are_not_repeated() {
     admin.batch_execute(freeze).await.unwrap();
     loop {
         let ids = [(); 3].map(|()| peer.submit("n", acquire(Ticket::random(), Mode::Queue)));
-        server.blocks(peer.member).await;
-        end_connections(server, peer.member).await;
+        server.blocks(&database).await;
+        end_connections(server, &database).await;
         let mut in_flight = 0;
         for id in ids {
             let error = peer.answer(id).await.unwrap_err();
@@ -85,7 +85,7 @@ async fn a_request_that_had_to_wait_shortens_no_lease() {
         let freeze = "BEGIN; SELECT FROM auto_mutex.names WHERE name = 'n' FOR UPDATE";
         admin.batch_execute(freeze).await.unwrap();
         let waiting = peer.submit("n", acquire(Ticket::random(), Mode::Queue));
-        server.blocks(peer.member).await;
+        server.blocks(&database).await;
         // Begins later, and comes first.
         let touch = format!(
             "SELECT auto_mutex.touch('n', '{}', '{held}', {counter}, 0, 30000, 30000, 0::smallint, 0, NULL)",
@@ -105,22 +105,6 @@ async fn a_request_that_had_to_wait_shortens_no_lease() {
     let of_ticket = "SELECT ends FROM auto_mutex.tickets WHERE line = 0";
     let now: i64 = admin.query_one(of_ticket, &[]).await.unwrap().get(0);
     assert_eq!(now, ends);
-    peer.end().await;
-}
-
-#[tokio::test]
-async fn an_earlier_connection_of_a_member_is_ended() {
-    let server = shared();
-    let database = server.database().await;
-    let url = server.url(&database);
-    let member = MemberId::random();
-    // A server notices late that a client is gone without a word.
-    let earlier = server.admin(&database).await;
-    let lock = format!("SELECT pg_advisory_lock(hashtextextended('{member}'::uuid::text, 7272))");
-    earlier.batch_execute(&lock).await.unwrap();
-    let mut peer = Peer::with(&url, member, options()).await.unwrap();
-    assert!(earlier.batch_execute("").await.is_err());
-    peer.works().await;
     peer.end().await;
 }
 
@@ -277,14 +261,46 @@ async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
     peer.end().await;
 }
 
+/// It stays closed for a lease, not until the clock has come to the loss again.
+#[tokio::test]
+async fn a_clock_that_steps_back_past_a_loss_costs_one_lease() {
+    let server = shared();
+    let database = server.database().await;
+    Peer::new(&server.url(&database)).await.end().await;
+    let admin = server.admin(&database).await;
+    let opens = async |lag: i64, at: i64| {
+        let begin = "SELECT opens - at FROM auto_mutex.begin_term(30000, $1, $2)";
+        let row = admin.query_one(begin, &[&lag, &at]).await.unwrap();
+        row.get::<_, i64>(0)
+    };
+    let (crash, hour, second) = (1_800_000_000_000_000, 3_600_000_000, 1_000_000);
+    for (lose, lag, lease) in [
+        ("DELETE FROM auto_mutex.term", 0, 30),
+        (
+            "DELETE FROM auto_mutex.term; UPDATE auto_mutex.note SET server = ''",
+            12_000,
+            42,
+        ),
+    ] {
+        admin.batch_execute(lose).await.unwrap();
+        assert_eq!(opens(lag, crash).await, lease * second);
+        let back = crash - hour;
+        assert_eq!(opens(lag, back).await, lease * second);
+        assert_eq!(opens(lag, back + (lease - 1) * second).await, second);
+        assert!(opens(lag, back + lease * second).await < 0, "it is open");
+        // Later terms begin in the future of this one.
+        let over = "UPDATE auto_mutex.note SET promoted = 0";
+        admin.batch_execute(over).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_schema_that_somebody_drops_is_made_again() {
     let server = shared();
-    let database = server.database().await;
-    let url = server.url(&database);
-    let admin = server.admin(&database).await;
     for query in ["", "?poll=200ms"] {
-        let mut peer = Peer::new(&format!("{url}{query}")).await;
+        let database = server.database().await;
+        let admin = server.admin(&database).await;
+        let mut peer = Peer::new(&format!("{}{query}", server.url(&database))).await;
         let (held, _) = peer.holds("n").await;
         // In the order in which the functions lock the tables.
         let drop = "BEGIN; LOCK TABLE auto_mutex.term; DROP SCHEMA auto_mutex CASCADE; COMMIT";
@@ -294,8 +310,30 @@ async fn a_schema_that_somebody_drops_is_made_again() {
         peer.lost().await;
         assert!(peer.connected().await);
         assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
+        assert!(peer.closed.is_some(), "others may hold locks still");
         peer.end().await;
     }
+}
+
+/// A holder learns at once that its database is gone, and who makes it again waits for the leases of others.
+#[tokio::test]
+async fn a_database_that_is_made_again_has_lost_its_locks() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("n").await;
+    let admin = server.admin("postgres").await;
+    let drop = format!("DROP DATABASE {database} WITH (FORCE)");
+    admin.batch_execute(&drop).await.unwrap();
+    peer.lost().await;
+    let forgotten = peer.event().await;
+    assert!(matches!(forgotten, Event::Forgotten), "{forgotten:?}");
+    let create = format!("CREATE DATABASE {database}");
+    admin.batch_execute(&create).await.unwrap();
+    while matches!(peer.event().await, Event::Forgotten) {}
+    assert_eq!(peer.ask("n", touch(held, 2)).await.unwrap(), Reply::Gone);
+    assert!(peer.closed.is_some(), "others may hold locks still");
+    peer.end().await;
 }
 
 #[tokio::test]

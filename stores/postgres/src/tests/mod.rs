@@ -3,6 +3,8 @@
 mod credentials;
 mod difference;
 mod forms;
+mod half_open;
+mod hostile;
 mod loss;
 mod peer;
 mod races;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Reply, with_sources};
+use auto_mutex_core::store::{Cause, Mode, Reply, Ticket, with_sources};
 use auto_mutex_core::{AfterFailover, SetupError};
 
-use super::peer::{Peer, touch};
+use super::peer::{Peer, acquire, touch};
 use super::server::{Server, shared};
 use crate::schema::script::script;
 use crate::schema::{VERSION, Version};
@@ -109,6 +109,109 @@ async fn newer_tables_tell_older_clients_to_update() {
     old.store.close();
 }
 
+/// What an administrator may do to the tables with a good intention, and what undoes it.
+#[tokio::test]
+async fn altered_tables_are_refused_by_name_and_close_the_store_afterwards() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    Peer::new(&url).await.end().await;
+    let admin = server.admin(&database).await;
+    let other = format!("other_{database}");
+    admin
+        .batch_execute(&format!("CREATE ROLE {other}"))
+        .await
+        .unwrap();
+    for (change, cure) in [
+        ("term SET LOGGED".to_owned(), "term SET UNLOGGED"),
+        ("gone SET LOGGED".to_owned(), "gone SET UNLOGGED"),
+        (
+            "names FORCE ROW LEVEL SECURITY".to_owned(),
+            "names NO FORCE ROW LEVEL SECURITY",
+        ),
+        (
+            format!("mail OWNER TO {other}"),
+            "mail OWNER TO auto_mutex_owner",
+        ),
+    ] {
+        let change = format!("ALTER TABLE auto_mutex.{change}");
+        admin.batch_execute(&change).await.unwrap();
+        let error = Peer::open(&url).await.err().unwrap().to_string();
+        let cure = format!("ALTER TABLE auto_mutex.{cure}");
+        assert!(error.contains(&cure), "{error}");
+        admin.batch_execute(&cure).await.unwrap();
+        // There may have been a crash that left a part of the tables.
+        let peer = Peer::new(&url).await;
+        assert!(peer.closed.is_some(), "{change}");
+        peer.end().await;
+    }
+    // Security for rows that does not concern the owner is no fault.
+    let enable = "ALTER TABLE auto_mutex.names ENABLE ROW LEVEL SECURITY";
+    admin.batch_execute(enable).await.unwrap();
+    Peer::new(&url).await.end().await;
+    // Some services drop unlogged tables when they promote a standby.
+    for table in ["term", "signals", "members"] {
+        let drop = format!("DROP TABLE auto_mutex.{table}");
+        admin.batch_execute(&drop).await.unwrap();
+        let peer = Peer::new(&url).await;
+        assert!(peer.closed.is_some(), "{table}");
+        peer.end().await;
+    }
+}
+
+/// After a crash that left some tables, because somebody had changed them.
+#[tokio::test]
+async fn what_is_left_of_a_lost_lock_keeps_nobody_from_it() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let mut peer = Peer::new(&url).await;
+    for _ in 0..2 {
+        let waiting = Ticket::random();
+        peer.holds("n").await;
+        peer.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
+        let admin = server.admin(&database).await;
+        let crash = "TRUNCATE auto_mutex.tickets, auto_mutex.term";
+        admin.batch_execute(crash).await.unwrap();
+        peer.end().await;
+        peer = Peer::new(&url).await;
+        let over = "UPDATE auto_mutex.term SET began = 0; UPDATE auto_mutex.note SET promoted = 0";
+        admin.batch_execute(over).await.unwrap();
+        peer.end().await;
+        peer = Peer::new(&url).await;
+    }
+    peer.holds("n").await;
+    peer.end().await;
+}
+
+/// What a role may see of the server is no part of the server's identity.
+#[tokio::test]
+async fn roles_of_unequal_rights_share_a_term() {
+    let server = Server::start();
+    let admin = server.admin("postgres").await;
+    let url = server.url("postgres");
+    let mut one = Peer::new(&url).await;
+    let role = "CREATE ROLE app LOGIN; REVOKE EXECUTE ON FUNCTION pg_control_system FROM PUBLIC";
+    admin.batch_execute(role).await.unwrap();
+    admin.batch_execute(&crate::grants("app")).await.unwrap();
+    let mut other = Peer::new(&url.replace("test@", "app@")).await;
+    for peer in [&mut one, &mut other] {
+        assert!(peer.closed.is_none());
+        peer.works().await;
+    }
+    let term = "SELECT id::text FROM auto_mutex.term";
+    let before: String = admin.query_one(term, &[]).await.unwrap().get(0);
+    let granted = "GRANT EXECUTE ON FUNCTION pg_control_system TO PUBLIC";
+    admin.batch_execute(granted).await.unwrap();
+    let last = Peer::new(&url).await;
+    assert!(last.closed.is_none());
+    let after: String = admin.query_one(term, &[]).await.unwrap().get(0);
+    assert_eq!(before, after);
+    for peer in [one, other, last] {
+        peer.end().await;
+    }
+}
+
 #[tokio::test]
 async fn a_copy_of_the_database_begins_a_term() {
     let server = shared();
@@ -124,7 +227,7 @@ async fn a_copy_of_the_database_begins_a_term() {
     // Unlike a copy of the files, a restored dump has new tables.
     let again = "CREATE UNLOGGED TABLE auto_mutex.other (LIKE auto_mutex.term INCLUDING ALL); \
                  INSERT INTO auto_mutex.other SELECT * FROM auto_mutex.term; DROP TABLE auto_mutex.term CASCADE; \
-                 ALTER TABLE auto_mutex.other RENAME TO term";
+                 ALTER TABLE auto_mutex.other RENAME TO term; ALTER TABLE auto_mutex.term OWNER TO auto_mutex_owner";
     restored.batch_execute(again).await.unwrap();
     let peer = Peer::new(&server.url(&format!("{database}_copy"))).await;
     assert!(peer.closed.is_some(), "its locks may be old");
@@ -136,8 +239,8 @@ async fn on_aurora_the_start_of_the_process_begins_a_term() {
     let mut server = Server::start();
     let url = server.url("postgres");
     let admin = server.admin("postgres").await;
-    let imitate =
-        "CREATE FUNCTION aurora_version() RETURNS text LANGUAGE sql AS $$ SELECT '16.4' $$";
+    let imitate = "SET allow_system_table_mods = on; \
+        CREATE FUNCTION pg_catalog.aurora_version() RETURNS text LANGUAGE sql AS $$ SELECT '16.4' $$";
     admin.batch_execute(imitate).await.unwrap();
     let mut peer = Peer::new(&url).await;
     let failover = peer.store.guarantees().failover;
@@ -156,7 +259,7 @@ async fn on_aurora_the_start_of_the_process_begins_a_term() {
 }
 
 #[tokio::test]
-async fn an_older_schema_is_replaced_and_a_newer_or_foreign_one_is_not() {
+async fn an_older_schema_is_replaced_by_its_owner_and_a_newer_or_foreign_one_is_not() {
     let server = shared();
     let database = server.database().await;
     let url = server.url(&database);
@@ -171,8 +274,12 @@ async fn an_older_schema_is_replaced_and_a_newer_or_foreign_one_is_not() {
         let error = Peer::open(&url).await.err().unwrap().to_string();
         assert!(error.contains(part), "{error}");
     }
+    // That of an older version is its owner's to replace.
     let old = comment("auto-mutex schema 0.7");
     admin.batch_execute(&old).await.unwrap();
+    let error = Peer::open(&url).await.err().unwrap().to_string();
+    assert!(error.contains("let its owner run"), "{error}");
+    admin.batch_execute(&crate::schema()).await.unwrap();
     let peer = Peer::new(&url).await;
     assert!(peer.closed.is_some(), "its locks are lost");
     peer.store.close();

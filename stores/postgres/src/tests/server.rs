@@ -12,7 +12,6 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use auto_mutex_core::store::MemberId;
 use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
@@ -207,14 +206,12 @@ impl Server {
         path
     }
 
-    /// Waits until a request of the member waits for a lock. It does so for a second at most, so this may come too late.
-    pub(crate) async fn blocks(&self, member: MemberId) {
-        let admin = self.admin("postgres").await;
-        let blocked = format!(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'auto_mutex:{member}')"
-        );
+    /// Waits until a request waits for a lock in this database. It does so for a second at most, so this may come too late.
+    pub(crate) async fn blocks(&self, database: &str) {
+        let admin = self.admin(database).await;
+        let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())";
         let end = Instant::now() + Duration::from_secs(2);
-        let waits = async || admin.query_one(&blocked, &[]).await.unwrap().get(0);
+        let waits = async || admin.query_one(blocked, &[]).await.unwrap().get(0);
         while Instant::now() < end && !waits().await {}
     }
 

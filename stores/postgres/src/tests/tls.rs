@@ -124,7 +124,8 @@ async fn each_sslmode_checks_what_it_says() {
 
     // Without TLS where only TLS is taken, and the other way round.
     let error = rig.open("app:word", "sslmode=disable").await.unwrap_err();
-    assert!(error.to_string().contains("`sslmode=require`"), "{error}");
+    let text = with_sources(&error);
+    assert!(text.contains("`sslmode=require`"), "{text}");
     rig.open("plain", "sslmode=disable").await.unwrap();
     let error = rig.open("plain", "sslmode=require").await.unwrap_err();
     assert!(
@@ -134,7 +135,7 @@ async fn each_sslmode_checks_what_it_says() {
     let error = rig.open("app:canary", "sslmode=require").await.unwrap_err();
     let text = with_sources(&error);
     assert!(
-        text.contains(r#"user "app""#) && !text.contains("canary"),
+        text.contains("user `app`") && !text.contains("canary"),
         "{text}"
     );
 }

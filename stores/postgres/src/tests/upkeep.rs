@@ -1,106 +1,100 @@
 //! The size of the tables.
 
-use std::time::Duration;
-
 use auto_mutex_core::store::{Mode, Reply, Ticket};
-use tokio::time::sleep;
 use tokio_postgres::Client;
 
 use super::peer::{Peer, acquire, release, touch};
 use super::server::shared;
 
-const MEGABYTE: i64 = 1 << 20;
 /// Ten cycles of each of 200 names.
 const CYCLES: &str = "SELECT \
     auto_mutex.acquire('n' || n, m, m, 1, 1, 1, false, '', 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
     auto_mutex.release('n' || n, m, m, 0, false, 0, 0, NULL) \
     FROM generate_series(1, 200) AS n, generate_series(1, 10), gen_random_uuid() AS m";
 
+/// The owner's command, for a table that is large because of an old snapshot.
 #[tokio::test]
-async fn the_tables_stay_small_beside_an_old_snapshot() {
-    let server = shared();
-    let database = server.database().await;
-    Peer::new(&server.url(&database)).await.end().await;
-    let (client, idle) = (server.admin(&database).await, server.admin(&database).await);
-    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class";
-    idle.batch_execute(begin).await.unwrap();
-    for _ in 0..5 {
-        client.batch_execute(CYCLES).await.unwrap();
-        // It gives way to autovacuum.
-        let is_small = async || {
-            let compact = "SELECT auto_mutex.compact($1) OR auto_mutex.size() < $1";
-            client
-                .query_one(compact, &[&MEGABYTE])
-                .await
-                .unwrap()
-                .get(0)
-        };
-        while !is_small().await {}
-        let row = client.query_one("SELECT auto_mutex.size()", &[]).await;
-        let size: i64 = row.unwrap().get(0);
-        assert!(size < 2 * MEGABYTE, "{size} bytes");
-    }
-    let count = "SELECT count(*) FROM auto_mutex.names";
-    let names: i64 = client.query_one(count, &[]).await.unwrap().get(0);
-    assert_eq!(names, 200);
-    idle.batch_execute("ROLLBACK").await.unwrap();
-}
-
-/// More than the calls of one name that are left alone.
-const CALLS: i64 = 3_000;
-const ATTEMPTS: usize = 50;
-
-async fn number(client: &Client, sql: &str) -> i64 {
-    client.query_one(sql, &[]).await.unwrap().get(0)
-}
-
-/// Waits until the server has counted that many updates.
-async fn counted(client: &Client, updates: i64) {
-    let sql =
-        "SELECT n_tup_upd FROM pg_stat_user_tables WHERE relid = 'auto_mutex.names'::regclass";
-    while number(client, sql).await < updates {
-        sleep(Duration::from_millis(100)).await;
-    }
-}
-
-/// Rewrites the tables if need be, and returns the number of the file of one, which is another one then.
-async fn compact(client: &Client) -> i64 {
-    let compact = "SELECT auto_mutex.compact(1 << 30)";
-    client.query_one(compact, &[]).await.unwrap();
-    let file = "SELECT pg_relation_filenode('auto_mutex.names')::bigint";
-    number(client, file).await
-}
-
-/// All old versions of one row are few bytes, but each operation reads past them.
-#[tokio::test]
-async fn a_busy_name_is_rewritten_only_beside_an_old_snapshot() {
+async fn compact_removes_old_versions_beside_an_old_snapshot() {
     let server = shared();
     let database = server.database().await;
     let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("held").await;
     let (client, idle) = (server.admin(&database).await, server.admin(&database).await);
-    let first = compact(&client).await;
-    for _ in 0..CALLS / 2 {
-        peer.works().await;
-    }
-    counted(&client, CALLS).await;
-    assert_eq!(compact(&client).await, first);
     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class";
     idle.batch_execute(begin).await.unwrap();
-    // The server counts later, and while autovacuum is at work on a table, it is left alone. All attempts make less than 16 MB.
-    let mut file = first;
-    for _ in 0..ATTEMPTS {
-        for _ in 0..CALLS / 10 {
-            peer.works().await;
-        }
-        file = compact(&client).await;
-        if file != first {
-            break;
-        }
+    let size = "SELECT auto_mutex.size()";
+    let small = number(&client, size).await;
+    while number(&client, size).await < 2 * small {
+        client.batch_execute(CYCLES).await.unwrap();
     }
-    assert_ne!(file, first);
+    client
+        .batch_execute("SELECT auto_mutex.compact()")
+        .await
+        .unwrap();
+    assert!(number(&client, size).await < 2 * small);
+    let names = "SELECT count(*) FROM auto_mutex.names";
+    assert_eq!(number(&client, names).await, 201);
+    let kept = peer.ask("held", touch(held, 2)).await.unwrap();
+    assert!(matches!(kept, Reply::Granted { .. }), "{kept:?}");
+    idle.batch_execute("ROLLBACK").await.unwrap();
+    peer.end().await;
+}
+
+/// A thousand new names a second are forgotten as fast as they come: upkeep has its turn every ten seconds.
+#[tokio::test]
+async fn names_are_forgotten_as_fast_as_they_come() {
+    let server = shared();
+    let database = server.database().await;
+    Peer::new(&server.url(&database)).await.end().await;
+    let client = server.admin(&database).await;
+    let come = "INSERT INTO auto_mutex.names SELECT 'n' || n, 0, NULL, 0, 1, 0, true, 0, 0, 0, 0, 0 FROM generate_series(1, 20000) AS n";
+    client.batch_execute(come).await.unwrap();
+    let now = number(&client, "SELECT auto_mutex.clock(NULL)").await;
+    for (seconds, left) in [(0, 0), (10, 10_000), (11, 0)] {
+        let tidy = format!("SELECT auto_mutex.tidy({})", now + seconds * 1_000_000);
+        client.batch_execute(&tidy).await.unwrap();
+        assert_eq!(
+            number(&client, "SELECT count(*) FROM auto_mutex.names").await,
+            left
+        );
+        let more = come.replace("20000", "10000").replace("'n'", "'m'");
+        client
+            .batch_execute(&format!("{more} ON CONFLICT DO NOTHING"))
+            .await
+            .unwrap();
+    }
+}
+
+/// Signals that nobody waits for are forgotten after a day, as on Redis.
+#[tokio::test]
+async fn signals_end_after_a_day() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let client = server.admin(&database).await;
+    let put =
+        "SELECT auto_mutex.signal('n', id, id, 'token', 'x', 0, NULL) FROM gen_random_uuid() AS id";
+    client.query_one(put, &[]).await.unwrap();
+    let forget = async |hours: i64| {
+        let sql =
+            "SELECT auto_mutex.forget_idle(1000, auto_mutex.clock(NULL) + $1::int8 * 3600000000)";
+        client.query_one(sql, &[&hours]).await.unwrap();
+        number(
+            &client,
+            "SELECT count(*) + (SELECT count(*) FROM auto_mutex.names) FROM auto_mutex.signals",
+        )
+        .await
+    };
+    // Within the first hour, its name forgets the tickets that have ended: that is its last use.
+    assert_eq!(forget(1).await, 2);
+    assert_eq!(forget(24).await, 2);
+    assert_eq!(forget(26).await, 0);
     peer.works().await;
     peer.end().await;
-    idle.batch_execute("ROLLBACK").await.unwrap();
+}
+
+async fn number(client: &Client, sql: &str) -> i64 {
+    client.query_one(sql, &[]).await.unwrap().get(0)
 }
 
 /// How often the table was read as a whole, and how often by an index.

@@ -14,39 +14,29 @@ use tokio_postgres::Config;
 
 use self::servers::servers;
 use self::tls::tls;
-use crate::engine::{Hears, Postgres};
+use crate::engine::Postgres;
 
 /// A waiter that is first in line must ask before it is passed over.
 const SLOWEST_POLL: Duration = Duration::from_millis(1100);
 const FASTEST_POLL: Duration = Duration::from_millis(10);
 /// Parameters of libpq without an effect here: sockets are always kept alive, `Config::connect_timeout` limits the set-up,
 /// and locks need the server that takes writes.
-const IGNORED: &str = "client_encoding connect_timeout gssencmode keepalives keepalives_count keepalives_idle keepalives_interval \
-    load_balance_hosts sslsni tcp_user_timeout";
+const IGNORED: &str = "client_encoding connect_timeout fallback_application_name keepalives keepalives_count keepalives_idle \
+    keepalives_interval load_balance_hosts sslcompression sslsni tcp_user_timeout";
+/// What other drivers and their poolers understand.
+const FOREIGN: &str = "connection_limit currentSchema max_conns min_conns pgbouncer pool pool_max_conns pool_size pool_timeout \
+    prepareThreshold prepared_statements schema search_path socket_timeout statement-cache-capacity statement_cache_size";
+/// Parameters of libpq and Prisma that would be missed: they say which server it is, or how safe the connection.
+const REFUSED: &str = "gssdelegation gsslib hostaddr krbsrvname max_protocol_version min_protocol_version oauth_client_id \
+    oauth_client_secret oauth_issuer oauth_scope passfile replication require_auth requirepeer scram_client_key scram_server_key \
+    service servicefile sslaccept sslcertmode sslcrl sslcrldir sslidentity sslkeylogfile sslpassword ssl_max_protocol_version \
+    ssl_min_protocol_version";
 
 pub(crate) fn parse(_: &str, rest: &str) -> Parsed {
-    let mut url = split(rest)?;
-    let listener = text(&mut url, "listen_url");
-    let poll = text(&mut url, "poll").map(|text| poll(&text)).transpose()?;
-    let mut postgres = one(url)?;
-    postgres.hears = match (listener, poll) {
-        (None, None) => Hears::Directly,
-        (None, Some(pause)) => Hears::Asking(pause),
-        (Some(url), None) => Hears::On(Box::new(of_listener(&url)?)),
-        (Some(_), Some(_)) => {
-            return Err(invalid(
-                "`listen_url` and `poll` exclude each other: with the first, nobody needs to ask",
-            ));
-        }
-    };
-    Ok(Arc::new(postgres))
-}
-
-fn split(rest: &str) -> Result<Url<'_>, SetupError> {
-    match rest.contains("%00") {
-        true => Err(invalid("it contains `%00`, which PostgreSQL does not know")),
-        false => Url::split(rest),
+    if rest.contains("%00") {
+        return Err(invalid("it contains `%00`, which PostgreSQL does not know"));
     }
+    Ok(Arc::new(one(Url::split(rest)?)?))
 }
 
 /// A parameter. An empty one counts as missing.
@@ -73,15 +63,6 @@ fn one_of<T: Copy>(
     }
 }
 
-fn of_listener(url: &str) -> Result<Postgres, SetupError> {
-    match url.split_once("://") {
-        Some(("postgres" | "postgresql", rest)) => one(split(rest)?),
-        _ => Err(invalid(
-            "`listen_url` is the percent-encoded URL of the server itself: `listen_url=postgres%3A%2F%2Fhost%2Fdb`",
-        )),
-    }
-}
-
 fn poll(text: &str) -> Result<Duration, SetupError> {
     let millis = text.strip_suffix("ms").and_then(|text| text.parse().ok());
     match millis.map(Duration::from_millis) {
@@ -97,6 +78,7 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
     let (user, password, hosts) = url.login()?;
     let database = decode(url.path)?;
     let mut postgres = Postgres::at(servers(&mut url, hosts)?);
+    postgres.poll = text(&mut url, "poll").map(|text| poll(&text)).transpose()?;
     let config = &mut postgres.config;
     type Set = for<'a> fn(&'a mut Config, &str) -> &'a mut Config;
     let parts: [(&str, &'static str, Set); 5] = [
@@ -117,12 +99,30 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
             _ => return Err(invalid(format!("it has `{key}` twice"))),
         }
     }
-    postgres.pass_file = url.file("passfile")?;
     postgres.tls = tls(&mut url, &mut postgres.config)?;
-    let session = [("any", ()), ("read-write", ()), ("primary", ())];
-    one_of(&mut url, "target_session_attrs", &session)?;
+    for (key, harmless) in [
+        ("target_session_attrs", "any read-write primary"),
+        ("gssencmode", "disable prefer"),
+        ("sslnegotiation", "postgres"),
+    ] {
+        let values: Vec<_> = harmless.split(' ').map(|value| (value, ())).collect();
+        one_of(&mut url, key, &values)?;
+    }
     for key in IGNORED.split(' ') {
         url.take(key);
+    }
+    for key in FOREIGN.split(' ') {
+        if url.has(key) {
+            tracing::warn!(
+                parameter = key,
+                "a parameter of the URL of PostgreSQL has no effect here"
+            );
+        }
+    }
+    if let Some(key) = REFUSED.split(' ').find(|key| url.has(key)) {
+        return Err(invalid(format!(
+            "`{key}` is not supported: remove it, if that is safe"
+        )));
     }
     url.finish()?;
     Ok(postgres)

@@ -85,18 +85,12 @@ pub(crate) fn of_layouts() -> Vec<Fault> {
         promotion(true),
         promotion(false),
         kill_pooler("kill -9 of pgbouncer (poll)", Layout::Asking),
-        kill_pooler("kill -9 of pgbouncer (listen_url)", Layout::Listening).samples(0),
         restart_behind("immediate restart behind pgbouncer (poll)", Layout::Asking),
-        restart_behind(
-            "immediate restart behind pgbouncer (listen_url)",
-            Layout::Listening,
-        )
-        .samples(0),
     ]
 }
 
 fn needs(layout: Layout, stay: Stay) -> Result<Needs, String> {
-    let pooled = matches!(layout, Layout::Asking | Layout::Listening);
+    let pooled = layout == Layout::Asking;
     let missing = match layout {
         Layout::SmallDisk => may_mount().err(),
         _ => missing_pooler().filter(|_| pooled),

@@ -10,13 +10,12 @@ use tokio::join;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, NoTls, Notification, Row, Statement};
+use uuid::Uuid;
 
 use crate::call::{self, Call, stored};
 use crate::reply;
 use crate::schema::VERSION;
 use crate::schema::script::script;
-use crate::session::PRESENCE;
-use crate::session::channel;
 use crate::tests::server::shared;
 
 /// What is kept of a name: its rows in these tables.
@@ -25,6 +24,8 @@ const TABLES: [&str; 4] = ["names", "tickets", "signals", "gone"];
 const IN_TERM: u32 = 4;
 /// Before one in so many operations, the tables are rewritten, which must not change anything.
 const COMPACT: u32 = 499;
+/// A member that listens has locked this number.
+const NUMBER: &str = "hashtextextended($1::text, 0)";
 /// How a name is stored.
 const FORM: &str = "SELECT CASE WHEN (sole).ticket IS NOT NULL THEN 'sole' WHEN held + waiting > 0 THEN 'table' ELSE 'free' END \
     FROM auto_mutex.names WHERE name = $1";
@@ -43,7 +44,7 @@ pub(super) struct Bench {
     /// By function, and whether it is in a term.
     statements: HashMap<(&'static str, bool), Statement>,
     form: Statement,
-    term: String,
+    term: Uuid,
     /// The operations so far.
     steps: u32,
 }
@@ -87,7 +88,7 @@ impl Bench {
                 }
             });
             client.batch_execute(schema).await.unwrap();
-            let term = "SELECT id::text FROM auto_mutex.term";
+            let term = "SELECT id FROM auto_mutex.term";
             let term = client.query_one(term, &[]).await.unwrap().get(0);
             let form = client.prepare(FORM).await.unwrap();
             (client, server.admin(database).await, term, form)
@@ -175,7 +176,7 @@ impl Bench {
     /// The messages since the last look, which must be about the name.
     fn messages(&mut self, name: &Name) -> Vec<(MemberId, Message)> {
         let told = |note: Notification| {
-            let is_to = |member: &&MemberId| channel(**member) == note.channel();
+            let is_to = |member: &&MemberId| member.to_string() == note.channel();
             let member = self.listening.iter().find(is_to).unwrap();
             let (about, message) =
                 Message::parse(&stored(note.payload())).expect("a message of ours");
@@ -202,15 +203,24 @@ impl Subject for Bench {
     }
 
     fn listen(&mut self, member: MemberId, listens: bool) {
-        let (verb, presence) = match listens {
-            true => ("LISTEN", PRESENCE.to_owned()),
+        let name = member.to_string();
+        let (verb, change, lock) = match listens {
+            true => (
+                "LISTEN",
+                format!(
+                    "INSERT INTO auto_mutex.members SELECT id, 0, id, NULL, {NUMBER} FROM CAST($1::text AS uuid) AS id"
+                ),
+                "pg_try_advisory_lock",
+            ),
             false => (
                 "UNLISTEN",
-                PRESENCE.replace("pg_try_advisory_lock", "pg_advisory_unlock"),
+                "DELETE FROM auto_mutex.members WHERE member = $1::text::uuid".to_owned(),
+                "pg_advisory_unlock",
             ),
         };
-        self.execute(&format!("{verb} \"{}\"", channel(member)), &[]);
-        let done = self.row(&self.presence, &presence, &member.to_string());
+        self.execute(&format!("{verb} \"{name}\""), &[]);
+        self.execute(&change, &[&name]);
+        let done = self.row(&self.presence, &format!("SELECT {lock}({NUMBER})"), &name);
         assert!(done.unwrap().get::<_, bool>(0));
         match listens {
             true => self.listening.insert(member),
@@ -224,7 +234,7 @@ impl Subject for Bench {
             self.execute(SPREAD, &[&request.name.as_str()]);
         }
         if self.steps.is_multiple_of(COMPACT) {
-            self.execute("SELECT auto_mutex.compact(0)", &[]);
+            self.execute("SELECT auto_mutex.compact()", &[]);
         }
         self.ask(request)
     }
