@@ -232,14 +232,22 @@ const RUN_EXIT_CODES: &str = "\
 The exit code is that of the command; 128 and the number of the signal, if one ended it. If it did not run to its end:
   69  the lock store cannot be reached, or refuses
   75  the lock was held by others for all of --block
-  79  the lock was lost; the command was ended by SIGTERM, and by SIGKILL after --grace
+  79  the lock was lost, or its lease could not be renewed; the command was ended by SIGTERM, and by SIGKILL after --grace
  126  the command cannot be run
  127  the command was not found
 
-The command runs without a shell, in its own process group, and cannot read from the terminal. AUTO_MUTEX_TOKEN in its
-environment is the fencing token: send it with each write, so that the database can refuse a late one. AUTO_MUTEX_URL is not
-passed on, because it may have a password. SIGTERM, SIGINT and SIGHUP
-are passed on to the process group. If auto-mutex itself is killed by SIGKILL, the command keeps running, and the lock ends with its lease.";
+The command runs without a shell, in its own process group, and cannot read from the terminal. AUTO_MUTEX_TOKEN in \
+its environment is the fencing token: send it with each write, so that the database can refuse a late one. \
+AUTO_MUTEX_URL is not passed on, because it may have a password.
+
+SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to the process group. The lock is released when \
+no process of the group is left; a daemon that should outlive it needs a session of its own (setsid). Ctrl-Z stops \
+the command, which keeps the lock until it is continued. If the lease can't be renewed, the command is ended before \
+the lease ends.
+
+A second process of auto-mutex, the one that `show` names, renews the lease. If either of the two is killed, or \
+stops renewing, the other ends the command. Only if both are killed or stopped at once does the command outlive its \
+lease.";
 
 const SCHEMA_HELP: &str = "\
 A program that may create schemas needs neither: it makes the schema when it first connects. Where it may not, an administrator runs
@@ -263,7 +271,7 @@ pub(crate) struct Run {
     /// several machines with differing clocks
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) at_least: Option<Duration>,
-    /// End the command if it has held the lock for this long
+    /// End the command before it has held the lock for this long
     #[arg(long, value_parser = duration, value_name = "TIME")]
     pub(crate) expire: Option<Duration>,
     /// Take one of N permits of a semaphore instead of a mutex
@@ -276,7 +284,8 @@ pub(crate) struct Run {
     /// `Config::trust_failover` too
     #[arg(long)]
     pub(crate) trust_failover: bool,
-    /// How long the command has to end after SIGTERM when the lock is lost
+    /// How long the command has to end after SIGTERM when the lock is lost. If the lease can't be renewed, at most a
+    /// quarter of --lease, so that SIGKILL comes before the lease ends
     #[arg(long, value_parser = duration, default_value = "5s", value_name = "TIME")]
     pub(crate) grace: Duration,
     /// The command and its arguments

@@ -20,7 +20,7 @@ use self::app::{App, Step};
 use crate::args::{Global, Top};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::may_color;
-use crate::signals::{Signals, by_signal};
+use crate::signals::{ENDING, Signals, by_signal};
 use crate::store::{in_use, look};
 
 /// The longest delay before a key or a new state is shown, and the shortest pause between two reads.
@@ -54,7 +54,7 @@ fn signal() -> Result<Receiver<u8>, Failure> {
         .build()?;
     let (sender, ended_by) = channel();
     // Caught from here on, not only once the thread runs.
-    let mut signals = runtime.block_on(async { Signals::new() })?;
+    let mut signals = runtime.block_on(async { Signals::new(&ENDING) })?;
     thread::spawn(move || {
         let signal = runtime.block_on(signals.next());
         let _ = sender.send(by_signal(signal.as_raw()));

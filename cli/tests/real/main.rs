@@ -15,6 +15,7 @@ mod rig;
 mod run;
 mod schema;
 mod serve;
+mod signals;
 mod stores;
 mod top;
 mod watch;

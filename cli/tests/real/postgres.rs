@@ -152,18 +152,17 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
         assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     }
     let kick = ["kick", "held", "--token", &token, "--yes"];
-    for args in [&kick[..], &["run", "x", "--", "true"]] {
+    let run = ["run", "x", "--", "true"];
+    for (args, code) in [(&kick[..], 1), (&run[..], 69)] {
         let output = output(&looks, args);
         let said = text(&output.stderr);
-        assert!(
-            !output.status.success() && said.contains("permission"),
-            "{said}"
-        );
+        assert_eq!(output.status.code(), Some(code), "{said}");
+        assert!(said.contains("permission"), "{said}");
     }
     assert!(!guard.is_lost());
     // An operator may break a hold, and take none.
-    let output = output(&breaks, &["run", "x", "--", "true"]);
-    assert!(!output.status.success(), "{output:?}");
+    let output = output(&breaks, &run);
+    assert_eq!(output.status.code(), Some(69), "{output:?}");
     written(&breaks, &kick, 0);
     eventually("the holder knows it", || guard.is_lost());
     drop(guard);

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use auto_mutex::{Client, Config};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::process;
-use auto_mutex_tests::redis::Redis;
+use auto_mutex_tests::redis::{Options, Redis};
 
 use super::rig::{client, command, document, is_held, output, text};
 
@@ -20,7 +20,12 @@ fn the_command_runs_under_the_lock_and_knows_its_token() {
     let url = redis.url();
     // The command under the lock is `auto-mutex show`, which reports its own hold.
     let program = env!("CARGO_BIN_EXE_auto-mutex");
-    let shown = run(&url, &["cron", "--", program, "show", "cron", "-o", "json"]);
+    // It is not told the URL.
+    let show = [program, "--url", &url, "show"];
+    let shown = run(
+        &url,
+        &[&["cron", "--"], &show[..], &["cron", "-o", "json"]].concat(),
+    );
     assert_eq!(shown.status.code(), Some(0), "{shown:?}");
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(shown["kind"], "mutex");
@@ -28,20 +33,8 @@ fn the_command_runs_under_the_lock_and_knows_its_token() {
     let token: u64 = text(&token.stdout).trim().parse().unwrap();
     let before: u64 = shown["token"].as_str().unwrap().parse().unwrap();
     assert!(token > before, "{token} {before}");
-    let shown = run(
-        &url,
-        &[
-            "pool",
-            "--semaphore",
-            "2",
-            "--",
-            program,
-            "show",
-            "pool",
-            "-o",
-            "json",
-        ],
-    );
+    let pool = ["pool", "--semaphore", "2", "--"];
+    let shown = run(&url, &[&pool, &show[..], &["pool", "-o", "json"]].concat());
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
     assert_eq!(
         (&shown["kind"], &shown["capacity"]),
@@ -107,6 +100,20 @@ fn who_comes_second_does_not_run() {
     // With `--at-least`, the lock is kept after the command has ended.
     let refused = run(&url, &["cron", "--block", "0", "--", "echo", "ran"]);
     assert_eq!(refused.status.code(), Some(75));
+}
+
+#[test]
+fn a_missing_right_means_that_the_store_refuses() {
+    let rule = auto_mutex::acl_rule("redis://h").unwrap().to_string();
+    // The last one is only missed when the lock is taken.
+    for without in ["-evalsha", "-subscribe", "-publish", "resetkeys ~other:*"] {
+        let rule = format!("{rule} {without}");
+        let redis = Redis::with(Options::default().user("locks", "canary", &rule));
+        let refused = run(&redis.url(), &["cron", "--", "true"]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(69), "{without} {said}");
+        assert!(said.contains("permission"), "{without} {said}");
+    }
 }
 
 #[test]
@@ -246,11 +253,10 @@ fn a_namespace_is_that_of_programs() {
 #[test]
 fn the_holder_is_the_command_without_its_arguments() {
     let redis = Redis::start();
+    let url = redis.url();
     let program = env!("CARGO_BIN_EXE_auto-mutex");
-    let shown = run(
-        &redis.url(),
-        &["cron", "--", program, "show", "cron", "-o", "json"],
-    );
+    let show = [program, "--url", &url, "show", "cron", "-o", "json"];
+    let shown = run(&url, &[&["cron", "--"], &show[..]].concat());
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
     let holder = &shown["holders"][0];
     assert_eq!(holder["site"], format!("{program} …"));

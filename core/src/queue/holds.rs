@@ -105,6 +105,12 @@ impl Holds {
         }
     }
 
+    /// The time until the first of the holds is lost, unless its lease is renewed.
+    pub(crate) fn ends_in(&self) -> Duration {
+        let ends = self.all().iter().map(|hold| hold.deadline());
+        Instant::now().until(ends.fold(self.bounds.expires(), Instant::min))
+    }
+
     /// Like [`lost`](Self::lost), and registers the task's waker. `self` belongs to the pinned future that runs the
     /// body.
     pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {

@@ -65,6 +65,13 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
+            /// For `auto-mutex run`: the time until the lock is lost, unless its lease is renewed.
+            #[doc(hidden)]
+            #[must_use]
+            pub fn ends_in(&self) -> std::time::Duration {
+                self.holding.ends_in()
+            }
+
             /// For the crate `auto-mutex-fence`.
             #[doc(hidden)]
             #[must_use]

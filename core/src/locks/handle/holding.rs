@@ -130,6 +130,13 @@ impl Holding {
         }
     }
 
+    pub(crate) fn ends_in(&self) -> Duration {
+        match self.is_lost() {
+            true => Duration::ZERO,
+            false => self.holds.ends_in(),
+        }
+    }
+
     pub(crate) fn is_lost(&self) -> bool {
         self.check().is_err()
     }
