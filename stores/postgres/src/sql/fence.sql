@@ -22,7 +22,8 @@ BEGIN
     -- A serialization failure if the lock has changed since the snapshot.
     PERFORM auto_mutex.open(wanted, NULL, false, NULL);
   END IF;
-  IF newest > ours OR granted + 1023 >= ours THEN
+  -- A name that nobody has used for ten minutes may be forgotten: a ticket that old held it then.
+  IF newest > ours OR granted + 1023 >= ours OR (granted IS NULL AND ours >> 10 <= at - 600000000) THEN
     newest := greatest(newest, granted);
     RAISE 'the lock "%" is lost: the fencing token is %, and the newest is %', wanted, ours, newest
       USING ERRCODE = 'MX001', DETAIL = newest;
