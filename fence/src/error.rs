@@ -2,11 +2,12 @@
 
 use std::error::Error;
 
+use auto_mutex_core::LockError;
 use thiserror::Error;
 
 use crate::dialect::Dialect;
 
-type Source = Box<dyn Error + Send + Sync>;
+pub(crate) type Source = Box<dyn Error + Send + Sync>;
 
 /// Why a write is not fenced. It must not be made: roll the transaction back, as dropping it does.
 #[derive(Debug, Error)]
@@ -22,6 +23,13 @@ pub enum FenceError {
         ours: u64,
         /// The greatest token that the resource has seen. That of this process, if only its lease has ended.
         newest: u64,
+    },
+    /// This process knows that it has lost the lock: the guard's `check()` has the same error. The resource was not
+    /// asked. Don't try again.
+    #[error(transparent)]
+    Lost {
+        /// The guard's error.
+        source: LockError,
     },
     /// The locks are in PostgreSQL, but in another database than the transaction: fence a `Table` then. Or the
     /// server has lost its locks in a crash.
@@ -61,10 +69,11 @@ pub enum FenceError {
         /// The error of the database.
         source: Source,
     },
-    /// The connection is not in a transaction, so it would not hold the row until the write.
+    /// The connection is not in a transaction, so it would not hold the row until the write. Perhaps the database has
+    /// ended the transaction, as after a deadlock or by a statement that commits.
     #[error("the connection is not in a transaction: fence the transaction that writes")]
     NoTransaction,
-    /// There is no token, or one that no lock has.
+    /// There is no token, one that no lock has, or two of one lock; or an object's contents need the token.
     #[error("{reason}")]
     Invalid {
         /// What is wrong.
@@ -74,6 +83,12 @@ pub enum FenceError {
     #[error("the store of the object has no conditional puts, or no metadata")]
     Unsupported {
         /// The error of the store.
+        source: Source,
+    },
+    /// The user's Lua script failed, or Redis did not run it. The text is that of Redis.
+    #[error(transparent)]
+    Script {
+        /// The error of Redis.
         source: Source,
     },
     /// The resource did not answer, or refused the check for another reason.

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::error::FenceError;
-use crate::token::{Token, Tokens};
+use crate::token::{Token, Tokens, in_order};
 
 /// The result of [`Fence::fence`] for an async resource.
 pub type FenceFuture<'a, T = ()> = Pin<Box<dyn Future<Output = Result<T, FenceError>> + Send + 'a>>;
@@ -18,7 +18,14 @@ pub trait Fence: Tokens {
     ///
     /// # Errors
     ///
-    /// [`FenceError::Stale`] if a later holder of the lock has written. See [`FenceError`] for the others.
+    /// [`FenceError::Stale`] if a later holder of the lock has written; [`FenceError::Lost`] if this process knows that it
+    /// has lost the lock. See [`FenceError`] for the others.
+    ///
+    /// # Again before the commit
+    ///
+    /// A database can end the transaction after this call, as by a deadlock, or by DDL in MySQL. A savepoint that is rolled
+    /// back undoes a fence in it. A second call, right before the commit, notices the one and makes up for the other. The
+    /// guide's [table](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/fencing/) says when this is needed.
     ///
     /// # Beside the lock
     ///
@@ -56,18 +63,36 @@ pub trait Fence: Tokens {
     /// # }
     /// ```
     fn fence<R: Resource>(&self, resource: R) -> R::Output {
-        resource.check(self.tokens())
+        match in_order(self) {
+            Ok(tokens) => resource.check(tokens),
+            Err(error) => error.into(),
+        }
     }
 }
 
 impl<T: Tokens + ?Sized> Fence for T {}
 
+impl<'a, T: Send + 'a> From<FenceError> for FenceFuture<'a, T> {
+    fn from(error: FenceError) -> Self {
+        Box::pin(std::future::ready(Err(error)))
+    }
+}
+
+impl<T> From<FenceError> for Result<T, FenceError> {
+    fn from(error: FenceError) -> Self {
+        Err(error)
+    }
+}
+
 /// What can check fencing tokens: the transaction of a database, for example.
 pub trait Resource {
     /// A [`FenceFuture`], or a `Result` if the check blocks the thread.
-    type Output;
+    type Output: From<FenceError>;
 
     /// Compares each of the tokens with the greatest of its name so far, and keeps it. A resource for which another
     /// write could come between this check and the write must exclude that.
+    ///
+    /// [`Fence::fence`] has sorted the tokens by name. There is at least one, each is of another lock, and their numbers
+    /// fit into a signed 64-bit column.
     fn check(self, tokens: Vec<Token>) -> Self::Output;
 }

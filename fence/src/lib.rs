@@ -9,13 +9,6 @@ mod object_store;
 mod prove;
 #[cfg(feature = "redis")]
 mod redis;
-#[cfg(any(
-    feature = "rusqlite",
-    feature = "sqlx-mysql",
-    feature = "sqlx-postgres",
-    feature = "sqlx-sqlite",
-    feature = "tokio-postgres"
-))]
 mod sql;
 mod token;
 
@@ -28,12 +21,5 @@ pub use object_store::FencedPut;
 pub use prove::{Proof, ProveError, prove, prove_within};
 #[cfg(feature = "redis")]
 pub use redis::FencedScript;
-#[cfg(any(
-    feature = "rusqlite",
-    feature = "sqlx-mysql",
-    feature = "sqlx-postgres",
-    feature = "sqlx-sqlite",
-    feature = "tokio-postgres"
-))]
 pub use sql::Table;
 pub use token::{Token, Tokens};

@@ -29,8 +29,18 @@ const METADATA: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("auto
 /// # Ok(()) }
 /// ```
 ///
-/// It works with Amazon S3 and what is compatible with it (with conditional puts, which are on by default), Google Cloud Storage,
-/// Azure Blob Storage and `InMemory`. `LocalFileSystem` keeps no metadata: [`FenceError::Unsupported`].
+/// It works with Google Cloud Storage, Azure Blob Storage and `InMemory`, and with Amazon S3 and what is compatible with
+/// it (with conditional puts, which are on by default). `LocalFileSystem` keeps no metadata: [`FenceError::Unsupported`].
+///
+/// # S3
+///
+/// **On S3 the contents must include the fencing token**, in decimal digits, as with
+/// `format!(r#"{{"fence": {}, "total": 7}}"#, guard.fencing_token())`. An e-tag of S3 is a hash of the contents alone. If a
+/// later holder put the bytes that are there already, the e-tag would stay the same, and an older put that has read it
+/// would succeed. Without the token, replacing an object is [`FenceError::Invalid`], and likewise on any other store whose
+/// e-tags may be hashes.
+///
+/// # The object
 ///
 /// One lock protects an object, which all its writers put with a fence. An object without a token is older than all tokens.
 /// Deleting an object deletes its token, so that a stale holder could put it: put an empty one.
@@ -64,11 +74,18 @@ impl<'a> Resource for FencedPut<'a> {
 
     fn check(mut self, tokens: Vec<Token>) -> Self::Output {
         Box::pin(async move {
-            let [(token, number)] = &crate::token::in_order(tokens)?[..] else {
+            let [token] = &tokens[..] else {
                 let reason = "an object has the token of one lock";
                 return Err(FenceError::Invalid { reason });
             };
-            self.attributes.insert(METADATA, number.to_string().into());
+            let number = token.number().to_string();
+            self.attributes.insert(METADATA, number.clone().into());
+            let contents = self.payload.clone();
+            let has_token = || {
+                let contents: Vec<u8> = contents.iter().flatten().copied().collect();
+                let mut parts = contents.windows(number.len());
+                parts.any(|part| part == number.as_bytes())
+            };
             loop {
                 let head = GetOptions {
                     head: true,
@@ -81,41 +98,47 @@ impl<'a> Resource for FencedPut<'a> {
                         let reason = "the metadata `automutexfence` of the object is no token";
                         token.compare(newest.map_err(|_| FenceError::Invalid { reason })?)?;
                         let (e_tag, version) = (found.meta.e_tag, found.meta.version);
+                        if !is_of_one_put(&e_tag) && !is_of_one_put(&version) && !has_token() {
+                            let reason = "the e-tags of this store may depend on the contents alone: the fencing token has to be in \
+                                them, in decimal digits";
+                            return Err(FenceError::Invalid { reason });
+                        }
                         PutMode::Update(UpdateVersion { e_tag, version })
                     }
                     Err(Error::NotFound { .. }) => PutMode::Create,
                     Err(error) => return Err(error.into()),
                 };
+                let is_new = mode == PutMode::Create;
                 let (payload, mut options) = (self.payload.clone(), PutOptions::from(mode));
                 options.attributes = self.attributes.clone();
                 let put = self.store.put_opts(&self.path, payload, options).await;
-                let is_late = |error: &Error| {
-                    use Error::{AlreadyExists, NotFound, Precondition};
-                    matches!(
-                        error,
-                        AlreadyExists { .. } | NotFound { .. } | Precondition { .. }
-                    )
-                };
-                // Another holder was faster.
-                if put.as_ref().is_err_and(is_late) {
-                    continue;
+                match put {
+                    // Another holder was faster.
+                    Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {}
+                    // So was one who deleted the object. If there was none, the bucket is missing.
+                    Err(Error::NotFound { .. }) if !is_new => {}
+                    put => return Ok(put?),
                 }
-                return Ok(put?);
             }
         })
     }
 }
 
+/// Whether each put gives the object another one, even with the same bytes: Google's generation is a number, Azure's e-tag
+/// begins with `0x`, that of `InMemory` is a number. A hash such as S3's has 32 digits or more.
+fn is_of_one_put(tag: &Option<String>) -> bool {
+    let tag = tag.as_deref().unwrap_or("").trim_matches('"');
+    tag.len() < 32 && (tag.starts_with("0x") || tag.parse::<u64>().is_ok())
+}
+
 impl From<Error> for FenceError {
     fn from(error: Error) -> Self {
         use Error::{NotImplemented, NotSupported};
-        match error {
-            NotImplemented { .. } | NotSupported { .. } => Self::Unsupported {
-                source: error.into(),
-            },
-            _ => Self::Resource {
-                source: error.into(),
-            },
+        let is_unsupported = matches!(error, NotImplemented { .. } | NotSupported { .. });
+        let source = error.into();
+        match is_unsupported {
+            true => Self::Unsupported { source },
+            false => Self::Resource { source },
         }
     }
 }

@@ -72,22 +72,23 @@ impl FencedScript {
     ///
     /// # Errors
     ///
-    /// [`FenceError::Invalid`] if there is no token, or if the key has a `}` and no hash tag.
+    /// [`FenceError::Lost`] if this process knows that it has lost the lock; [`FenceError::Invalid`] if there is no token,
+    /// or if the key has a `}` and no hash tag.
     pub fn call(
         &self,
         fence: &(impl Tokens + ?Sized),
         key: &str,
     ) -> Result<ScriptInvocation<'_>, FenceError> {
-        let tokens = crate::token::in_order(fence.tokens())?;
+        let tokens = crate::token::in_order(fence)?;
         let reason = "a key with a `}` needs a hash tag";
         let tag = hash_tag(key).ok_or(FenceError::Invalid { reason })?;
         let mut call = self.script.prepare_invoke();
         // The script takes all of these from the beginning.
         call.arg(tokens.len()).arg(&self.ttl);
-        for (token, number) in &tokens {
+        for token in &tokens {
             let name = token.name();
             call.key(format!("auto-mutex:fence:{{{tag}}}:{name}"));
-            call.arg(name).arg(*number);
+            call.arg(name).arg(token.number());
         }
         call.key(key);
         Ok(call)
@@ -106,7 +107,7 @@ fn hash_tag(key: &str) -> Option<&str> {
 }
 
 impl From<RedisError> for FenceError {
-    /// Finds [`FenceError::Stale`] in the error of a [`FencedScript`]. All others are [`FenceError::Resource`].
+    /// Finds [`FenceError::Stale`] in the error of a [`FencedScript`]. All others are [`FenceError::Script`].
     fn from(error: RedisError) -> Self {
         let refused = error.detail().filter(|_| error.code() == Some("FENCED"));
         let stale = refused.and_then(|detail| {
@@ -115,7 +116,7 @@ impl From<RedisError> for FenceError {
             let token = Token::new(name, ours.parse().ok()?);
             token.compare(newest.parse().ok()?).err()
         });
-        stale.unwrap_or_else(|| Self::Resource {
+        stale.unwrap_or_else(|| Self::Script {
             source: error.into(),
         })
     }

@@ -31,12 +31,10 @@ pub struct Token {
 impl Token {
     /// `name` is the complete name of the lock, with the namespace, as [`Tokens::tokens`] has it.
     pub fn new(name: impl Into<String>, number: u64) -> Self {
-        let name = name.into();
-        let ticket = None;
         Self {
-            name,
+            name: name.into(),
             number,
-            ticket,
+            ticket: None,
         }
     }
 
@@ -94,11 +92,25 @@ impl Token {
 pub trait Tokens {
     /// The locks' complete names and tokens.
     fn tokens(&self) -> Vec<Token>;
+
+    /// Returns an error if this process knows that it has lost a lock, as the guard's `check` does. A [`Token`] itself
+    /// doesn't know.
+    ///
+    /// # Errors
+    ///
+    /// [`FenceError::Lost`].
+    fn check_held(&self) -> Result<(), FenceError> {
+        Ok(())
+    }
 }
 
 impl<T: Tokens + ?Sized> Tokens for &T {
     fn tokens(&self) -> Vec<Token> {
         (**self).tokens()
+    }
+
+    fn check_held(&self) -> Result<(), FenceError> {
+        (**self).check_held()
     }
 }
 
@@ -125,6 +137,10 @@ macro_rules! tokens_of {
                 };
                 tokens.map(token).collect()
             }
+
+            fn check_held(&self) -> Result<(), FenceError> {
+                self.check().map_err(|source| FenceError::Lost { source })
+            }
         })*
     };
 }
@@ -137,25 +153,21 @@ tokens_of!(
     Term
 );
 
-/// Puts tokens into the order in which all transactions lock their rows, and checks that there are some, and that they
-/// fit into a signed column.
-#[allow(dead_code, reason = "unused without features")]
-pub(crate) fn in_order(mut tokens: Vec<Token>) -> Result<Vec<(Token, i64)>, FenceError> {
+/// The tokens in the order in which all transactions lock their rows, if they are still held and can be checked.
+pub(crate) fn in_order(fence: &(impl Tokens + ?Sized)) -> Result<Vec<Token>, FenceError> {
+    fence.check_held()?;
+    let mut tokens = fence.tokens();
     tokens.sort_unstable();
-    let signed = tokens.into_iter().map(|token| {
-        let number = i64::try_from(token.number)
-            .ok()
-            .filter(|number| *number > 0);
-        let number = number.ok_or(FenceError::Invalid {
-            reason: "a fencing token is from 1 to 2^63 - 1",
-        })?;
-        Ok((token, number))
-    });
-    let signed: Vec<_> = signed.collect::<Result<_, FenceError>>()?;
-    match signed.is_empty() {
-        true => Err(FenceError::Invalid {
-            reason: "there is no fencing token to check: a read lock or a permit is shared with others",
-        }),
-        false => Ok(signed),
-    }
+    tokens.dedup();
+    let fits = |token: &Token| token.number > 0 && i64::try_from(token.number).is_ok();
+    let reason = if tokens.is_empty() {
+        "there is no fencing token to check: a read lock or a permit is shared with others"
+    } else if !tokens.iter().all(fits) {
+        "a fencing token is from 1 to 2^63 - 1"
+    } else if tokens.windows(2).any(|two| two[0].name == two[1].name) {
+        "there are two fencing tokens of one lock: at most one of them is still held"
+    } else {
+        return Ok(tokens);
+    };
+    Err(FenceError::Invalid { reason })
 }

@@ -5,12 +5,12 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
 
 use auto_mutex::{Client, Config, MutexGuard};
-use auto_mutex_fence::{Fence, FenceError, Table, Token, Tokens};
+use auto_mutex_fence::{Dialect, Fence, FenceError, Table, Token, Tokens};
 use auto_mutex_tests::events::{becomes, soon};
 use auto_mutex_tests::process;
 use auto_mutex_tests::real_time::real_time;
 use sqlx::postgres::PgPoolOptions;
-use sqlx::{Executor, PgConnection, PgPool, Postgres, Transaction};
+use sqlx::{Connection as _, Executor, PgConnection, PgPool, Postgres, Transaction};
 use tokio::sync::OnceCell;
 
 use crate::postgres::{self, ISOLATIONS, READ_COMMITTED, SERVER};
@@ -51,12 +51,10 @@ async fn connect() -> Client {
 }
 
 async fn pool(isolation: &str) -> PgPool {
-    let url = url().await;
     let set = format!("-cdefault_transaction_isolation={isolation}");
     let set = set.replace(' ', "%5C%20").replace('=', "%3D");
-    PgPool::connect(&format!("{url}&options={set}"))
-        .await
-        .unwrap()
+    let url = format!("{}&options={set}", url().await);
+    PgPool::connect(&url).await.unwrap()
 }
 
 async fn add(db: &mut PgConnection, name: &str) {
@@ -122,12 +120,17 @@ async fn a_stale_holder_is_refused_before_the_next_one_has_written() {
         assert!(text.contains("a later holder"), "{text}");
 
         let tokens = next.tokens();
+        let mut late = pool.begin().await.unwrap();
+        late.execute("SELECT * FROM work").await.unwrap();
         next.unlock().await.unwrap();
         let fenced = fence(&pool, &tokens).await;
         let text = fenced.as_ref().unwrap_err().to_string();
         let (ours, newest) = stale(fenced);
         assert_eq!(ours, newest);
         assert!(text.contains("the lease of"), "{text}");
+        // A snapshot from before that passes, which does no harm: no later holder has fenced.
+        let fenced = tokens.fence(&mut late).await;
+        assert_eq!(fenced.is_ok(), isolation != READ_COMMITTED, "{fenced:?}");
         assert_eq!(value(&pool, &name).await, Some(2));
     }
     let names = [fresh_name(), fresh_name()];
@@ -166,8 +169,7 @@ async fn the_next_holder_waits_for_the_commit_and_sees_it() {
             first.commit().await.unwrap();
             let (mut checked, mut tx) = soon("the check ends", check).await.unwrap();
             if isolation != READ_COMMITTED {
-                let conflict = matches!(checked, Err(FenceError::Conflict { .. }));
-                assert!(conflict, "{isolation}: {checked:?}");
+                refused!(checked, Conflict);
                 tx = pool.begin().await.unwrap();
                 checked = next.fence(&mut tx).await;
             }
@@ -303,10 +305,8 @@ async fn calls_that_share_a_kept_lock_are_told_apart() {
     };
     // The store raises its token while the call is inside.
     let entered = guard.fencing_token() / 1024;
-    becomes("the store knows of the call", async || {
-        granted().await.unsigned_abs() > entered
-    })
-    .await;
+    let is_known = async || granted().await.unsigned_abs() > entered;
+    becomes("the store knows of the call", is_known).await;
     let mut tx = pool.begin().await.unwrap();
     guard.fence(&mut tx).await.unwrap();
     let late = waiting(&pool, earlier.clone()).await;
@@ -329,51 +329,70 @@ async fn errors_say_what_to_do() {
         let fenced = guard.fence(&mut pool.begin().await.unwrap()).await;
         let plain = guard.fence(&db.transaction().await.unwrap()).await;
         for fenced in [fenced, plain] {
-            let elsewhere = matches!(fenced, Err(FenceError::Elsewhere { .. }));
-            assert!(elsewhere, "{fenced:?}");
-            let text = fenced.unwrap_err().to_string();
+            let text = fenced.as_ref().unwrap_err().to_string();
             assert!(text.ends_with("fence `Table(&mut transaction)`"), "{text}");
+            refused!(fenced, Elsewhere);
         }
         client(&url);
     }
-    pool.execute(auto_mutex_fence::Dialect::Postgres.migration())
-        .await
-        .unwrap();
+    pool.execute(Dialect::Postgres.migration()).await.unwrap();
     let mut tx = pool.begin().await.unwrap();
     guard.fence(Table(&mut tx)).await.unwrap();
     drop(tx);
 
-    let here = client(&url);
-    let guard = here.mutex("lost").lock().await.unwrap();
+    let guard = client(&url).mutex("lost").lock().await.unwrap();
     pool.execute("CREATE ROLE writer LOGIN").await.unwrap();
     let theirs = url.replace("test@", "writer@");
-    let pool_of_theirs = PgPoolOptions::new()
-        .max_connections(1)
-        .connect(&theirs)
-        .await
-        .unwrap();
-    let fenced = guard
-        .fence(&mut pool_of_theirs.begin().await.unwrap())
-        .await;
-    assert!(
-        matches!(fenced, Err(FenceError::Forbidden { .. })),
-        "{fenced:?}"
-    );
-    pool.execute(&*auto_mutex_postgres::grants("writer"))
-        .await
-        .unwrap();
-    guard
-        .fence(&mut pool_of_theirs.begin().await.unwrap())
-        .await
-        .unwrap();
+    let options = PgPoolOptions::new().max_connections(1);
+    let theirs = options.connect(&theirs).await.unwrap();
+    let mut tx = theirs.begin().await.unwrap();
+    refused!(guard.fence(&mut tx).await, Forbidden);
+    tx.rollback().await.unwrap();
+    let grants = auto_mutex_postgres::grants("writer");
+    pool.execute(&*grants).await.unwrap();
+    let mut tx = theirs.begin().await.unwrap();
+    guard.fence(&mut tx).await.unwrap();
+    drop(tx);
 
-    // As after a crash.
-    pool.execute("TRUNCATE auto_mutex.names, auto_mutex.tickets, auto_mutex.fences")
-        .await
-        .unwrap();
-    let fenced = guard.fence(&mut pool.begin().await.unwrap()).await;
-    assert!(
-        matches!(fenced, Err(FenceError::Elsewhere { .. })),
-        "{fenced:?}"
-    );
+    // As after a crash. (The guard may soon know that it has lost the lock.)
+    let held = guard.tokens();
+    let lose = "TRUNCATE auto_mutex.names, auto_mutex.tickets, auto_mutex.fences";
+    pool.execute(lose).await.unwrap();
+    refused!(fence(&pool, &held).await, Elsewhere);
+}
+
+#[tokio::test]
+async fn a_holder_of_a_forgotten_name_is_stale() {
+    let url = database().await;
+    let guard = client(&url).mutex("idle").lock().await.unwrap();
+    let held = guard.tokens();
+    guard.unlock().await.unwrap();
+    let pool = PgPool::connect(&url).await.unwrap();
+    let forget = "SELECT auto_mutex.forget_idle(1000, auto_mutex.clock(NULL) + 900000000)";
+    let forgotten: i32 = sqlx::query_scalar(forget).fetch_one(&pool).await.unwrap();
+    assert_eq!(forgotten, 1);
+    // As if that had taken its time.
+    let granted = |minutes: u64| {
+        let number = held[0].number() - minutes * 60_000_000 * 1024;
+        [Token::new("idle", number).with_ticket(held[0].ticket())]
+    };
+    stale(fence(&pool, &granted(11)).await);
+    refused!(fence(&pool, &granted(0)).await, Elsewhere);
+}
+
+/// So a program that ignores the error can't commit, unless the refusal was in a savepoint.
+#[tokio::test]
+async fn a_refusal_ends_the_transaction_or_its_savepoint() {
+    let (client, name) = (connect().await, fresh_name());
+    let guard = client.mutex(&name).lock().await.unwrap();
+    let (pool, held) = (pool(READ_COMMITTED).await, guard.tokens());
+    guard.unlock().await.unwrap();
+    let mut tx = pool.begin().await.unwrap();
+    let mut inner = tx.begin().await.unwrap();
+    stale(held.fence(&mut inner).await);
+    inner.execute("SELECT 1").await.unwrap_err();
+    inner.rollback().await.unwrap();
+    add(&mut tx, &name).await;
+    stale(held.fence(&mut tx).await);
+    tx.execute("SELECT 1").await.unwrap_err();
 }

@@ -1,5 +1,14 @@
 //! Fenced writes on real databases, and the guide's chapter about them.
 
+/// The check failed with such an error.
+macro_rules! refused {
+    ($result:expr, $kind:ident) => {{
+        let result = $result;
+        let is_it = matches!(result, Err(auto_mutex_fence::FenceError::$kind { .. }));
+        assert!(is_it, "{result:?}");
+    }};
+}
+
 mod cases;
 mod guide;
 mod in_store;

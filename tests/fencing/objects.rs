@@ -1,16 +1,20 @@
 //! Objects.
 
+use std::fmt;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use auto_mutex_fence::{Fence, FenceError, FencedPut, Token};
+use auto_mutex_tests::events::soon;
+use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::throttle::{ThrottleConfig, ThrottledStore};
-use object_store::{Attribute, ObjectStore, ObjectStoreExt};
+use object_store::*;
 
 use crate::{stale, token};
 
-async fn put(store: &dyn ObjectStore, number: u64) -> Result<(), FenceError> {
+async fn put(store: &dyn ObjectStore, number: u64) -> std::result::Result<(), FenceError> {
     let put = FencedPut::new(store, "report", number.to_string());
     token(number).fence(put).await.map(drop)
 }
@@ -45,8 +49,10 @@ async fn a_stale_put_is_refused_and_the_same_holder_can_again() {
     assert_eq!(stale(put(&store, 8).await), (8, 9));
 
     let two = [token(9), Token::new("other", 9)];
-    let refused = two[..].fence(FencedPut::new(&store, "report", "two")).await;
-    assert!(matches!(refused, Err(FenceError::Invalid { .. })));
+    refused!(
+        two[..].fence(FencedPut::new(&store, "report", "two")).await,
+        Invalid
+    );
 }
 
 /// All have read the object before the first of them puts it.
@@ -56,26 +62,86 @@ async fn of_several_that_put_at_once_the_latest_holder_wins() {
         wait_put_per_call: Duration::from_millis(5),
         ..Default::default()
     };
-    let store = ThrottledStore::new(InMemory::new(), slow);
-    let numbers = [3, 8, 1, 6, 7, 2, 5, 4];
-    let puts = futures::future::join_all(numbers.map(|number| put(&store, number))).await;
-    assert_eq!(read(&store).await, "8");
-    for (number, result) in numbers.into_iter().zip(puts) {
-        match result {
-            Ok(()) => assert!(number == 8 || number == 3, "{number}"),
-            Err(FenceError::Stale { ours, newest, .. }) => assert!(ours == number && newest > ours),
-            Err(other) => panic!("{other:?}"),
+    let slow = ThrottledStore::new(InMemory::new(), slow);
+    for store in [&slow as &dyn ObjectStore, &S3(Some(InMemory::new()))] {
+        let numbers = [3, 8, 1, 6, 7, 2, 5, 4];
+        let puts = futures::future::join_all(numbers.map(|number| put(store, number))).await;
+        assert_eq!(read(store).await, "8");
+        for (number, result) in numbers.into_iter().zip(puts) {
+            match result {
+                Ok(()) => assert!(number == 8 || number == 3, "{number}"),
+                result => assert!(stale(result).1 > number),
+            }
         }
     }
 }
 
+/// The e-tag would be that of the older put, which another holder may have read.
+#[tokio::test]
+async fn on_s3_the_contents_need_the_token() {
+    let store = S3(Some(InMemory::new()));
+    put(&store, 7).await.unwrap();
+    let same = FencedPut::new(&store, "report", "7");
+    refused!(token(8).fence(same).await, Invalid);
+    let fenced = FencedPut::new(&store, "report", r#"{"fence": 8, "total": 7}"#);
+    token(8).fence(fenced).await.unwrap();
+    assert_eq!(stale(put(&store, 7).await), (7, 8));
+}
+
 #[tokio::test]
 async fn a_store_that_can_not_fence_says_so() {
+    refused!(soon("one try", put(&S3(None), 1)).await, Resource);
     let folder = tempfile::tempdir().unwrap();
     let store = object_store::local::LocalFileSystem::new_with_prefix(folder.path()).unwrap();
-    let refused = put(&store, 1).await;
-    assert!(
-        matches!(refused, Err(FenceError::Unsupported { .. })),
-        "{refused:?}"
-    );
+    refused!(put(&store, 1).await, Unsupported);
 }
+
+/// As much of S3 as a fence sees: an e-tag depends on the contents alone. Without a bucket, nothing is found.
+#[derive(Debug)]
+struct S3(Option<InMemory>);
+
+impl S3 {
+    fn bucket(&self) -> Result<&InMemory> {
+        let (path, source) = ("bucket".to_owned(), "NoSuchBucket".into());
+        self.0.as_ref().ok_or(Error::NotFound { path, source })
+    }
+}
+
+impl fmt::Display for S3 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("S3")
+    }
+}
+
+#[async_trait]
+#[rustfmt::skip]
+impl ObjectStore for S3 {
+    async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
+        let mut found = self.bucket()?.get_opts(path, options).await?;
+        let contents = self.bucket()?.get(path).await?.bytes().await?;
+        found.meta.e_tag = Some(format!("hash of {contents:?}"));
+        Ok(found)
+    }
+
+    /// The others read in between.
+    async fn put_opts(&self, path: &Path, it: PutPayload, mut o: PutOptions) -> Result<PutResult> {
+        tokio::task::yield_now().await;
+        if let PutMode::Update(read) = &o.mode {
+            if self.head(path).await?.e_tag != read.e_tag {
+                let (path, source) = (path.to_string(), "another".into());
+                return Err(Error::Precondition { path, source });
+            }
+            o.mode = PutMode::Overwrite;
+        }
+        self.bucket()?.put_opts(path, it, o).await
+    }
+
+    // No fence needs these.
+    async fn put_multipart_opts(&self, _: &Path, _: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> { unimplemented!() }
+    fn delete_stream(&self, _: Stream<Path>) -> Stream<Path> { unimplemented!() }
+    fn list(&self, _: Option<&Path>) -> Stream<ObjectMeta> { unimplemented!() }
+    async fn list_with_delimiter(&self, _: Option<&Path>) -> Result<ListResult> { unimplemented!() }
+    async fn copy_opts(&self, _: &Path, _: &Path, _: CopyOptions) -> Result<()> { unimplemented!() }
+}
+
+type Stream<T> = BoxStream<'static, Result<T>>;

@@ -1,6 +1,6 @@
 //! PostgreSQL with tokio-postgres. It runs the same statement as sqlx does.
 
-use auto_mutex_fence::{Fence, FenceError};
+use auto_mutex_fence::Fence;
 use tokio_postgres::{Client, IsolationLevel, NoTls};
 
 use crate::{postgres, token};
@@ -22,24 +22,11 @@ async fn its_errors_have_their_kinds() {
     let next = there.transaction().await.unwrap();
     token(2).fence(&next).await.unwrap();
     next.commit().await.unwrap();
-    let result = token(1).fence(&late).await;
-    assert!(
-        matches!(result, Err(FenceError::Conflict { .. })),
-        "{result:?}"
-    );
+    refused!(token(1).fence(&late).await, Conflict);
     drop(late);
-    here.execute("DROP TABLE auto_mutex_fence", &[])
-        .await
-        .unwrap();
+    let remove = "DROP TABLE auto_mutex_fence";
+    here.execute(remove, &[]).await.unwrap();
     let tx = here.transaction().await.unwrap();
-    let result = token(3).fence(&tx).await;
-    assert!(
-        matches!(result, Err(FenceError::MissingTable { .. })),
-        "{result:?}"
-    );
-    let result = token(3).fence(&tx).await;
-    assert!(
-        matches!(result, Err(FenceError::Resource { .. })),
-        "{result:?}"
-    );
+    refused!(token(3).fence(&tx).await, MissingTable);
+    refused!(token(3).fence(&tx).await, Resource);
 }

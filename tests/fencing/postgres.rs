@@ -79,17 +79,12 @@ pub(crate) async fn id(connection: &mut PgConnection) -> i32 {
 
 #[tokio::test]
 async fn who_waits_too_long_may_try_again() {
-    let db = Db::new().await;
-    let pool = db.pool(READ_COMMITTED).await;
-    let mut first = pool.begin().await.unwrap();
-    token(1).fence(&mut first).await.unwrap();
+    let (_, pool) = fresh(READ_COMMITTED).await;
+    let _first = fenced(&pool, 1).await;
     let mut next = pool.begin().await.unwrap();
-    next.execute("SET LOCAL lock_timeout = '1ms'")
-        .await
-        .unwrap();
-    let result = token(2).fence(&mut next).await;
-    let conflict = matches!(result, Err(FenceError::Conflict { .. }));
-    assert!(conflict, "{result:?}");
+    let limit = "SET LOCAL lock_timeout = '1ms'";
+    next.execute(limit).await.unwrap();
+    refused!(token(2).fence(&mut next).await, Conflict);
 }
 
 crate::cases::cases!(Postgres, PgConnection);

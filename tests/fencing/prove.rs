@@ -26,11 +26,11 @@ async fn setup(name: &str) -> Result<String, Error> {
         Ok(db) => db,
         Err(_) => {
             let mut main = PgConnection::connect(&SERVER.url("postgres")).await?;
-            main.execute(format!("CREATE DATABASE {name}").as_str())
-                .await?;
+            let create = format!("CREATE DATABASE {name}");
+            main.execute(&*create).await?;
             // Both writes can block each other.
             let timeout = format!("ALTER DATABASE {name} SET deadlock_timeout = '10ms'");
-            main.execute(timeout.as_str()).await?;
+            main.execute(&*timeout).await?;
             let mut db = PgConnection::connect(&url).await?;
             db.execute(TABLES).await?;
             db.execute(Dialect::Postgres.migration()).await?;
@@ -204,11 +204,10 @@ async fn deadlocks() -> Done {
         for month in [1 + months, 2 - months] {
             let update = format!("UPDATE report SET total = $1 WHERE month = {month}");
             let updated = execute(&mut tx, &update, &token).await;
-            let deadlock = |error: &Error| error.to_string().contains("deadlock");
-            deadlocks.fetch_add(
-                usize::from(updated.as_ref().is_err_and(deadlock)),
-                Ordering::Relaxed,
-            );
+            let is_deadlock = |error: &Error| error.to_string().contains("deadlock");
+            if updated.as_ref().is_err_and(is_deadlock) {
+                deadlocks.fetch_add(1, Ordering::Relaxed);
+            }
             updated?;
         }
         token.fence(&mut tx).await?;
@@ -224,10 +223,8 @@ async fn deadlocks() -> Done {
 #[tokio::test]
 async fn pool() -> Done {
     let write = async |url: String, token: Token| -> Done {
-        let pool = PgPoolOptions::new()
-            .max_connections(2)
-            .connect(&url)
-            .await?;
+        let options = PgPoolOptions::new().max_connections(2);
+        let pool = options.connect(&url).await?;
         let mut tx = pool.begin().await?;
         token.fence(&mut tx).await?;
         execute(&mut *pool.acquire().await?, UPDATE, &token).await?;
@@ -282,9 +279,8 @@ async fn tokio_postgres() -> Done {
         let (appended, kept) = (tx.execute(APPEND, &values), tx.execute(KEEP, &values));
         let (appended, kept) = tokio::join!(appended, kept);
         assert_eq!((appended?, kept?), (1, 1));
-        let copy = tx
-            .copy_in::<_, &[u8]>("COPY line (total) FROM STDIN")
-            .await?;
+        let copy = "COPY line (total) FROM STDIN";
+        let copy = tx.copy_in::<_, &[u8]>(copy).await?;
         let mut copy = std::pin::pin!(copy);
         futures::SinkExt::send(&mut copy, format!("{number}\n").leak().as_bytes()).await?;
         assert_eq!(copy.finish().await?, 1);
@@ -317,19 +313,12 @@ async fn no_proof() -> Done {
     assert!(matches!(proof, Err(ProveError::SameContents)), "{proof:?}");
 
     let nothing = async |url, token| write(url, "DELETE FROM line WHERE total = $1", &token).await;
-    let proof = prove(ready, nothing).await;
-    assert!(
-        matches!(proof, Err(ProveError::NothingWritten)),
-        "{proof:?}"
-    );
+    let is_nothing = |proof| matches!(proof, Err(ProveError::NothingWritten));
+    assert!(is_nothing(prove(ready, nothing).await));
 
     let own = SERVER.url("no_proof");
     let past = async |_, token| write(own.clone(), UPDATE, &token).await;
-    let proof = prove(ready, past).await;
-    assert!(
-        matches!(proof, Err(ProveError::NothingWritten)),
-        "{proof:?}"
-    );
+    assert!(is_nothing(prove(ready, past).await));
 
     let random = "UPDATE report SET total = $1, fence = 1e9 * random()";
     let proof = prove(ready, async |url, token| write(url, random, &token).await).await;
@@ -384,10 +373,8 @@ async fn newer_holder_is_refused() -> Done {
     let Err(ProveError::NewerRefused(schedule)) = proof else {
         panic!("{proof:?}")
     };
-    assert!(
-        schedule.contains("newer  returns -> Err(\"busy\")\n"),
-        "{schedule}"
-    );
+    let busy = "newer  returns -> Err(\"busy\")\n";
+    assert!(schedule.contains(busy), "{schedule}");
     Ok(())
 }
 
@@ -433,10 +420,8 @@ right: newer alone:
     // The server answers both at once.
     let (commit, update) = ("  newer  COMMIT -> COMMIT", "  older  update -> UPDATE 1");
     let text = steps.collect::<Vec<_>>().join("\n");
-    let text = text.replace(
-        &format!("{update}\n{commit}"),
-        &format!("{commit}\n{update}"),
-    );
+    let other = format!("{update}\n{commit}");
+    let text = text.replace(&other, &format!("{commit}\n{update}"));
     assert_eq!(text, expected);
     Ok(())
 }

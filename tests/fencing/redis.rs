@@ -72,11 +72,7 @@ async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
     }
     // One of them is stale: the other is not kept either.
     match run(&[other(5), token(8)], &mut db).await {
-        Err(FenceError::Stale {
-            name,
-            ours: 5,
-            newest: 6,
-        }) => assert_eq!(name, "other {name}"),
+        Err(FenceError::Stale { name, .. }) => assert_eq!(name, "other {name}"),
         refused => panic!("{refused:?}"),
     }
     run(&[token(7), other(6)], &mut db).await.unwrap();
@@ -88,12 +84,10 @@ fn an_error_of_the_script_is_no_refusal_and_has_its_own_line() {
     let broken = FencedScript::new("-- the first line\nreturn redis.call('NONE')");
     let call = broken.call(&token(1), "broken").unwrap();
     let result: Result<(), _> = call.invoke(&mut db).map_err(FenceError::from);
-    let Err(FenceError::Resource { source }) = result else {
-        panic!("no error of the script")
-    };
-    assert!(source.to_string().contains("user_script:2"), "{source}");
-    let refused = write(&mut db, "a}b", 1);
-    assert!(matches!(refused, Err(FenceError::Invalid { .. })));
+    let text = result.as_ref().unwrap_err().to_string();
+    assert!(text.contains("user_script:2"), "{text}");
+    refused!(result, Script);
+    refused!(write(&mut db, "a}b", 1), Invalid);
 }
 
 #[test]
@@ -102,10 +96,8 @@ fn a_token_is_kept_for_ever_or_as_long_as_it_is_told() {
     let mut expires = |script: FencedScript| -> i64 {
         let mut call = script.call(&token(1), "kept").unwrap();
         call.arg(1).invoke::<()>(&mut db).unwrap();
-        redis::cmd("TTL")
-            .arg("auto-mutex:fence:{kept}:shop:report")
-            .query(&mut db)
-            .unwrap()
+        let key = "auto-mutex:fence:{kept}:shop:report";
+        redis::cmd("TTL").arg(key).query(&mut db).unwrap()
     };
     assert_eq!(expires(set()), -1);
     assert!((86_000..=86_400).contains(&expires(set().keep_for(Duration::from_secs(86_400)))));
@@ -116,23 +108,15 @@ fn a_token_is_kept_for_ever_or_as_long_as_it_is_told() {
 fn the_tokens_are_in_the_slot_of_the_first_key() {
     let server = Redis::with(Options::default().cluster());
     let slots: Vec<_> = (0..16384).map(|slot| slot.to_string()).collect();
-    let all = ["CLUSTER", "ADDSLOTS"]
-        .into_iter()
-        .chain(slots.iter().map(String::as_str));
-    server.command(&all.collect::<Vec<_>>());
+    let slots = slots.iter().map(String::as_str);
+    let add = ["CLUSTER", "ADDSLOTS"].into_iter().chain(slots);
+    server.command(&add.collect::<Vec<_>>());
     eventually("the cluster is up", || {
         let info = server.command(&["CLUSTER", "INFO"]);
         info.text().contains("cluster_state:ok")
     });
     let mut db = connect(&server);
-    for key in [
-        "plain",
-        "{tag}:key",
-        "a{tag}b}c",
-        "{open",
-        "ключ",
-        "foo{{bar}}zap",
-    ] {
+    for key in "plain {tag}:key a{tag}b}c {open ключ foo{{bar}}zap".split(' ') {
         write(&mut db, key, 2).unwrap_or_else(|error| panic!("{key}: {error:?}"));
         assert_eq!(stale(write(&mut db, key, 1)), (1, 2), "{key}");
     }

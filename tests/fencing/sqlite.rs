@@ -4,16 +4,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, Term};
-use auto_mutex_fence::{Dialect, Fence, FenceError, Token};
-use auto_mutex_tests::events::finishes;
+use auto_mutex_fence::{Dialect, Fence, FenceError, FencedPut, FencedScript, Token};
+use auto_mutex_tests::events::{becomes, finishes};
+use object_store::memory::InMemory;
 use rusqlite::{Connection, TransactionBehavior};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
-use sqlx::{Connection as _, SqliteConnection};
+use sqlx::{Connection as _, Executor as _, SqliteConnection};
 use tempfile::TempDir;
 
 use crate::{stale, token};
 
 const JOURNALS: [&str; 2] = ["wal", "delete"];
+/// It fails after a fence, and ends the transaction.
+const ROLLBACK: &str = "INSERT OR ROLLBACK INTO auto_mutex_fence VALUES ('shop:report', 1)";
 
 fn database(journal: &str) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
@@ -81,11 +84,7 @@ fn the_next_holder_waits_for_the_commit_and_then_wins() {
         write(&first, 1);
         let mut other = open(dir.path());
         other.busy_timeout(Duration::ZERO).unwrap();
-        let result = token(2).fence(&other.transaction().unwrap());
-        assert!(
-            matches!(result, Err(FenceError::Conflict { .. })),
-            "{result:?}"
-        );
+        refused!(token(2).fence(&other.transaction().unwrap()), Conflict);
         let path = dir.path().to_owned();
         let (begins, begun) = std::sync::mpsc::channel();
         let next = std::thread::spawn(move || {
@@ -115,16 +114,11 @@ fn what_has_read_before_another_has_written_conflicts() {
     token(2).fence(&next).unwrap();
     write(&next, 2);
     next.commit().unwrap();
-    let result = token(3).fence(&late);
-    assert!(
-        matches!(result, Err(FenceError::Conflict { .. })),
-        "{result:?}"
-    );
+    refused!(token(3).fence(&late), Conflict);
     drop(late);
 
-    let again = here
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .unwrap();
+    let again = TransactionBehavior::Immediate;
+    let again = here.transaction_with_behavior(again).unwrap();
     assert_eq!(read(&again), 2);
     token(3).fence(&again).unwrap();
 }
@@ -133,11 +127,7 @@ fn what_has_read_before_another_has_written_conflicts() {
 fn a_connection_is_fenced_only_in_a_transaction() {
     let dir = database("wal");
     let mut db = open(dir.path());
-    let result = token(1).fence(&db);
-    assert!(
-        matches!(result, Err(FenceError::NoTransaction)),
-        "{result:?}"
-    );
+    refused!(token(1).fence(&db), NoTransaction);
     let several = [token(1), Token::new("b", 1)];
     let tx = db.transaction().unwrap();
     several.fence(&*tx).unwrap();
@@ -145,6 +135,10 @@ fn a_connection_is_fenced_only_in_a_transaction() {
     let tx = db.transaction().unwrap();
     Token::new("b", 7).fence(&tx).unwrap();
     assert_eq!(stale(several.fence(&tx)), (1, 7));
+    drop(tx);
+    let tx = db.transaction().unwrap();
+    tx.execute(ROLLBACK, []).unwrap_err();
+    refused!(token(1).fence(&tx), NoTransaction);
 }
 
 #[test]
@@ -160,42 +154,43 @@ async fn sqlx_does_the_same() {
     let dir = database("wal");
     let mut here = open_with_sqlx(dir.path()).await;
     let mut there = open_with_sqlx(dir.path()).await;
-    let result = token(1).fence(&mut here).await;
-    assert!(
-        matches!(result, Err(FenceError::NoTransaction)),
-        "{result:?}"
-    );
+    refused!(token(1).fence(&mut here).await, NoTransaction);
     let mut late = here.begin().await.unwrap();
-    sqlx::query("SELECT value FROM work")
-        .fetch_one(&mut *late)
-        .await
-        .unwrap();
+    late.execute("SELECT value FROM work").await.unwrap();
     let mut next = there.begin_with("BEGIN IMMEDIATE").await.unwrap();
     token(2).fence(&mut next).await.unwrap();
-    sqlx::query("UPDATE work SET value = 2")
-        .execute(&mut *next)
-        .await
-        .unwrap();
+    next.execute("UPDATE work SET value = 2").await.unwrap();
     next.commit().await.unwrap();
-    let result = token(3).fence(&mut late).await;
-    assert!(
-        matches!(result, Err(FenceError::Conflict { .. })),
-        "{result:?}"
-    );
+    refused!(token(3).fence(&mut late).await, Conflict);
     drop(late);
 
     let mut late = here.begin().await.unwrap();
     assert_eq!(stale(token(1).fence(&mut late).await), (1, 2));
     token(2).fence(&mut late).await.unwrap();
-    sqlx::query("DROP TABLE auto_mutex_fence")
-        .execute(&mut *late)
-        .await
-        .unwrap();
-    let result = token(2).fence(&mut late).await;
-    assert!(
-        matches!(result, Err(FenceError::MissingTable { .. })),
-        "{result:?}"
-    );
+    late.execute("DROP TABLE auto_mutex_fence").await.unwrap();
+    refused!(token(2).fence(&mut late).await, MissingTable);
+    drop(late);
+
+    let mut late = here.begin().await.unwrap();
+    token(2).fence(&mut late).await.unwrap();
+    late.execute(ROLLBACK).await.unwrap_err();
+    refused!(token(2).fence(&mut late).await, NoTransaction);
+}
+
+/// Nobody is asked: there is neither a transaction nor a table.
+#[tokio::test]
+async fn a_guard_that_has_lost_its_lock_is_refused_at_once() {
+    let client = Client::connect("memory://").unwrap();
+    let db = Connection::open_in_memory().unwrap();
+    let mutex = client.mutex("report");
+    let guard = mutex.lock().await.unwrap();
+    refused!(guard.fence(&db), NoTransaction);
+    assert!(mutex.force_unlock().await.unwrap());
+    becomes("the loss is known", async || guard.check().is_err()).await;
+    refused!(guard.fence(&db), Lost);
+    let store = InMemory::new();
+    refused!(guard.fence(FencedPut::new(&store, "a", "")).await, Lost);
+    refused!(FencedScript::new("").call(&guard, "report").map(drop), Lost);
 }
 
 #[test]
@@ -207,58 +202,39 @@ fn all_that_nobody_shares_can_be_fenced() {
         let tx = db.transaction().unwrap();
         fence(&tx).map(|()| {
             let all = "SELECT group_concat(name), min(token) FROM auto_mutex_fence";
-            tx.query_row(all, [], |row| Ok((row.get(0)?, row.get(1)?)))
-                .unwrap()
+            let read = tx.query_row(all, [], |row| Ok((row.get(0)?, row.get(1)?)));
+            read.unwrap()
         })
     };
-    let found = |name: &str, token: u64| (name.to_owned(), token.cast_signed());
+    let mut checks =
+        |name: &str, token: u64, fence: &dyn Fn(&Connection) -> Result<(), FenceError>| {
+            let found = (name.to_owned(), token.cast_signed());
+            assert_eq!(rows(fence).unwrap(), found);
+        };
 
     let both = client.multi(["b", "a"]).blocking_lock().unwrap();
     let least = both.fencing_token_of("a").min(both.fencing_token_of("b"));
-    assert_eq!(
-        rows(&|db| both.fence(db)).unwrap(),
-        found("a,b", least.unwrap())
-    );
+    checks("a,b", least.unwrap(), &|db| both.fence(db));
     let lock = client.rw_lock("rw");
     let guard = lock.blocking_write().unwrap();
-    assert_eq!(
-        rows(&|db| guard.fence(db)).unwrap(),
-        found("rw", guard.fencing_token())
-    );
+    checks("rw", guard.fencing_token(), &|db| guard.fence(db));
     drop(guard);
     let permit = client.semaphore("one", 1).blocking_acquire().unwrap();
-    assert_eq!(
-        rows(&|db| permit.fence(db)).unwrap(),
-        found("one", permit.fencing_token())
-    );
+    checks("one", permit.fencing_token(), &|db| permit.fence(db));
     let lead = client.leader("seat").blocking_lead(|term: &Term| {
-        assert_eq!(
-            rows(&|db| term.fence(db)).unwrap(),
-            found("seat", term.number())
-        );
+        checks("seat", term.number(), &|db| term.fence(db));
         let current = auto_mutex::current()?;
-        assert_eq!(
-            rows(&|db| current.fence(db)).unwrap(),
-            found("seat", term.number())
-        );
+        checks("seat", term.number(), &|db| current.fence(db));
         Ok::<_, LockError>(())
     });
     lead.unwrap();
 
     // Others may hold these at the same time.
     let permit = client.semaphore("two", 2).blocking_acquire().unwrap();
-    let shared = rows(&|db| permit.fence(db));
-    assert!(
-        matches!(shared, Err(FenceError::Invalid { .. })),
-        "{shared:?}"
-    );
+    refused!(rows(&|db| permit.fence(db)), Invalid);
     let read = lock.blocking_synchronize_read(|_| {
         let current = auto_mutex::current().unwrap();
         rows(&|db| current.fence(db))
     });
-    let shared = read.unwrap();
-    assert!(
-        matches!(shared, Err(FenceError::Invalid { .. })),
-        "{shared:?}"
-    );
+    refused!(read.unwrap(), Invalid);
 }

@@ -2,11 +2,10 @@
 
 use rusqlite::{Connection, Transaction};
 
-use super::{Kind, SQLITE};
-use crate::dialect::Dialect;
+use super::{SQLITE, of_sqlite};
 use crate::error::FenceError;
 use crate::fence::Resource;
-use crate::token::{Token, in_order};
+use crate::token::Token;
 
 impl Resource for &Connection {
     type Output = Result<(), FenceError>;
@@ -15,13 +14,13 @@ impl Resource for &Connection {
         if self.is_autocommit() {
             return Err(FenceError::NoTransaction);
         }
-        for (token, number) in in_order(tokens)? {
-            let greatest = self.query_row(SQLITE, (token.name(), number), |row| row.get(0));
+        for token in tokens {
+            let values = (token.name(), token.number().cast_signed());
+            let greatest = self.query_row(SQLITE, values, |row| row.get(0));
             let greatest: i64 = greatest.map_err(|error| {
                 // With some features of rusqlite, an invalid statement is another error.
                 let code = error.sqlite_error().map_or(1, |error| error.extended_code);
-                let kind = Kind::of_sqlite(code, &error.to_string());
-                kind.error(&token, Dialect::Sqlite, error)
+                of_sqlite(code, &error.to_string(), error.into())
             })?;
             token.compare(greatest.unsigned_abs())?;
         }

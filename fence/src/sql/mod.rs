@@ -2,6 +2,8 @@
 //! no later holder can write in between, and returns the greatest token. If the lock itself is in the database, a function
 //! there does this, which also asks whether the lock is held.
 
+#![allow(dead_code, reason = "each feature uses some of this")]
+
 #[cfg(feature = "rusqlite")]
 mod blocking_sqlite;
 #[cfg(any(
@@ -13,10 +15,8 @@ mod pools;
 #[cfg(feature = "tokio-postgres")]
 mod postgres;
 
-use std::error::Error;
-
 use crate::dialect::Dialect;
-use crate::error::FenceError;
+use crate::error::{FenceError, Source};
 use crate::fence::Resource;
 use crate::token::Token;
 
@@ -50,87 +50,59 @@ impl<R: Resource> Resource for Table<R> {
 }
 
 /// Not `WHERE token <= …`: that would return nothing to a stale holder, who is to learn the greatest token.
-#[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
 const POSTGRES: &str = "INSERT INTO auto_mutex_fence AS fence (name, token) VALUES ($1, $2) \
      ON CONFLICT (name) DO UPDATE SET token = GREATEST(fence.token, EXCLUDED.token) RETURNING token";
 
-#[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
 const IN_STORE: &str = "SELECT auto_mutex.fence($1, $2, $3::pg_catalog.text::pg_catalog.uuid)";
 
-/// Without `RETURNING`, which MySQL lacks. A `SELECT` would take another round trip, and would have to lock the row, since
-/// a snapshot may be older. The result has the insert id, which is 0 if the row is new.
-#[cfg(feature = "sqlx-mysql")]
+/// Not `LAST_INSERT_ID(…)`, which would return the token at once: that number is the program's.
 const MYSQL: &str = "INSERT INTO auto_mutex_fence (name, token) VALUES (?, ?) \
-     ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(GREATEST(token, VALUES(token)))";
+     ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))";
 
-#[cfg(any(feature = "rusqlite", feature = "sqlx-sqlite"))]
+/// MySQL lacks `RETURNING`. It locks the row, because the snapshot of a plain read may be older.
+const MYSQL_GREATEST: &str = "SELECT token FROM auto_mutex_fence WHERE name = ? FOR UPDATE";
+
+/// Outside of a transaction the savepoint is gone at once: error 1305. (Only MariaDB has `@@in_transaction`.)
+const MYSQL_BEGUN: &str = "SAVEPOINT auto_mutex_fence; RELEASE SAVEPOINT auto_mutex_fence";
+
 const SQLITE: &str = "INSERT INTO auto_mutex_fence (name, token) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET token = max(token, excluded.token) RETURNING token";
 
-#[allow(dead_code, reason = "some databases lack some kinds")]
-enum Kind {
-    MissingTable,
-    Conflict,
-    /// PostgreSQL itself has the lock, and refuses this token.
-    Stale(u64),
-    Elsewhere,
-    Forbidden,
-    Other,
+fn of_postgres(token: &Token, state: &str, newest: Option<u64>, source: Source) -> FenceError {
+    let dialect = Dialect::Postgres;
+    match (state, newest, token.ticket.is_some()) {
+        ("42P01", ..) => FenceError::MissingTable { dialect, source },
+        // A serialization failure, a deadlock, `lock_timeout`.
+        ("40001" | "40P01" | "55P03", ..) => FenceError::Conflict { source },
+        // PostgreSQL itself has the lock, and refuses this token.
+        ("MX001", Some(newest), _) => token.stale(newest),
+        // There is no schema, no such function in it, or no such lock.
+        ("3F000" | "42883" | "MX002", _, true) => {
+            let name = token.name().to_owned();
+            FenceError::Elsewhere { name, source }
+        }
+        ("42501", _, true) => FenceError::Forbidden { source },
+        _ => FenceError::Resource { source },
+    }
 }
 
-impl Kind {
-    fn error(
-        self,
-        token: &Token,
-        dialect: Dialect,
-        source: impl Error + Send + Sync + 'static,
-    ) -> FenceError {
-        let source = Box::new(source);
-        match self {
-            Self::MissingTable => FenceError::MissingTable { dialect, source },
-            Self::Conflict => FenceError::Conflict { source },
-            Self::Stale(newest) => token.stale(newest),
-            Self::Elsewhere if token.ticket.is_some() => FenceError::Elsewhere {
-                name: token.name().to_owned(),
-                source,
-            },
-            Self::Forbidden if token.ticket.is_some() => FenceError::Forbidden { source },
-            _ => FenceError::Resource { source },
-        }
+fn of_mysql(number: u16, source: Source) -> FenceError {
+    let dialect = Dialect::Mysql;
+    match number {
+        1146 => FenceError::MissingTable { dialect, source },
+        1305 => FenceError::NoTransaction,
+        // A row that is newer than the snapshot (MariaDB), a timeout, a deadlock.
+        1020 | 1205 | 1213 => FenceError::Conflict { source },
+        _ => FenceError::Resource { source },
     }
+}
 
-    #[cfg(any(feature = "sqlx-postgres", feature = "tokio-postgres"))]
-    fn of_postgres(state: &str, detail: Option<&str>) -> Self {
-        let newest = detail.and_then(|detail| detail.parse().ok());
-        match state {
-            "42P01" => Self::MissingTable,
-            // A serialization failure, a deadlock, `lock_timeout`.
-            "40001" | "40P01" | "55P03" => Self::Conflict,
-            "MX001" => newest.map_or(Self::Other, Self::Stale),
-            // There is no schema, no such function in it, or no such lock.
-            "3F000" | "42883" | "MX002" => Self::Elsewhere,
-            "42501" => Self::Forbidden,
-            _ => Self::Other,
-        }
-    }
-
-    #[cfg(feature = "sqlx-mysql")]
-    fn of_mysql(number: u16) -> Self {
-        match number {
-            1146 => Self::MissingTable,
-            // A row that is newer than the snapshot (MariaDB), a timeout, a deadlock.
-            1020 | 1205 | 1213 => Self::Conflict,
-            _ => Self::Other,
-        }
-    }
-
-    #[cfg(any(feature = "rusqlite", feature = "sqlx-sqlite"))]
-    fn of_sqlite(code: i32, message: &str) -> Self {
-        // The low byte of an extended code is the primary one: `SQLITE_BUSY`, `SQLITE_LOCKED`, `SQLITE_ERROR`.
-        match code & 0xff {
-            5 | 6 => Self::Conflict,
-            1 if message.contains("no such table") => Self::MissingTable,
-            _ => Self::Other,
-        }
+fn of_sqlite(code: i32, message: &str, source: Source) -> FenceError {
+    let dialect = Dialect::Sqlite;
+    // The low byte of an extended code is the primary one: `SQLITE_BUSY`, `SQLITE_LOCKED`, `SQLITE_ERROR`.
+    match code & 0xff {
+        5 | 6 => FenceError::Conflict { source },
+        1 if message.contains("no such table") => FenceError::MissingTable { dialect, source },
+        _ => FenceError::Resource { source },
     }
 }
