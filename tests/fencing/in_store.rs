@@ -323,11 +323,12 @@ async fn errors_say_what_to_do() {
     let pool = PgPool::connect(&url).await.unwrap();
     let mut db = plain_postgres::connect(&url).await;
     let elsewhere = connect().await;
-    let guard = elsewhere.mutex(fresh_name()).lock().await.unwrap();
+    let lock = elsewhere.mutex(fresh_name()).lock().await;
+    let held = lock.unwrap().tokens(); // as the guard may be lost on a busy machine
     // Without the schema, and with one that has other locks.
     for _ in 0..2 {
-        let fenced = guard.fence(&mut pool.begin().await.unwrap()).await;
-        let plain = guard.fence(&db.transaction().await.unwrap()).await;
+        let fenced = held.fence(&mut pool.begin().await.unwrap()).await;
+        let plain = held.fence(&db.transaction().await.unwrap()).await;
         for fenced in [fenced, plain] {
             let text = fenced.as_ref().unwrap_err().to_string();
             assert!(text.ends_with("fence `Table(&mut transaction)`"), "{text}");
@@ -337,25 +338,24 @@ async fn errors_say_what_to_do() {
     }
     pool.execute(Dialect::Postgres.migration()).await.unwrap();
     let mut tx = pool.begin().await.unwrap();
-    guard.fence(Table(&mut tx)).await.unwrap();
-    drop(tx);
+    held.fence(Table(&mut tx)).await.unwrap();
 
     let guard = client(&url).mutex("lost").lock().await.unwrap();
+    let held = guard.tokens();
     pool.execute("CREATE ROLE writer LOGIN").await.unwrap();
     let theirs = url.replace("test@", "writer@");
     let options = PgPoolOptions::new().max_connections(1);
     let theirs = options.connect(&theirs).await.unwrap();
     let mut tx = theirs.begin().await.unwrap();
-    refused!(guard.fence(&mut tx).await, Forbidden);
+    refused!(held.fence(&mut tx).await, Forbidden);
     tx.rollback().await.unwrap();
     let grants = auto_mutex_postgres::grants("writer");
     pool.execute(&*grants).await.unwrap();
     let mut tx = theirs.begin().await.unwrap();
-    guard.fence(&mut tx).await.unwrap();
+    held.fence(&mut tx).await.unwrap();
     drop(tx);
 
-    // As after a crash. (The guard may soon know that it has lost the lock.)
-    let held = guard.tokens();
+    // As after a crash.
     let lose = "TRUNCATE auto_mutex.names, auto_mutex.tickets, auto_mutex.fences";
     pool.execute(lose).await.unwrap();
     refused!(fence(&pool, &held).await, Elsewhere);
