@@ -45,7 +45,7 @@ async fn refused(rig: &Rig, client: &Client, key: &str) {
 async fn foreign_values_are_refused_and_left_alone() {
     let rig = Rig::new();
     let client = rig.client();
-    for value in ["", "value", "1 i -5", "1 f x x x x x x", "2 i 5"] {
+    for value in ["", "value", "2 i -5", "2 f x x x x x x", "3 i 5"] {
         rig.redis.command(&["SET", STATE, value]);
         refused(&rig, &client, STATE).await;
         assert_eq!(rig.redis.command(&["GET", STATE]).text(), value);
@@ -124,7 +124,7 @@ async fn damaged_keys_are_an_error_not_a_hang() {
         })
         .await;
     }
-    for state in ["1 f 1 1 0 99999999999999999999 1 0", "1 f 1 99 9 1 98 0"] {
+    for state in ["2 f 1 1 0 99999999999999999999 1 0", "2 f 1 99 9 1 98 0"] {
         damaged(state, |rig| {
             rig.redis.command(&["SET", STATE, state, "KEEPTTL"]);
         })

@@ -27,11 +27,11 @@
 -- CAPACITY free. With several keys, the reply is a list with the reply or error of each.
 --
 -- The state, in one of five forms; numbers are doubles:
---   1 i TOK                      idle: no holders, no waiters
---   1 d TOK                      idle, and deleted after its last use
---   1 s HEARD TOK TOKEN REQUEST  single: one plain holder until HEARD + HOLD_MS; no waiters
---   1 q …                        holders or waiters, without other keys: see state.lua
---   1 f …                        the full form, for every other state
+--   2 i TOK                      idle: no holders, no waiters
+--   2 d TOK                      idle, and deleted after its last use
+--   2 s HEARD TOK TOKEN REQUEST  single: one plain holder until HEARD + HOLD_MS; no waiters
+--   2 q …                        holders or waiters, without other keys: see state.lua
+--   2 f …                        the full form, for every other state
 -- REQUEST is the text of an acquire. In the forms `i` and `s`, the first write in each window of WINDOW_US of the
 -- server's clock sets the time to live to twenty minutes or more; TOK is in that window.
 
@@ -53,27 +53,27 @@ for key = 1, #KEYS do
     free = 0
   elseif #state == IDLE_SIZE then
     local form, tok = unpack_struct('<c4d', state)
-    if form == '1 i ' then free = tok end
+    if form == '2 i ' then free = tok end
   elseif #state >= SINGLE_SIZE then
     if codes == RELEASE_THEN_ACQUIRE then
       local form, _, tok = unpack_struct('<c4dd', state)
-      if form == '1 s ' and sub(state, 29, 92) == text then
+      if form == '2 s ' and sub(state, 29, 92) == text then
         text, free, freed = ARGV[at + 2], tok, (unpack_struct('<d', state, 125))
       end
     elseif codes == ONE_RELEASE then
       local form, _, tok = unpack_struct('<c4dc8', state)
       -- The acquire, and each touch of the holder, leave a sufficient time to live.
-      if form == '1 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. tok, 'KEEPTTL').err then
+      if form == '2 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '2 i ' .. tok, 'KEEPTTL').err then
         reply = unpack_struct('<d', state, 125)
       end
     elseif codes == ONE_TOUCH then
       local form, heard, tok, token = unpack_struct('<c4ddd', state)
-      if form == '1 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
+      if form == '2 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
         local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
         local counter, hold, _, units = unpack_struct('<dddd', text, 65)
         now = now or clock()
         if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= LONGEST_HOLD_MS and tok <= now and now >= heard and now < heard + lease * 1000
-          and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
+          and not redis.pcall('SET', KEY, '2 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
             .. sub(state, 117), 'PX', FRESH_MS).err then
           reply = token
         end
@@ -84,7 +84,7 @@ for key = 1, #KEYS do
     local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
     now = now or clock()
     if free < now and units <= capacity and hold <= LONGEST_HOLD_MS then
-      single = single or '1 s ' .. struct.pack('<ddd', now, now, now)
+      single = single or '2 s ' .. struct.pack('<ddd', now, now, now)
       local written
       if free > 0 and now - free <= now % WINDOW_US then
         written = redis.pcall('SET', KEY, single .. text, 'KEEPTTL')

@@ -1,5 +1,5 @@
   if not state then
-  elseif form == '1 s ' and #state >= SINGLE_SIZE then
+  elseif form == '2 s ' and #state >= SINGLE_SIZE then
     local heard, token
     heard, s[TOK], token = unpack_struct('<ddd', state, 5)
     local r = record_of(sub(state, 29), 0, 0, heard, 0, token, 0)
@@ -7,10 +7,10 @@
     r[WHEN], held[1] = ends, r
     if r[OWNER] ~= '' then s[OWNED], plain = 1, false end
     s[CAP], s[CLK], s[USED], s[DUE], s[LATEST], s[HOLDERS], s[KNOWN] = unpack_struct('<d', state, 125), heard, r[UNITS], ends, ends, 1, 1
-  elseif form == '1 q ' and #state >= QUEUE_START - 1 or form == '1 f ' and #state >= FULL_START - 1 then
+  elseif form == '2 q ' and #state >= QUEUE_START - 1 or form == '2 f ' and #state >= FULL_START - 1 then
     local at = QUEUE_START
     s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12] = unpack_struct('<dddddddddddd', state, 5)
-    if form == '1 f ' then
+    if form == '2 f ' then
       plain, at = false, FULL_START
       s[13], s[14], s[15], s[16], s[17], s[18], s[19], s[20], s[21] = unpack_struct('<ddddddddd', state, QUEUE_START)
     end
@@ -23,10 +23,10 @@
     end
     if at ~= #state + 1 then foreign('a record is unreadable') end
     starts[#starts + 1] = at
-  elseif (form == '1 i ' or form == '1 d ') and #state == 12 then
-    s[TOK], s[KNOWN] = unpack_struct('<d', state, 5), form == '1 i ' and 1 or 0
+  elseif (form == '2 i ' or form == '2 d ') and #state == 12 then
+    s[TOK], s[KNOWN] = unpack_struct('<d', state, 5), form == '2 i ' and 1 or 0
   else
-    foreign('the key holds something else')
+    foreign(string.find(state, '^1 [idsqf]') and 'an older version of auto-mutex is in use' or 'the key holds something else')
   end
   local sum = s[SEQ] + s[CLK] + s[USED] + s[LATEST] + s[TOLD] + s[HOLDERS] + s[WAITING] + s[KNOWN]
   if not (sum >= 0 and sum <= 20 * FAR and s[TOK] >= 0 and s[TOK] < FAR and s[CAP] >= 0 and s[CAP] < FAR and s[DUE] >= 0) then

@@ -67,21 +67,21 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 /// back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-// Otherwise a state in the form `1 q` could have waiters that fit, to which the next operation grants.
+// Otherwise a state in the form `2 q` could have waiters that fit, to which the next operation grants.
 const _: () = assert!(MOST < BATCH as u64);
 /// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold plus
 /// `WINDOW_US` stays below ten minutes.
 const FRESH_MS: u64 = 2 * KEPT_MS;
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// How long, in microseconds, operations on a name in the forms `1 i` and `1 s` may leave its time to live unchanged.
+/// How long, in microseconds, operations on a name in the forms `2 i` and `2 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The length of a state without holders, waiters and signals: a mark, and a token.
 pub(crate) const LONGEST_IDLE: usize = MARK as usize + 8;
 
-/// Whether a state is in the form `1 i` or `1 d`: see `head.lua`.
+/// Whether a state is in the form `2 i` or `2 d`: see `head.lua`.
 pub(crate) fn is_idle(state: &[u8]) -> bool {
-    let is_marked = state.starts_with(b"1 i ") || state.starts_with(b"1 d ");
+    let is_marked = state.starts_with(b"2 i ") || state.starts_with(b"2 d ");
     is_marked && state.len() == LONGEST_IDLE
 }
 

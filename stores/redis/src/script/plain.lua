@@ -1,4 +1,4 @@
--- Handles plain operations on a name in the form `1 q`, and plain acquires in the form `1 s`, by cutting the new text
+-- Handles plain operations on a name in the form `2 q`, and plain acquires in the form `2 s`, by cutting the new text
 -- out of the old one. Decoding the state, as the rest of the script does, takes twice as long. This part covers only
 -- the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is granted, and no
 -- client keeps the lock between its calls. The rest of the script handles the others.
@@ -31,12 +31,12 @@ local function cut()
     form = state and sub(state, 1, 4)
     repeat
       local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
-      -- Puts the records where the form `1 q` has them.
+      -- Puts the records where the form `2 q` has them.
       local from = state
-      if form == '1 q ' and #state >= QUEUE_START then
+      if form == '2 q ' and #state >= QUEUE_START then
         tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
         if told == 0 and waiting > 0 then break end
-      elseif form == '1 s ' and #state >= SINGLE_SIZE and sub(state, 134, 137) == '\0\0\0\0' then
+      elseif form == '2 s ' and #state >= SINGLE_SIZE and sub(state, 134, 137) == '\0\0\0\0' then
         if code ~= ACQUIRE and code ~= TRY then break end
         local hold, token, _
         clk, tok, token = unpack_struct('<ddd', state, 5)
@@ -77,7 +77,7 @@ local function cut()
           if waiting <= NEAR then told = seq end
           reply = queued(from, queue, waiting, min(NEAR_MS, wait / 3))
         end
-        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+        local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
           .. sub(from, QUEUE_START) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, mode % 2) .. rest
         if write(new) then state = new else reply = nil end
         break
@@ -109,7 +109,7 @@ local function cut()
           if position <= NEAR then when = now end
           reply = queued(state, queue, position, wait / 3)
         end
-        local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+        local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
           .. sub(state, QUEUE_START, start - 1) .. pack('<IIBddddB', bytes, 0, flag, place, now, when, token, 31)
           .. sub(state, start + 42, start + 105) .. sub(text, 65, 88) .. sub(state, start + 130)
         if write(new) then state = new else reply = nil end
@@ -149,7 +149,7 @@ local function cut()
         if holders == 0 then
           -- If waiters are left, the rest of the script handles them, because the first may be waiting for a signal
           -- instead of units.
-          local idle = '1 i ' .. sub(state, 5, 12)
+          local idle = '2 i ' .. sub(state, 5, 12)
           if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
           break
         end
@@ -173,7 +173,7 @@ local function cut()
         end
       end
 
-      local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
+      local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
         .. sub(state, rest)
       if not write(new) then
         reply = nil

@@ -1,7 +1,7 @@
 -- The state of a name as tables, and all the rules.
 --
---   1 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
---   1 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, RECORD…
+--   2 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
+--   2 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, RECORD…
 -- First the holders, in order of token, then of place; then the waiters, in order of place, the quiet ones last.
 -- Records that don't fit are in other keys: see apart.lua.
 --
@@ -9,7 +9,7 @@
 -- except quiet ones, know that they are near (0: check again). TOMBS: when tombstones end at the latest (0: none).
 -- EXPIRES: until when the other keys live at least. KNOWN: 1 if the name was used and not deleted afterwards. SIGNALS,
 -- LENT: available and held ones; LAST: the last one's number. OWNED, ASKING: holders and waiters with an owner. The
--- numbers that `1 q` leaves out are zero.
+-- numbers that `2 q` leaves out are zero.
 --
 -- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the
 -- length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31.

@@ -15,9 +15,9 @@
       if state then call('DEL', KEY) end
       return answer
     end
-    text = (s[KNOWN] == 1 and '1 i ' or '1 d ') .. pack('<d', s[TOK])
+    text = (s[KNOWN] == 1 and '2 i ' or '2 d ') .. pack('<d', s[TOK])
   elseif r and r[FLAG] == 0 and r[WHEN] == r[HEARD] + r[HOLD] * 1000 then
-    text = '1 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
+    text = '2 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
   else
     local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0
     for _, list in ipairs({held, queue}) do
@@ -31,9 +31,9 @@
       end
     end
     s[SIZE] = size
-    parts[1], parts[2] = '1 q ', pack('<dddddddddddd', unpack(s, 1, 12))
+    parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
     for i = 13, 21 do odd = odd or s[i] > 0 end
-    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '1 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
+    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
     text = table.concat(parts)
   end
   if not allowed then
