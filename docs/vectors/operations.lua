@@ -17,26 +17,26 @@ if not state then
 free = 0
 elseif #state == 12 then
 local form, tok = unpack_struct('<c4d', state)
-if form == '1 i ' then free = tok end
+if form == '2 i ' then free = tok end
 elseif #state >= 137 then
 if codes == 'ra' then
 local form, _, tok = unpack_struct('<c4dd', state)
-if form == '1 s ' and sub(state, 29, 92) == text then
+if form == '2 s ' and sub(state, 29, 92) == text then
 text, free, freed = ARGV[at + 2], tok, (unpack_struct('<d', state, 125))
 end
 elseif codes == 'r' then
 local form, _, tok = unpack_struct('<c4dc8', state)
-if form == '1 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '1 i ' .. tok, 'KEEPTTL').err then
+if form == '2 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '2 i ' .. tok, 'KEEPTTL').err then
 reply = unpack_struct('<d', state, 125)
 end
 elseif codes == 't' then
 local form, heard, tok, token = unpack_struct('<c4ddd', state)
-if form == '1 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
+if form == '2 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
 local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
 local counter, hold, _, units = unpack_struct('<dddd', text, 65)
 now = now or clock()
 if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
-and not redis.pcall('SET', KEY, '1 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
+and not redis.pcall('SET', KEY, '2 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
 .. sub(state, 117), 'PX', '1200000').err then
 reply = token
 end
@@ -47,7 +47,7 @@ if free and (freed or codes == 'a' or codes == 'b') then
 local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
 now = now or clock()
 if free < now and units <= capacity and hold <= 300000 then
-single = single or '1 s ' .. struct.pack('<ddd', now, now, now)
+single = single or '2 s ' .. struct.pack('<ddd', now, now, now)
 local written
 if free > 0 and now - free <= now % 256000000 then
 written = redis.pcall('SET', KEY, single .. text, 'KEEPTTL')
@@ -71,6 +71,10 @@ return call('PUBLISH', 'auto_mutex:member:' .. member, text)
 end
 local function are_here()
 return true
+end
+local function seal(word, ticket, after)
+local text = word .. ' ' .. sub(ticket, 1, 16)
+return text .. sub(redis.sha1hex(ticket .. text .. after), 1, 16) .. after
 end
 local form = state and sub(state, 1, 4)
 local replies, first = {}, 1
@@ -100,10 +104,10 @@ form = state and sub(state, 1, 4)
 repeat
 local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
 local from = state
-if form == '1 q ' and #state >= 101 then
+if form == '2 q ' and #state >= 101 then
 tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
 if told == 0 and waiting > 0 then break end
-elseif form == '1 s ' and #state >= 137 and sub(state, 134, 137) == '\0\0\0\0' then
+elseif form == '2 s ' and #state >= 137 and sub(state, 134, 137) == '\0\0\0\0' then
 if code ~= 97 and code ~= 98 then break end
 local hold, token, _
 clk, tok, token = unpack_struct('<ddd', state, 5)
@@ -141,7 +145,7 @@ if mode > 1 then layout, rest = '<IIBddddBc104B', sub(text, 106) end
 if waiting <= 3 then told = seq end
 reply = queued(from, queue, waiting, min(1100, wait / 3))
 end
-local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
 .. sub(from, 101) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, mode % 2) .. rest
 if write(new) then state = new else reply = nil end
 break
@@ -171,14 +175,14 @@ end
 if position <= 3 then when = now end
 reply = queued(state, queue, position, wait / 3)
 end
-local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
 .. sub(state, 101, start - 1) .. pack('<IIBddddB', bytes, 0, flag, place, now, when, token, 31)
 .. sub(state, start + 42, start + 105) .. sub(text, 65, 88) .. sub(state, start + 130)
 if write(new) then state = new else reply = nil end
 break
 end
 local held, rest, left = '', queue, ''
-local to, message
+local to, granted, message
 if start >= queue then
 if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
 reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, 101, queue - 1)
@@ -199,12 +203,12 @@ tok, hold = max(now, tok + 1), min(2000, hold)
 local ends = now + hold * 1000
 held = held .. pack('<IIBddddB', bytes, 0, 1, place, heard, ends, tok, 31) .. sub(state, queue + 42, rest - 1)
 used, holders, waiting, due, size = used + units, holders + 1, waiting - 1, min(due, ends), size + 42 + bytes
-message = string.format('grant %s %d%09d %d %d ', sub(state, queue + 42, queue + 73), tok / 1000000000,
-tok % 1000000000, counter, hold)
+granted = sub(state, queue + 42, queue + 73)
+message = string.format(' %d%09d %d %d ', tok / 1000000000, tok % 1000000000, counter, hold)
 end
 end
 if holders == 0 then
-local idle = '1 i ' .. sub(state, 5, 12)
+local idle = '2 i ' .. sub(state, 5, 12)
 if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
 break
 end
@@ -225,20 +229,20 @@ left = left .. sub(state, rest, third - 1) .. pack('<IIBddddB', bytes, 0, 0, pla
 rest = near
 end
 end
-local new = '1 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
+local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
 .. sub(state, rest)
 if not write(new) then
 reply = nil
 break
 end
 local name = sub(KEY, 13, -2)
-if to and publish(to, message .. name) == 0 then
+if to and publish(to, seal('grant', granted, message .. name)) == 0 then
 call('SET', KEY, state, 'PX', '1200000')
 reply = nil
 break
 end
 if near then
-publish(sub(state, near + 32, near + 63), 'near ' .. sub(state, near, near + 31) .. ' ' .. name)
+publish(sub(state, near + 32, near + 63), seal('near', sub(state, near, near + 31), ' ' .. name))
 end
 state = new
 until true
@@ -393,7 +397,7 @@ if r[13] ~= '' then s[19] = max(0, s[19] - 1) end
 if s[21] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
 end
 local function tell(r, word, after)
-return publish(sub(r[8], 33, 64), word .. ' ' .. r[7] .. after)
+return publish(sub(r[8], 33, 64), seal(word, r[7], after))
 end
 local function allow()
 if not allowed then call('PEXPIRE', KEY, '1200000') end
@@ -454,7 +458,7 @@ end
 if s[15] + s[17] == 0 then s[16] = 0 end
 end
 if not state then
-elseif form == '1 s ' and #state >= 137 then
+elseif form == '2 s ' and #state >= 137 then
 local heard, token
 heard, s[1], token = unpack_struct('<ddd', state, 5)
 local r = record_of(sub(state, 29), 0, 0, heard, 0, token, 0)
@@ -462,10 +466,10 @@ local ends = heard + r[9] * 1000
 r[4], held[1] = ends, r
 if r[13] ~= '' then s[18], plain = 1, false end
 s[2], s[4], s[5], s[6], s[7], s[9], s[11] = unpack_struct('<d', state, 125), heard, r[11], ends, ends, 1, 1
-elseif form == '1 q ' and #state >= 101 - 1 or form == '1 f ' and #state >= 173 - 1 then
+elseif form == '2 q ' and #state >= 101 - 1 or form == '2 f ' and #state >= 173 - 1 then
 local at = 101
 s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12] = unpack_struct('<dddddddddddd', state, 5)
-if form == '1 f ' then
+if form == '2 f ' then
 plain, at = false, 173
 s[13], s[14], s[15], s[16], s[17], s[18], s[19], s[20], s[21] = unpack_struct('<ddddddddd', state, 101)
 end
@@ -478,10 +482,10 @@ if i <= here then held[i] = i else queue[i - here] = i end
 end
 if at ~= #state + 1 then foreign('a record is unreadable') end
 starts[#starts + 1] = at
-elseif (form == '1 i ' or form == '1 d ') and #state == 12 then
-s[1], s[11] = unpack_struct('<d', state, 5), form == '1 i ' and 1 or 0
+elseif (form == '2 i ' or form == '2 d ') and #state == 12 then
+s[1], s[11] = unpack_struct('<d', state, 5), form == '2 i ' and 1 or 0
 else
-foreign('the key holds something else')
+foreign(string.find(state, '^1 [idsqf]') and 'an older version of auto-mutex is in use' or 'the key holds something else')
 end
 local sum = s[3] + s[4] + s[5] + s[7] + s[8] + s[9] + s[10] + s[11]
 if not (sum >= 0 and sum <= 20 * 9007199254740992 and s[1] >= 0 and s[1] < 9007199254740992 and s[2] >= 0 and s[2] < 9007199254740992 and s[6] >= 0) then
@@ -709,7 +713,7 @@ if code == 102 or code == 107 or code == 101 then
 local owner, count = sub(text, code == 102 and 65 or 73), 0
 local number = code ~= 102 and unpack_struct('<d', text, 65)
 local after = ' ' .. sub(KEY, 13, -2)
-if code == 101 then after = ' ' .. int(number) .. after end
+if code == 101 then after = ' ' .. int(number) .. ' ' .. int(now) .. after end
 for _, r in ipairs(code == 107 and s[20] == 1 and others().with_token(number) or all_holders()) do
 if code == 102 and (owner == '' or r[13] == owner) or code == 107 and r[5] == number then
 tell(r, 'lost', after)
@@ -1202,9 +1206,9 @@ if s[1] + s[11] == 0 then
 if state then call('DEL', KEY) end
 return answer
 end
-text = (s[11] == 1 and '1 i ' or '1 d ') .. pack('<d', s[1])
+text = (s[11] == 1 and '2 i ' or '2 d ') .. pack('<d', s[1])
 elseif r and r[1] == 0 and r[4] == r[3] + r[9] * 1000 then
-text = '1 s ' .. pack('<ddd', r[3], s[1], r[5]) .. r[8]
+text = '2 s ' .. pack('<ddd', r[3], s[1], r[5]) .. r[8]
 else
 local parts, size, odd = {'', '', ''}, 0, closed and s[10] > 0
 for _, list in ipairs({held, queue}) do
@@ -1217,9 +1221,9 @@ if list == held then size = size + #part end
 end
 end
 s[12] = size
-parts[1], parts[2] = '1 q ', pack('<dddddddddddd', unpack(s, 1, 12))
+parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
 for i = 13, 21 do odd = odd or s[i] > 0 end
-if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '1 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
+if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
 text = table.concat(parts)
 end
 if not allowed then

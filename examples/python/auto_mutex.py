@@ -87,6 +87,7 @@ class Ticket(AbstractContextManager):
 
     def renew(self):
         self.id, self.state, self.counter, self.token = os.urandom(16).hex(), ASKING, 0, 0
+        self.told = (0, 0)  # the counter and the token of the last grant that came as a message
         self.sent = {}  # counter -> when that request was sent
         self.is_unanswered = self.is_late = False  # an acquire has no answer: yet, or from an earlier connection
         self.client.tickets[self.id] = self
@@ -282,11 +283,18 @@ class Client(AbstractContextManager):
         elif ticket.state == ASKING:
             ticket.state, ticket.due = WAITING, 0.0  # the grant came too late, so the next touch counts
 
-    def hear(self, push):  # messages are hints
-        kind, id, *words = str(push[2]).split(" ") if push[0] == "message" else ("", "")
-        ticket = self.tickets.get(id)
+    def hear(self, push):  # messages are hints, and strangers may send some: "Messages are sealed"
+        text = str(push[2]) if push[0] == "message" else ""
+        kind, id, *words = text.split(" ") if text.count(" ") > 1 else ("", "")
+        ticket = next((ticket for ticket in self.tickets.values() if ticket.id[:16] == id[:16]), None)
         if ticket and kind in ("grant", "near", "lost") and ticket.state in (WAITING, HOLDING):
+            if id[16:] != hashlib.sha1((ticket.id + text.replace(id, id[:16], 1)).encode()).hexdigest()[:16]:
+                return  # its author could not read the ticket's record
             if kind == "grant" and ticket.state == WAITING and now() >= self.closed_until:
+                grant = (int(words[1]), int(words[0]))
+                if grant <= ticket.told:
+                    return  # a copy
+                ticket.told = grant
                 self.grant(ticket, int(words[0]), int(words[1]), int(words[2]) / 1000)
             self.request(ticket)  # claims the grant, or asks
 

@@ -22,9 +22,13 @@ def id_text(number):
     return f"{number:032}"
 
 
+def ticket_text(number):  # messages name the first half
+    return f"{number:016}" * 2
+
+
 def encode(member, operation, fields, names):
     values = dict(zip(names, fields))
-    ids = id_text(values.pop("ticket", 0)) + id_text(member)
+    ids = ticket_text(values.pop("ticket", 0)) + id_text(member)
     if operation in ("acquire", "try"):
         return encode_acquire(ids, **values)
     if operation == "touch":
@@ -33,7 +37,7 @@ def encode(member, operation, fields, names):
         return encode_release(ids, **values)
     if operation == "adopt":
         lease = doubles(values["counter"], values["hold_ms"], values["place_ms"])
-        return ids.encode() + lease + (id_text(values["old"]) + values["meta"]).encode()
+        return ids.encode() + lease + (ticket_text(values["old"]) + values["meta"]).encode()
     if operation == "signal":
         kind = {"token": b"\0", "one": b"\1", "all": b"\2"}[values["kind"]]
         return ids.encode() + kind + values["text"].encode()

@@ -178,7 +178,7 @@ fn serve(
         return Ok(());
     };
     let (store, driver) = opened?;
-    let core = ClientCore::new(settings, store.clone());
+    let core = ClientCore::new(settings, store.clone(), id);
     // Before any caller gets the core, because this marks a store that connects later as not connected.
     let driver = driver.run(core.clone());
     if send(to, Ok(core.clone())) {

@@ -15,7 +15,7 @@ use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::sync::{HashMap, HashSet};
 use crate::base::wait::lock;
-use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered};
+use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered, random_number};
 
 /// After this time without an answer, a round ends even if some are missing. From then on, its waits have twice as long, because
 /// messages may be slow: a client that asks for them gets them a second late.
@@ -35,6 +35,7 @@ pub(crate) struct Detector {
     client: u64,
     engine: Arc<dyn Engine>,
     state: Mutex<State>,
+    /// Begins with a random number, because no answer to another client's question may be taken for one to our own.
     rounds: AtomicU64,
 }
 
@@ -61,6 +62,8 @@ struct Look {
     incomplete: u32,
     /// How long a round with this wait may go without an answer.
     patience: Duration,
+    /// Another client cannot make this wait be looked at again before this time.
+    urged: Instant,
     /// The deadlocks reported so far, each as the sorted tokens of its holds.
     reported: HashSet<Vec<u64>>,
 }
@@ -71,7 +74,7 @@ impl Detector {
             client,
             engine,
             state: Mutex::default(),
-            rounds: AtomicU64::new(0),
+            rounds: AtomicU64::new(u64::from(random_number()) << 32),
         }
     }
 
@@ -85,6 +88,7 @@ impl Detector {
             repeated: 0,
             incomplete: 0,
             patience: ROUND,
+            urged: Instant::START,
             reported: HashSet::default(),
         };
         let mut state = lock(&self.state);
@@ -115,13 +119,21 @@ impl Detector {
     /// Searches because another client has found that `wait` must end a deadlock.
     pub(crate) fn search(&self, wait: WaitId, now: Instant) -> Vec<Todo> {
         let mut state = lock(&self.state);
-        let due = state.looks.get(&wait).map(|look| (look.due, wait));
-        if due.is_some_and(|due| state.due.contains(&due)) {
+        let State { looks, due, .. } = &mut *state;
+        let look = looks.get_mut(&wait).filter(|look| look.urged <= now);
+        if let Some(look) = look.filter(|look| due.contains(&(look.due, wait))) {
+            look.urged = now.after(SPACING);
             state.plan(wait, now);
             state.rests = state.rests.min(now);
         }
         drop(state);
         self.tick(now)
+    }
+
+    /// The ticket of another client with this public half, if the search has asked about it.
+    pub(crate) fn ticket(&self, public: u64) -> Option<Ticket> {
+        let state = lock(&self.state);
+        state.search.as_ref()?.1.ticket(public)
     }
 
     /// `waits` tells whether a ticket of this client waits for that name.
@@ -186,8 +198,12 @@ impl Detector {
         let Some((ends, search)) = search.filter(|(_, search)| search.round == round) else {
             return Vec::new();
         };
+        let before = search.progress();
         let mut todos = step(search);
-        *ends = now.after(search.patience);
+        // A copy of an answer must not keep the round open.
+        if search.progress() > before || !todos.is_empty() {
+            *ends = now.after(search.patience);
+        }
         if search.is_complete() {
             drop(state);
             todos.extend(self.end_round(now));
@@ -284,6 +300,7 @@ impl State {
             return Some(Todo::Send {
                 name: chosen.name.clone(),
                 member: chosen.member,
+                key: chosen.hold.ticket,
                 probe: Probe::Search { wait },
             });
         }

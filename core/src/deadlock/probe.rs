@@ -1,4 +1,5 @@
-//! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored.
+//! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored. Others may read them, so
+//! they have only the public halves of tickets; `queue/client/deadlocks.rs` seals them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -56,15 +57,15 @@ impl Probe {
                 write!(text, "{ASK} {round}")?;
                 tickets
                     .iter()
-                    .try_for_each(|ticket| write!(text, " {ticket}"))
+                    .try_for_each(|ticket| write!(text, " {}", public(*ticket)))
             }
             Self::Answer(answer) => {
                 write!(text, "{ANSWER} {}", answer.round)?;
                 for ticket in &answer.waiting {
-                    write!(text, " {WAITING} {ticket}")?;
+                    write!(text, " {WAITING} {}", public(*ticket))?;
                 }
                 for ticket in &answer.free {
-                    write!(text, " {FREE} {ticket}")?;
+                    write!(text, " {FREE} {}", public(*ticket))?;
                 }
                 let mut holds = answer.holds.iter();
                 holds.try_for_each(|hold| write_hold(text, hold))
@@ -78,7 +79,7 @@ impl Probe {
         let probe = match words.next()? {
             ASK => {
                 let round = words.next()?.parse().ok()?;
-                let tickets = words.by_ref().take(MOST_TICKETS).map(Ticket::parse);
+                let tickets = words.by_ref().take(MOST_TICKETS).map(read_ticket);
                 let tickets = tickets.collect::<Option<_>>()?;
                 Self::Ask { round, tickets }
             }
@@ -90,8 +91,8 @@ impl Probe {
                 };
                 while let Some(word) = words.next() {
                     match word {
-                        WAITING => answer.waiting.push(Ticket::parse(words.next()?)?),
-                        FREE => answer.free.push(Ticket::parse(words.next()?)?),
+                        WAITING => answer.waiting.push(read_ticket(words.next()?)?),
+                        FREE => answer.free.push(read_ticket(words.next()?)?),
                         HOLD => answer.holds.push(read_hold(&mut words)?),
                         WAIT => {
                             let wait = read_wait(&mut words)?;
@@ -111,8 +112,17 @@ impl Probe {
     }
 }
 
+fn public(ticket: Ticket) -> String {
+    format!("{:016x}", ticket.public())
+}
+
+fn read_ticket(word: &str) -> Option<Ticket> {
+    let public = u64::from_str_radix(word, 16).ok();
+    public.map(Ticket::of_public)
+}
+
 fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
-    let (ticket, token, units) = (hold.ticket, hold.token, hold.units);
+    let (ticket, token, units) = (public(hold.ticket), hold.token, hold.units);
     let (held, meta) = (hold.held.as_millis(), name::escape(&hold.meta));
     write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
     for wait in &hold.waits {
@@ -121,7 +131,7 @@ fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
         let fails = u8::from(wait.mode == Deadlock::Fail);
         write!(text, " {WAIT} {id} {name} {units} ")?;
         match wait.after {
-            Some(after) => write!(text, "{after}")?,
+            Some(after) => text.push_str(&public(after)),
             None => text.push_str(NONE),
         }
         write!(text, " {waited} {fails} {meta}")?;
@@ -131,7 +141,7 @@ fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
 
 fn read_hold<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<WaitingHold> {
     Some(WaitingHold {
-        ticket: Ticket::parse(words.next()?)?,
+        ticket: read_ticket(words.next()?)?,
         token: words.next()?.parse().ok()?,
         units: words.next()?.parse().ok()?,
         held: Duration::from_millis(words.next()?.parse().ok()?),
@@ -147,7 +157,7 @@ fn read_wait<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Wait> {
         units: words.next()?.parse().ok()?,
         after: match words.next()? {
             NONE => None,
-            ticket => Some(Ticket::parse(ticket)?),
+            ticket => Some(read_ticket(ticket)?),
         },
         waited: Duration::from_millis(words.next()?.parse().ok()?),
         mode: match words.next()? {

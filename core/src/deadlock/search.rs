@@ -1,6 +1,7 @@
 //! [`Search`]: looks for deadlocks around the waits of one client, in two rounds that share no answers. The second
 //! begins after the first has ended, so whatever both have found existed at the moment in between. Each round asks once
-//! about each name and ticket, however many waits need the answer.
+//! about each name and ticket, however many waits need the answer. Inside, tickets have no secret half, because answers
+//! don't either.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use super::probe::{Answer, MOST_TICKETS, Probe};
 use super::waits::TaskWait;
 use crate::base::name::Name;
 use crate::base::sync::{HashMap, HashSet};
-use crate::store::{MemberId, NameRecord, Ticket};
+use crate::store::{MemberId, NameRecord, Ticket, TicketMap};
 
 /// The limit for one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
@@ -25,6 +26,8 @@ pub(crate) enum Todo {
     Send {
         name: Name,
         member: MemberId,
+        /// The ticket that both clients know, with which the message is sealed.
+        key: Ticket,
         probe: Probe,
     },
     Judge {
@@ -42,6 +45,8 @@ pub(super) struct Search {
     /// What the first round has found.
     first: Option<Graph>,
     graph: Graph,
+    /// The complete tickets.
+    known: TicketMap<Ticket>,
     /// For each name, the fewest units that any known wait asks for.
     names: HashMap<Name, u32>,
     asked: HashSet<Ticket>,
@@ -62,6 +67,7 @@ impl Search {
             patience: Duration::ZERO,
             first,
             graph: Graph::default(),
+            known: TicketMap::default(),
             names: HashMap::default(),
             asked: HashSet::default(),
             answered: HashSet::default(),
@@ -74,9 +80,16 @@ impl Search {
     pub(super) fn add(&mut self, root: WaitId, holds: Vec<WaitingHold>) {
         self.roots.push(root);
         for hold in holds {
-            self.asked.insert(hold.ticket);
+            let ticket = hold.ticket.without_secret();
+            self.known.insert(ticket, hold.ticket);
+            self.asked.insert(ticket);
             self.learn(hold);
         }
+    }
+
+    /// The ticket with this public half, if this round has seen it.
+    pub(super) fn ticket(&self, public: u64) -> Option<Ticket> {
+        self.known.get(&Ticket::of_public(public)).copied()
     }
 
     /// Whether the remaining names should be left to the waits added so far.
@@ -103,7 +116,13 @@ impl Search {
             && !self.graph.locks.contains_key(name)
         {
             if has_waiters_for(record, above, fewest) {
-                self.graph.add_name(name, record);
+                let mut record = record.clone();
+                for one in record.holders.iter_mut().chain(&mut record.waiters) {
+                    let complete = one.ticket;
+                    one.ticket = complete.without_secret();
+                    self.known.insert(one.ticket, complete);
+                }
+                self.graph.add_name(name, &record);
                 let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
                 let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
                 here.iter().for_each(|wait| self.ask(wait));
@@ -120,7 +139,7 @@ impl Search {
         }
         for ticket in answer.waiting {
             if self.is_answer(ticket) {
-                self.graph.confirmed.insert(ticket);
+                self.graph.confirmed.insert(ticket.without_secret());
             }
         }
         for hold in answer.holds {
@@ -132,10 +151,15 @@ impl Search {
     }
 
     fn is_answer(&mut self, ticket: Ticket) -> bool {
+        let ticket = ticket.without_secret();
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
 
-    fn learn(&mut self, hold: WaitingHold) {
+    fn learn(&mut self, mut hold: WaitingHold) {
+        hold.ticket = hold.ticket.without_secret();
+        for wait in &mut hold.waits {
+            wait.after = wait.after.map(Ticket::without_secret);
+        }
         let waits = hold.waits.clone();
         self.answered.insert(hold.ticket);
         self.graph.holds.insert(hold.ticket, hold);
@@ -163,6 +187,9 @@ impl Search {
 
     fn ask(&mut self, wait: &Wait) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
+            let Some(&key) = self.known.get(&ticket) else {
+                continue;
+            };
             if !self.asked.insert(ticket) {
                 continue;
             }
@@ -171,25 +198,32 @@ impl Search {
                     name,
                     member: to,
                     probe: Probe::Ask { tickets, .. },
+                    ..
                 } if *to == member && *name == wait.name && tickets.len() < MOST_TICKETS => {
                     Some(tickets)
                 }
                 _ => None,
             });
             match same {
-                Some(tickets) => tickets.push(ticket),
+                Some(tickets) => tickets.push(key),
                 None => {
-                    let (name, round, tickets) = (wait.name.clone(), self.round, vec![ticket]);
+                    let (name, round, tickets) = (wait.name.clone(), self.round, vec![key]);
                     let probe = Probe::Ask { round, tickets };
                     let todo = Todo::Send {
                         name,
                         member,
+                        key,
                         probe,
                     };
                     self.todos.push(todo);
                 }
             }
         }
+    }
+
+    /// Grows with each answer that says something new.
+    pub(super) fn progress(&self) -> usize {
+        self.answered.len() + self.graph.locks.len()
     }
 
     pub(super) fn is_complete(&self) -> bool {
@@ -228,7 +262,15 @@ impl Search {
             None => (self.graph, true),
         };
         let blocked = graph.blocked();
-        let finding = |(root, complete)| (root, complete, graph.cycle(root, &blocked));
+        let finding = |(root, complete)| {
+            let mut cycle = graph.cycle(root, &blocked);
+            if let Some(Cycle { chosen, .. }) = &mut cycle
+                && let Some(ticket) = self.known.get(&chosen.hold.ticket)
+            {
+                chosen.hold.ticket = *ticket;
+            }
+            (root, complete, cycle)
+        };
         let findings = roots.into_iter().map(finding).collect();
         (findings, is_first.then_some(graph))
     }

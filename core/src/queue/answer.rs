@@ -246,7 +246,9 @@ impl Transition<'_> {
                     ref signal,
                     ..
                 },
-            ) => {
+            ) if (counter, token) > ticket.told => {
+                // A copy of an earlier message would say nothing new.
+                ticket.told = (counter, token);
                 let granted = Granted {
                     provisional: true,
                     ..ticket.granted(
@@ -264,11 +266,14 @@ impl Transition<'_> {
             }
             (TicketState::Held(_), Message::Recall { .. }) => self.recalled(index),
             // The message may be outdated. Let the answer to a renewal decide.
-            (TicketState::Held(held), Message::Lost { .. }) => {
+            (TicketState::Held(held), Message::Lost { .. }) if !held.forced => {
                 held.forced = true;
                 self.send(index);
             }
-            (TicketState::Held(held), Message::Refresh { expire, .. }) => {
+            (TicketState::Held(held), Message::Refresh { expire, at, .. })
+                if *at == 0 || *at > ticket.refreshed =>
+            {
+                ticket.refreshed = *at;
                 held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);
             }

@@ -60,6 +60,13 @@ impl LockQueue {
         }
     }
 
+    /// The ticket with this public half.
+    pub(super) fn ticket(&self, public: u64) -> Option<TicketId> {
+        let state = self.lock();
+        let mut tickets = state.tickets.iter().map(|ticket| ticket.log.id);
+        tickets.find(|ticket| ticket.public() == public)
+    }
+
     /// Whether the ticket waits; `None` if it is unknown.
     pub(super) fn waits_with(&self, ticket: TicketId) -> Option<bool> {
         let state = self.lock();

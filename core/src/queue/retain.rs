@@ -258,14 +258,15 @@ impl Transition<'_> {
 
     /// Another client waits for the lock.
     pub(super) fn recalled(&mut self, index: usize) {
-        self.state.contention.recalled(self.now);
         let ticket = &mut self.state.tickets[index];
         if ticket.is_kept() {
+            self.state.contention.recalled(self.now);
             self.withdraw(index);
         } else if let Some(retention) = ticket.held_mut().and_then(|held| held.retention.as_mut())
             && !retention.recalled
         {
             retention.recalled = true;
+            self.state.contention.recalled(self.now);
             self.send(index);
         }
     }

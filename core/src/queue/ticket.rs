@@ -22,6 +22,10 @@ pub(super) struct Ticket {
     pub(super) retain: Retain,
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
+    /// The counter and the token of the last grant that came as a message.
+    pub(super) told: (u64, u64),
+    /// When the last obeyed refresh was made, by the server's clock.
+    pub(super) refreshed: u64,
     pub(super) pending: Vec<Pending>,
     pub(super) state: TicketState,
 }
@@ -130,6 +134,8 @@ impl Ticket {
             retain: Retain::No,
             again: Instant::NEVER,
             trouble: None,
+            told: (0, 0),
+            refreshed: 0,
             pending: Vec::new(),
             state,
         }

@@ -1,10 +1,10 @@
 //! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), never reused.
 //!
-//! The ids need not be unguessable, because every client of the store can read them all. Each thread therefore draws
-//! them from a fast generator with a seed from the system. One system call per id would take longer than the rest of an
-//! uncontended call.
+//! A ticket has a public half, which messages name, and a secret half, which only its client and the readers of its
+//! record know (see [`seal`](super::seal)). So the numbers come from the system. Each thread draws many at a time, because
+//! one system call per id would take longer than the rest of an uncontended call.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -47,72 +47,108 @@ macro_rules! id {
 id!(Ticket);
 id!(MemberId);
 
+impl Ticket {
+    /// The half of the ticket that messages name: the first 16 hexadecimal digits.
+    pub fn public(self) -> u64 {
+        self.0.as_u64_pair().0
+    }
+
+    /// The ticket without its secret half.
+    pub(crate) fn without_secret(self) -> Self {
+        Self::of_public(self.public())
+    }
+
+    pub(crate) fn of_public(public: u64) -> Self {
+        Self(Uuid::from_u64_pair(public, 0))
+    }
+}
+
 /// A map by ticket.
 pub type TicketMap<V> = HashMap<Ticket, V, BuildHasherDefault<KeyHasher>>;
 
-/// The generator xoshiro256++, with a period of 2^256 − 1.
-#[derive(Clone, Copy)]
-struct Generator {
-    state: [u64; 4],
-    /// The number of forks before the seed was drawn. A child process must not draw its parent's numbers.
+/// Random bytes for the next ids.
+struct Drawn {
+    bytes: [u8; 512],
+    used: usize,
+    /// The number of forks before they were drawn. A child process must not use its parent's.
     forks: u32,
 }
 
 thread_local! {
-    static GENERATOR: Cell<Option<Generator>> = const { Cell::new(None) };
+    static DRAWN: RefCell<Drawn> = const {
+        RefCell::new(Drawn { bytes: [0; 512], used: 512, forks: 0 })
+    };
 }
 
-/// A random number for jitter and choices. Not for secrets.
+/// A random number for jitter and choices.
 pub fn random_number() -> u32 {
     random().as_u128() as u32
 }
 
 fn random() -> Uuid {
-    if let Some(bytes) = chosen_bytes() {
+    #[cfg(any(test, feature = "test-util"))]
+    if let Some(bytes) = seeded::bytes() {
         return Builder::from_random_bytes(bytes).into_uuid();
     }
-    // `uuid` draws the number if there is no generator: the thread is ending, or the system gave no randomness for the
-    // seed.
-    let drawn = GENERATOR.try_with(|cell| {
-        let known = cell.get().filter(|known| known.forks == forks());
-        let mut generator = known.or_else(Generator::seeded)?;
-        let uuid = Builder::from_random_bytes(generator.bytes()).into_uuid();
-        cell.set(Some(generator));
-        Some(uuid)
+    let bytes = chosen_bytes().or_else(|| {
+        DRAWN
+            .try_with(|drawn| drawn.try_borrow_mut().ok()?.next())
+            .ok()?
     });
-    drawn.ok().flatten().unwrap_or_else(Uuid::new_v4)
+    // `uuid` draws the number if the thread is ending.
+    bytes.map_or_else(Uuid::new_v4, |bytes| {
+        Builder::from_random_bytes(bytes).into_uuid()
+    })
 }
 
-/// Lets this thread draw unpredictable numbers again.
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) fn unseed() {
-    let _ = GENERATOR.try_with(|cell| cell.set(None));
-}
-
-/// Makes this thread draw the numbers that follow from `seed`.
-#[cfg(any(test, feature = "test-util"))]
-pub fn seed(seed: u64) {
-    let (state, forks) = ([seed, 1, 2, 3], forks());
-    GENERATOR.set(Some(Generator { state, forks }));
-}
-
-impl Generator {
-    fn seeded() -> Option<Self> {
-        let mut state = [0; 4];
-        for word in &mut state {
-            *word = getrandom::u64().ok()?;
+impl Drawn {
+    fn next(&mut self) -> Option<[u8; 16]> {
+        if self.used == self.bytes.len() || self.forks != forks() {
+            getrandom::fill(&mut self.bytes).ok()?;
+            (self.used, self.forks) = (0, forks());
         }
-        let forks = forks();
-        Some(Self { state, forks })
+        let next = self.bytes[self.used..].first_chunk_mut()?;
+        self.used += next.len();
+        Some(std::mem::take(next))
+    }
+}
+
+#[cfg(any(test, feature = "test-util"))]
+pub use self::seeded::seed;
+#[cfg(any(test, feature = "test-util"))]
+pub(crate) use self::seeded::unseed;
+
+/// Numbers of a seed, for tests.
+#[cfg(any(test, feature = "test-util"))]
+mod seeded {
+    use std::cell::Cell;
+
+    /// The generator xoshiro256++, with a period of 2^256 − 1.
+    type State = [u64; 4];
+
+    thread_local! {
+        static STATE: Cell<Option<State>> = const { Cell::new(None) };
     }
 
-    fn bytes(&mut self) -> [u8; 16] {
-        let high = u128::from(self.next());
-        (high << 64 | u128::from(self.next())).to_ne_bytes()
+    /// Lets this thread draw unpredictable numbers again.
+    pub(crate) fn unseed() {
+        let _ = STATE.try_with(|state| state.set(None));
     }
 
-    fn next(&mut self) -> u64 {
-        let [a, b, c, d] = &mut self.state;
+    /// Makes this thread draw the numbers that follow from `seed`.
+    pub fn seed(seed: u64) {
+        STATE.set(Some([seed, 1, 2, 3]));
+    }
+
+    pub(super) fn bytes() -> Option<[u8; 16]> {
+        let mut state = STATE.try_with(Cell::get).ok()??;
+        let high = u128::from(next(&mut state));
+        let bytes = (high << 64 | u128::from(next(&mut state))).to_ne_bytes();
+        STATE.set(Some(state));
+        Some(bytes)
+    }
+
+    pub(super) fn next([a, b, c, d]: &mut State) -> u64 {
         let number = a.wrapping_add(*d).rotate_left(23).wrapping_add(*a);
         let shifted = *b << 17;
         *c ^= *a;
@@ -141,31 +177,37 @@ mod tests {
         let unique: HashSet<_> = all.collect();
         assert_eq!(unique.len(), 4000);
         assert!(unique.iter().all(|ticket| ticket.0.get_version_num() == 4));
+        let publics: HashSet<_> = unique.iter().map(|ticket| ticket.public()).collect();
+        assert_eq!(publics.len(), 4000);
     }
 
     /// Compares with the first numbers that the generator's authors publish for this seed.
     #[test]
-    fn the_generator_is_the_one_that_it_says() {
-        let (state, forks) = ([1, 2, 3, 4], 0);
-        let mut generator = Generator { state, forks };
-        let numbers = [(); 4].map(|()| generator.next());
+    fn the_generator_of_tests_is_the_one_that_it_says() {
+        let mut state = [1, 2, 3, 4];
+        let numbers = [(); 4].map(|()| seeded::next(&mut state));
         let known = [41943041, 58720359, 3588806011781223, 3591011842654386];
         assert_eq!(numbers, known);
     }
 
     #[test]
-    fn a_child_draws_other_numbers_than_its_parent() {
+    fn a_child_uses_none_of_its_parents_numbers() {
+        let drawn = || DRAWN.with_borrow(|drawn| (drawn.bytes, drawn.used));
         Ticket::random();
-        let stale = GENERATOR.get().map(|known| Generator {
-            forks: known.forks.wrapping_sub(1),
-            ..known
-        });
-        let next = |generator: Option<Generator>| {
-            GENERATOR.set(generator);
-            Ticket::random()
-        };
-        let known = GENERATOR.get();
-        assert_eq!(next(known), next(known));
-        assert_ne!(next(stale), next(stale));
+        let (before, used) = drawn();
+        assert_eq!(
+            before[..used],
+            [0; 512][..used],
+            "what was used is forgotten"
+        );
+        DRAWN.with_borrow_mut(|drawn| drawn.forks = drawn.forks.wrapping_sub(1));
+        Ticket::random();
+        let (after, used) = drawn();
+        assert_eq!(used, 16);
+        assert!(
+            before[16..]
+                .windows(16)
+                .all(|part| part == [0; 16] || !after.windows(16).any(|other| other == part))
+        );
     }
 }

@@ -21,6 +21,7 @@ mod op;
 mod pattern;
 mod reader;
 mod reply;
+pub(crate) mod seal;
 mod server_health;
 mod shared_str;
 #[cfg(feature = "sockets")]
@@ -45,6 +46,9 @@ pub use self::op::{Lease, Mode, Op, Retain, Share, Signal, millis};
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
 pub use self::reply::{HolderRecord, KickRecord, Message, NameRecord, Reply, TicketRecord};
+#[cfg(any(test, feature = "test-util"))]
+pub use self::seal::seal;
+pub use self::seal::{deliver, open as open_message};
 pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
 pub use self::shared_str::SharedStr;
@@ -132,7 +136,11 @@ pub trait Events: Send + Sync + 'static {
     /// if it still matters.
     fn answered(&self, answer: Answer);
 
-    /// A message about `name` arrived on the member's channel.
+    /// The member's ticket for `name` with this [public half](Ticket::public).
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket>;
+
+    /// A message about `name` arrived on the member's channel. If others can send there too, the text goes to
+    /// [`deliver`], which checks its author.
     fn told(&self, name: &Name, message: Message);
 
     /// The state of `node` has changed.

@@ -212,6 +212,9 @@ pub enum Message {
         ticket: Ticket,
         /// The new `expire`, counted from now.
         expire: Duration,
+        /// The server's time in microseconds. A member ignores a copy of an earlier message. Zero where nobody can
+        /// repeat a message.
+        at: u64,
     },
     /// A message from another member: see [`Op::Probe`](super::Op::Probe).
     Probe {

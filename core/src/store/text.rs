@@ -88,7 +88,7 @@ impl Message {
     }
 
     /// Reads `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
-    /// `refresh <ticket> <ms> <name>`, `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
+    /// `refresh <ticket> <ms> [<µs> ]<name>`, `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
     fn read(text: &str) -> Option<(Name, Self)> {
         let (kind, rest) = text.split_once(' ')?;
         let (id, rest) = rest.split_once(' ')?;
@@ -111,9 +111,14 @@ impl Message {
                 (words.next()?, grant)
             }
             "refresh" => {
-                let (expire, name) = rest.split_once(' ')?;
-                let (ticket, expire) = (ticket?, millis(expire)?);
-                (name, Self::Refresh { ticket, expire })
+                let (expire, rest) = rest.split_once(' ')?;
+                let (at, name) = rest.split_once(' ').unwrap_or(("0", rest));
+                let refresh = Self::Refresh {
+                    ticket: ticket?,
+                    expire: millis(expire)?,
+                    at: at.parse().ok()?,
+                };
+                (name, refresh)
             }
             "near" => (rest, Self::Near { ticket: ticket? }),
             "lost" => (rest, Self::Lost { ticket: ticket? }),
@@ -122,6 +127,33 @@ impl Message {
             _ => return None,
         };
         (!name.is_empty() && !name.contains(' ')).then(|| (Name::from_escaped(name), message))
+    }
+
+    /// The text of this message, as servers of engines write it.
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn text(&self, name: &Name) -> String {
+        let about = |word: &str, ticket: &Ticket| format!("{word} {ticket} {name}");
+        match self {
+            Self::Grant {
+                ticket,
+                token,
+                counter,
+                hold,
+                signal,
+            } => {
+                let (ms, signal) = (hold.as_millis(), signal.as_deref().map(|it| [" ", it]));
+                let signal = signal.unwrap_or_default().concat();
+                format!("grant {ticket} {token} {counter} {ms} {name}{signal}")
+            }
+            Self::Near { ticket } => about("near", ticket),
+            Self::Lost { ticket } => about("lost", ticket),
+            Self::Ask { ticket } => about("ask", ticket),
+            Self::Recall { ticket } => about("recall", ticket),
+            Self::Refresh { ticket, expire, at } => {
+                format!("refresh {ticket} {} {at} {name}", expire.as_millis())
+            }
+            Self::Probe { from, text } => format!("probe {from} {name} {text}"),
+        }
     }
 }
 
@@ -151,12 +183,15 @@ mod tests {
         };
         let text = format!("grant {ticket} 17 3 2000 n:a:b  any text\n");
         assert_eq!(Message::read(&text), Some((name.clone(), signalled)));
-        let refresh = Message::Refresh {
-            ticket,
-            expire: Duration::from_millis(1500),
-        };
-        let text = format!("refresh {ticket} 1500 n:a:b");
-        assert_eq!(Message::read(&text), Some((name.clone(), refresh)));
+        for (at, word) in [(0, ""), (17, "17 ")] {
+            let refresh = Message::Refresh {
+                ticket,
+                expire: Duration::from_millis(1500),
+                at,
+            };
+            let text = format!("refresh {ticket} 1500 {word}n:a:b");
+            assert_eq!(Message::read(&text), Some((name.clone(), refresh)));
+        }
         let from = MemberId::random();
         let probe = Message::Probe {
             from,
@@ -197,6 +232,8 @@ mod tests {
             format!("near {ticket} n more"),
             format!("refresh {ticket} n"),
             format!("refresh {ticket} 1"),
+            format!("refresh {ticket} 1 x n"),
+            format!("refresh {ticket} 1 2 3 n"),
             format!("stolen {ticket} n"),
             format!("probe {ticket}"),
             format!("probe {ticket} n"),

@@ -68,7 +68,7 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
             members.push(member.clone());
             settings.process = Some((endpoint.host.clone(), members.len() as u32));
         }
-        let core = ClientCore::new(settings, member.clone());
+        let core = ClientCore::new(settings, member.clone(), id);
         member.begin(&core);
         let driver = Box::new(Line(member.clone())).run(core.clone());
         let (driver, tick) = background::tasks(member.clone(), driver, core.clone());
@@ -90,7 +90,7 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
         return None;
     }
     let (store, driver) = engine.unconnected(&settings.options, id);
-    let core = ClientCore::new(settings.clone(), store.clone());
+    let core = ClientCore::new(settings.clone(), store.clone(), id);
     let driver = driver.run(core.clone());
     let (driver, tick) = background::tasks(store, driver, core.clone());
     drop((tokio::spawn(driver), tokio::spawn(tick)));

@@ -37,6 +37,7 @@ faults! {
     RestartEmpty "restart_empty"
     Failover "failover"
     ClockStep "clock_step"
+    Forge "forge"
 }
 
 impl Fault {

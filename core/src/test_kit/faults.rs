@@ -60,7 +60,7 @@ impl World {
         self.struck()
     }
 
-    fn struck(&self) -> Struck {
+    pub(super) fn struck(&self) -> Struck {
         Struck(self.clone())
     }
 
@@ -256,7 +256,7 @@ impl World {
     /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. A fault that
     /// lasts ends after a time that the seed chooses, up to ten seconds.
     pub fn random_fault(&self, client: &Client) -> Fault {
-        let faults: [(Fault, Strike); 9] = [
+        let faults: [(Fault, Strike); 10] = [
             (Fault::Disconnect, Self::disconnect),
             (Fault::Suspend, Self::suspend),
             (Fault::Lose, |world, client| world.lose(client)),
@@ -270,6 +270,7 @@ impl World {
             (Fault::RestartEmpty, |world, _| world.restart_empty()),
             (Fault::Failover, |world, _| world.failover()),
             (Fault::Kill, Self::kill),
+            (Fault::Forge, |world, _| world.forge()),
         ];
         let (fault, strike) = faults[self.0.below(faults.len() as u64) as usize];
         strike(self, client);

@@ -22,8 +22,8 @@ use crate::deadlock::Cycle;
 use crate::queue::{ClientCore, Hold, Witness};
 use crate::store::engine::Driver;
 use crate::store::guarantees::Guarantees;
-use crate::store::{Answer, Events, MemberId, Message, Node, NodeChange, Op, Request};
-use crate::store::{Store, StoreOptions, not_yet};
+use crate::store::{Answer, Events, MemberId, Node, NodeChange, Op, Request};
+use crate::store::{Store, StoreOptions, deliver, not_yet};
 
 /// How late the copies of requests may arrive whose connection broke. The first choice is: not at all.
 const LATE: [Duration; 4] = [
@@ -41,7 +41,8 @@ pub(super) const DEAD: u8 = 2;
 enum Sent {
     Request(Request),
     Reply(Answer),
-    Message(Name, Message),
+    /// The text on the member's channel.
+    Message(String),
     /// The copy of a request whose connection broke.
     Late(Name, Op),
 }
@@ -187,17 +188,11 @@ impl Member {
     }
 
     /// Returns `false` if it is not connected to the server of this term.
-    pub(super) fn tell(
-        &self,
-        term: Option<u32>,
-        at: Instant,
-        name: &Name,
-        message: Message,
-    ) -> bool {
+    pub(super) fn tell(&self, term: Option<u32>, at: Instant, text: String) -> bool {
         let mut link = lock(&self.link);
         let hears = link.term.is_some() && link.term == term && !self.is_dead();
         if hears {
-            link.send(at, Sent::Message(name.clone(), message));
+            link.send(at, Sent::Message(text));
             self.look();
         }
         hears
@@ -283,7 +278,7 @@ impl Member {
         match sent.map(|sent| sent.1) {
             Some(Sent::Request(request)) => self.execute(&world, request),
             Some(Sent::Reply(answer)) => events.answered(answer),
-            Some(Sent::Message(name, message)) => events.told(&name, message),
+            Some(Sent::Message(text)) => drop(deliver(events, &text)),
             // The server that it was sent to may be gone.
             Some(Sent::Late(name, op)) if term.is_some() => drop(world.execute(self, &name, &op)),
             _ => {}

@@ -63,6 +63,7 @@ mod endpoint;
 mod events;
 mod fault;
 mod faults;
+mod forger;
 mod gate;
 mod member;
 mod register;

@@ -14,6 +14,7 @@ use super::clock::{Clock, is_paused};
 use super::endpoint::start;
 use super::events::{Event, Happening, Record};
 use super::fault::{Fault, Operation};
+use super::forger::Heard;
 use super::member::Member;
 use super::server::Server;
 use crate::background::START_HERE;
@@ -27,7 +28,7 @@ use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
 use crate::observe::CallerLocation;
 use crate::queue::Hold;
-use crate::store::{Closed, MemberId, Op, Reply, id};
+use crate::store::{Closed, MemberId, Op, Reply, id, seal::seal};
 
 thread_local! {
     static HERE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
@@ -39,6 +40,8 @@ pub(crate) struct Shared {
     pub(super) server: Mutex<Server>,
     pub(super) members: Mutex<Vec<Arc<Member>>>,
     pub(super) record: Mutex<Record>,
+    /// What strangers know.
+    pub(super) heard: Mutex<Heard>,
     failures: Mutex<VecDeque<(Operation, StoreError)>>,
     /// Of a client's background.
     pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -73,6 +76,7 @@ impl Shared {
             server: Mutex::default(),
             members: Mutex::default(),
             record: Mutex::default(),
+            heard: Mutex::default(),
             failures: Mutex::default(),
             panic: Mutex::default(),
             delay: AtomicU64::new(0),
@@ -197,7 +201,9 @@ impl Shared {
         let term = server.term();
         server.execute(member.id, name, op, |to, message| {
             let (at, to) = (Instant::now().after(delay), self.member(to));
-            to.is_some_and(|to| to.tell(term, at, name, message))
+            let text = seal(name, &message);
+            lock(&self.heard).hear(&text);
+            to.is_some_and(|to| to.tell(term, at, text))
         })
     }
 

@@ -58,11 +58,19 @@ impl Quorum {
             // Members ignore probes that they have already received.
             return self.tell(name, message);
         };
+        let mut message = message;
         let majority = self.nodes.majority();
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
         };
-        let passes_on = match &message {
+        // A copy of an earlier message says nothing new.
+        if let Message::Grant { token, .. } = message {
+            if token <= state.on[node].told {
+                return;
+            }
+            state.on[node].told = token;
+        }
+        let passes_on = match &mut message {
             Message::Grant { token, .. } if *name != state.name => {
                 return self.woken(node, ticket, *token);
             }
@@ -76,7 +84,14 @@ impl Quorum {
                 let is_new = !std::mem::replace(&mut state.on[node].lost, true);
                 is_new && state.on.iter().filter(|on| on.lost).count() == majority
             }
-            Message::Refresh { .. } => {
+            // Of each node, a copy of an earlier message is ignored. The clocks of the nodes differ, so the member cannot
+            // compare their times.
+            Message::Refresh { at, .. } => {
+                let last = &mut state.on[node].refreshed_at;
+                if *at > 0 && *at <= *last {
+                    return;
+                }
+                *last = std::mem::take(at);
                 state.on[node].refreshed += 1;
                 let before = state.refreshed;
                 state.refreshed = before.max(state.on[node].refreshed);

@@ -77,8 +77,8 @@ impl store::Driver for Driver {
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         let connected = self.nodes.iter().map(|node| node.1);
         let stores = self.store.nodes.iter().cloned().zip(connected);
-        let quorum = Quorum::new(Nodes::new(stores.collect()), events);
-        Box::pin(self.drive(quorum))
+        let quorum = Quorum::new(Nodes::new(stores.collect()), events.clone());
+        Box::pin(self.drive(quorum, events))
     }
 }
 
@@ -88,11 +88,16 @@ impl Driver {
         Self { store, nodes }
     }
 
-    async fn drive(mut self: Box<Self>, mut quorum: Quorum) {
+    async fn drive(mut self: Box<Self>, mut quorum: Quorum, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         for (node, (driver, _)) in self.nodes.drain(..).enumerate() {
-            let store = self.store.clone();
-            running.spawn(driver.run(Arc::new(Listener { node, store })));
+            let (store, events) = (self.store.clone(), events.clone());
+            let listener = Listener {
+                node,
+                store,
+                events,
+            };
+            running.spawn(driver.run(Arc::new(listener)));
         }
         loop {
             let (inputs, open) = self.store.take();

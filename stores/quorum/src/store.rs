@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::Mutex;
 
 use auto_mutex_core::store::{
-    Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, lock,
+    Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, Ticket, lock,
 };
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::Notify;
 
 use super::votes::majority;
+use super::wake::name_of;
 
 #[derive(Debug)]
 pub(super) enum Input {
@@ -91,6 +92,7 @@ impl Store for QuorumStore {
 pub(super) struct Listener {
     pub(super) node: usize,
     pub(super) store: Arc<QuorumStore>,
+    pub(super) events: Arc<dyn Events>,
 }
 
 impl Listener {
@@ -103,6 +105,14 @@ impl Listener {
 impl Events for Listener {
     fn answered(&self, answer: Answer) {
         self.push(Input::Answered(self.node, answer));
+    }
+
+    /// In a wake queue, the member's tickets are those of the lock.
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
+        match name_of(name).map(Name::from_escaped) {
+            Some(name) => self.events.ticket(&name, public),
+            None => self.events.ticket(name, public),
+        }
     }
 
     fn told(&self, name: &Name, message: Message) {

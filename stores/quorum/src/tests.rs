@@ -63,6 +63,10 @@ impl Events for Recorder {
         self.push(Event::Answer(answer));
     }
 
+    fn ticket(&self, _: &Name, _: u64) -> Option<Ticket> {
+        None
+    }
+
     fn told(&self, _: &Name, message: Message) {
         self.push(Event::Told(message));
     }

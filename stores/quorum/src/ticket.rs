@@ -64,6 +64,10 @@ pub(super) struct OnNode {
     pub(super) wake: Option<u64>,
     pub(super) lost: bool,
     pub(super) refreshed: u32,
+    /// The token of the last grant that came as a message.
+    pub(super) told: u64,
+    /// The node's time of the last refresh.
+    pub(super) refreshed_at: u64,
 }
 
 impl OnNode {

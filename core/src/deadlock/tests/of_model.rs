@@ -32,7 +32,7 @@ fn name(number: usize) -> Name {
 
 fn ticket(number: u16) -> Ticket {
     // Makes tickets sort by their numbers, because the ticket decides between equal tokens.
-    Ticket::parse(&format!("{number:032x}")).unwrap()
+    Ticket::parse(&format!("{number:016x}{number:016x}")).unwrap()
 }
 
 fn wait_id(number: u16) -> Ticket {

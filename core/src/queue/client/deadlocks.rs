@@ -11,7 +11,7 @@ use crate::base::wait;
 use crate::config::Deadlock;
 use crate::deadlock::{Probe, TaskWait, Todo};
 use crate::observe::ACQUIRE;
-use crate::store::{Answer, MemberId, Op, Reply, Request};
+use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, seal};
 
 impl ClientCore {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
@@ -45,10 +45,11 @@ impl ClientCore {
                 Todo::Send {
                     name,
                     member,
+                    key,
                     probe,
                 } => match self.answer_here(&name, &probe) {
                     Some(own) => todos.extend(own),
-                    None => self.probe(name, member, &probe),
+                    None => self.probe(name, member, key, &probe),
                 },
                 Todo::Judge { cycle, wait } => {
                     #[cfg(any(test, feature = "test-util"))]
@@ -62,9 +63,9 @@ impl ClientCore {
         self.store.flush();
     }
 
-    fn probe(&self, name: Name, to: MemberId, probe: &Probe) {
-        let (id, text) = (self.request_id(), probe.text().into());
-        let op = Op::Probe { to, text };
+    fn probe(&self, name: Name, to: MemberId, key: Ticket, probe: &Probe) {
+        let text = seal::letter(self.member, &name, key, &probe.text()).into();
+        let (id, op) = (self.request_id(), Op::Probe { to, text });
         // Errors can be ignored: the next round resends the message.
         let _ = self.store.submit(Request { name, op, id });
     }
@@ -109,17 +110,31 @@ impl ClientCore {
     }
 
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
-        let now = Instant::now();
-        match Probe::read(text) {
-            Some(Probe::Ask { round, tickets }) => {
+        let (now, local) = (Instant::now(), self.register.find(name));
+        let own = |public| local.as_ref()?.ticket(public);
+        let probe = text.split_once(' ').and_then(|(_, text)| Probe::read(text));
+        // Other members that search may know our ticket, too, but only we answer for it.
+        let known = |public| match probe {
+            Some(Probe::Answer(_)) => self.detector.ticket(public),
+            _ => own(public),
+        };
+        let Some(key) = seal::open_letter(from, name, text, known) else {
+            return wait::tell(|| {
+                tracing::debug!("a question or an answer about an unknown ticket was ignored");
+            });
+        };
+        match probe {
+            Some(Probe::Ask { round, mut tickets }) => {
                 if !self.detector.is_new(from, round, &tickets) {
                     return;
                 }
-                let local = self.register.find(name);
+                for ticket in &mut tickets {
+                    *ticket = own(ticket.public()).unwrap_or(*ticket);
+                }
                 let waits = |ticket| local.as_ref()?.waits_with(ticket);
                 let waits = |ticket| waits(ticket) == Some(true);
                 let answer = self.detector.answer(round, &tickets, waits);
-                self.probe(name.clone(), from, &Probe::Answer(answer));
+                self.probe(name.clone(), from, key, &Probe::Answer(answer));
                 self.store.flush();
             }
             Some(Probe::Answer(answer)) => self.carry_out(self.detector.answered(answer, now)),

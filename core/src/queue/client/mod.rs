@@ -40,7 +40,8 @@ use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Closed, Events, Message, Node, NodeChange, RequestId, SharedStr, Store, meta,
+    Answer, Closed, Events, MemberId, Message, Node, NodeChange, RequestId, SharedStr, Store,
+    Ticket, meta,
 };
 
 const OPEN: u8 = 0;
@@ -55,6 +56,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 pub(crate) struct ClientCore {
     id: u64,
+    /// Under which the store knows this client.
+    member: MemberId,
     settings: Settings,
     store: Arc<dyn Store>,
     register: Registry,
@@ -89,12 +92,13 @@ pub(crate) struct ClientCore {
 }
 
 impl ClientCore {
-    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>) -> Arc<Self> {
+    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>, member: MemberId) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let (machine, pid) = machine::process(&settings);
         Arc::new(Self {
             id,
+            member,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.engine.clone()),
             logged: Mutex::new(settings.lazily.then(Vec::new)),
@@ -486,6 +490,10 @@ impl Events for ClientCore {
                 self.look();
             }
         }
+    }
+
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
+        self.register.find(name)?.ticket(public)
     }
 
     fn told(&self, name: &Name, message: Message) {

@@ -12,7 +12,7 @@ use crate::lease::ListenerKey;
 use crate::queue::grant::Via;
 use crate::queue::{ClientCore, Holds};
 use crate::store::memory::MemoryStore;
-use crate::store::{Share, Ticket};
+use crate::store::{MemberId, Share, Ticket};
 
 fn held() -> Arc<Hold> {
     of(1, 1)
@@ -20,8 +20,8 @@ fn held() -> Arc<Hold> {
 
 fn of(units: u32, capacity: u32) -> Arc<Hold> {
     let settings = Config::new("memory://").unwrap().validate().unwrap();
-    let (store, _driver) = MemoryStore::open(None, crate::store::MemberId::random());
-    let member = ClientCore::new(settings, store);
+    let (store, _driver) = MemoryStore::open(None, MemberId::random());
+    let member = ClientCore::new(settings, store, MemberId::random());
     let local = LockQueue::new(Name::from_escaped("n:h"), member);
     let now = Instant::now();
     let grant = Grant {

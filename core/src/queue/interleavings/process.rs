@@ -125,8 +125,9 @@ impl Process {
             .lease("9s")
             .store_timeout("1000s");
         let settings = config.local_handoff(times, time).validate().unwrap();
-        let (store, driver) = MemoryStore::open(Some(store), MemberId::random());
-        let member = ClientCore::new(settings, store.clone());
+        let id = MemberId::random();
+        let (store, driver) = MemoryStore::open(Some(store), id);
+        let member = ClientCore::new(settings, store.clone(), id);
         let (of_engine, its_store) = (member.clone(), store.clone());
         Self {
             member,

@@ -1,6 +1,7 @@
 //! The local queue under a hostile network: many members and one name, in a [`World`]. The seed decides the order of
 //! requests, replies, messages, broken connections, late copies, cancels, suspensions and crashes. It also decides
-//! whether the name is a mutex, a semaphore with signals, or a readers-writer lock.
+//! whether the name is a mutex, a semaphore with signals, or a readers-writer lock. A stranger hears all messages, and sends
+//! what it likes.
 //!
 //! At every grant:
 //! - the holds that are valid by their members' own clocks fit into the capacity;
@@ -166,6 +167,9 @@ impl Run {
         for _ in 0..STEPS {
             let which = self.below(3) as usize;
             let (host, client) = (alive[which], &hosts[alive[which]]);
+            if self.one_in(3) {
+                drop(self.world.forge());
+            }
             match self.below(if self.calm { 11 } else { 20 }) {
                 0..=4 => {
                     let call = self

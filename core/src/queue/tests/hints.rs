@@ -170,9 +170,57 @@ fn a_holder_asks_at_once_whether_it_was_lost_or_refreshed() {
     rig.member.told(&rig.name, Message::Lost { ticket });
     is_touched(&rig, ticket);
     assert_eq!(hold.expires(), Instant::NEVER);
-    let expire = 20 * SECOND;
-    rig.member
-        .told(&rig.name, Message::Refresh { ticket, expire });
+    let refresh = |expire, at| {
+        let message = Message::Refresh { ticket, expire, at };
+        rig.member.told(&rig.name, message);
+    };
+    refresh(20 * SECOND, 7);
     is_touched(&rig, ticket);
-    assert_eq!(hold.expires_in(rig.now), expire);
+    assert_eq!(hold.expires_in(rig.now), 20 * SECOND);
+    // A copy of an earlier message changes nothing, and neither does another `lost` before the answer to the touch.
+    for at in [7, 6] {
+        refresh(Duration::ZERO, at);
+    }
+    rig.member.told(&rig.name, Message::Lost { ticket });
+    assert!(rig.is_silent());
+    assert_eq!(hold.expires_in(rig.now), 20 * SECOND);
+    refresh(30 * SECOND, 8);
+    is_touched(&rig, ticket);
+    // Where nobody can repeat a message, it has no time.
+    refresh(10 * SECOND, 0);
+    is_touched(&rig, ticket);
+    assert_eq!(hold.expires_in(rig.now), 10 * SECOND);
+}
+
+/// A grant that the member does not use makes it ask, but a copy does not.
+#[test]
+fn a_repeated_grant_is_ignored() {
+    let rig = Rig::new();
+    let waiter = rig.enter(&Rig::want());
+    let (asked, ticket, counter) = rig.asked();
+    let queued = Reply::Queued {
+        position: 1,
+        again: 5 * SECOND,
+        holder: None,
+    };
+    rig.answer(asked, queued);
+    let grant = |token, counter| {
+        let message = Message::Grant {
+            ticket,
+            token,
+            counter,
+            hold: Duration::ZERO,
+            signal: None,
+        };
+        rig.member.told(&rig.name, message);
+    };
+    grant(17, counter);
+    is_touched(&rig, ticket);
+    for (token, counter) in [(17, counter), (16, counter), (18, counter - 1)] {
+        grant(token, counter);
+        assert!(rig.is_silent(), "{token} {counter}");
+    }
+    grant(18, counter);
+    is_touched(&rig, ticket);
+    drop(waiter);
 }

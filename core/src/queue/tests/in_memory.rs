@@ -28,7 +28,7 @@ impl Free {
             .lease("10s")
             .store_timeout("30s");
         let (store, driver) = MemoryStore::open(None, MemberId::random());
-        let member = ClientCore::new(settings.validate().unwrap(), store);
+        let member = ClientCore::new(settings.validate().unwrap(), store, MemberId::random());
         member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,

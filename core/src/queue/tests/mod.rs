@@ -46,7 +46,8 @@ use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{ClientCore, Hold, Holds};
 use crate::store::{
-    Answer, Events, Lease, Message, Node, NodeChange, Op, Reply, Request, Share, Store, Ticket,
+    Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, Reply, Request, Share, Store,
+    Ticket,
 };
 
 impl Want {
@@ -112,7 +113,11 @@ impl Rig {
         let now = Instant::from_nanos(1_000_000_000_000);
         by_hand::set(now);
         let wire = Arc::new(Wire::default());
-        let member = ClientCore::new(config.lease("10s").validate().unwrap(), wire.clone());
+        let member = ClientCore::new(
+            config.lease("10s").validate().unwrap(),
+            wire.clone(),
+            MemberId::random(),
+        );
         member.node_changed(Node::ONLY, NodeChange::Connected { again: false });
         Self {
             member,

@@ -12,7 +12,7 @@ use crate::deadlock::{Answer, Probe};
 use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
 use crate::queue::{Hold, Want};
-use crate::store::{Events, MemberId, Message, Op, Reply, Request, Ticket};
+use crate::store::{Events, MemberId, Message, Op, Reply, Request, Ticket, seal};
 use crate::test_kit::{self, Runs};
 
 const AFTER: Duration = Duration::from_secs(1);
@@ -65,7 +65,8 @@ fn probe(request: &Request) -> Probe {
     let Op::Probe { text, .. } = &request.op else {
         panic!("{request:?}");
     };
-    Probe::read(text).unwrap()
+    // After the seal.
+    Probe::read(text.split_once(' ').unwrap().1).unwrap()
 }
 
 #[test]
@@ -150,17 +151,22 @@ fn a_deadlock_with_another_member_fails_the_younger() {
     });
 }
 
+/// Another member, which has read the record of the hold, asks about these tickets.
+fn ask(rig: &Rig, hold: &Hold, from: MemberId, round: u64, tickets: Vec<Ticket>) {
+    let text = Probe::Ask { round, tickets }.text();
+    let text = seal::letter(from, hold.name(), hold.grant.ticket, &text).into();
+    rig.member.told(hold.name(), Message::Probe { from, text });
+}
+
 /// Returns the answer to another member's question about the outer hold.
 fn asked_about(rig: &Rig, hold: &Arc<Hold>, round: u64) -> Answer {
-    let ask = Probe::Ask {
+    ask(
+        rig,
+        hold,
+        MemberId::random(),
         round,
-        tickets: vec![hold.grant.ticket],
-    };
-    let message = Message::Probe {
-        from: MemberId::random(),
-        text: ask.text().into(),
-    };
-    rig.member.told(hold.name(), message);
+        vec![hold.grant.ticket],
+    );
     match probe(&only(searching(rig))) {
         Probe::Answer(answer) => answer,
         other => panic!("{other:?}"),
@@ -172,7 +178,8 @@ fn one_waiter_after_another_has_its_own_wait() {
     let rig = rig(Deadlock::Report);
     let hold = outer(&rig);
     let free = asked_about(&rig, &hold, 1);
-    assert_eq!(free.free, [hold.grant.ticket], "its task waits for nothing");
+    let named = hold.grant.ticket.without_secret();
+    assert_eq!(free.free, [named], "its task waits for nothing");
     let first = rig.enter(&within(&hold));
     let (asked, ticket, counter) = rig.asked();
     rig.answer(asked, queued());
@@ -182,7 +189,9 @@ fn one_waiter_after_another_has_its_own_wait() {
     // Two branches of the task wait. The second branch has no ticket of its own, and waits behind the first.
     assert_eq!(waits.len(), 2);
     assert!(
-        waits.iter().all(|wait| wait.after == Some(ticket)),
+        waits
+            .iter()
+            .all(|wait| wait.after == Some(ticket.without_secret())),
         "{waits:?}"
     );
     assert_ne!(waits[0].id, waits[1].id);
@@ -214,17 +223,23 @@ fn a_question_that_comes_twice_is_answered_once() {
     let from = MemberId::random();
     let tickets = vec![hold.grant.ticket];
     for (round, answers) in [(1, 1), (1, 0), (2, 1)] {
-        let tickets = tickets.clone();
-        let text = Probe::Ask { round, tickets }.text().into();
-        rig.member.told(hold.name(), Message::Probe { from, text });
+        ask(&rig, &hold, from, round, tickets.clone());
         assert_eq!(searching(&rig).len(), answers, "round {round}");
     }
     // A round asks again if it needs to know more about the same name.
-    let tickets = vec![Ticket::random()];
-    let text = Probe::Ask { round: 2, tickets }.text().into();
-    rig.member.told(hold.name(), Message::Probe { from, text });
+    ask(&rig, &hold, from, 2, vec![Ticket::random()]);
     assert_eq!(searching(&rig).len(), 1);
     for text in ["", "nonsense", "answer 7", "search x"] {
+        let text = seal::letter(from, hold.name(), hold.grant.ticket, text).into();
+        rig.member.told(hold.name(), Message::Probe { from, text });
+    }
+    // A stranger has heard the public half.
+    let question = Probe::Ask { round: 3, tickets }.text();
+    let stranger = hold.grant.ticket.without_secret();
+    for text in [
+        question.clone(),
+        seal::letter(from, hold.name(), stranger, &question),
+    ] {
         let text = text.into();
         rig.member.told(hold.name(), Message::Probe { from, text });
     }

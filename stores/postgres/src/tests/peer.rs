@@ -40,6 +40,10 @@ impl Events for Recorder {
         self.note(Event::Answered(answer));
     }
 
+    fn ticket(&self, _: &Name, _: u64) -> Option<Ticket> {
+        None
+    }
+
     fn told(&self, name: &Name, message: Message) {
         self.note(Event::Told(name.clone(), message));
     }

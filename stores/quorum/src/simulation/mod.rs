@@ -1,5 +1,5 @@
-//! Members and nodes on a virtual clock, with an unreliable network and differing node clocks. The nodes are memory
-//! stores; the members run the library's code. The test checks that there are never too many holders, that tokens grow,
+//! Members and nodes on a virtual clock, with an unreliable network, differing node clocks, and a stranger who sends
+//! messages. The nodes are memory stores; the members run the library's code. The test checks that there are never too many holders, that tokens grow,
 //! and that members make progress. `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more.
 
 mod judge;

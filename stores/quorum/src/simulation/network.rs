@@ -3,10 +3,15 @@
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Answer, Instant, MemberId, Message, NodeChange, Request};
+use auto_mutex_core::store::{
+    Answer, Instant, MemberId, Message, Name, NodeChange, Request, open_message, seal,
+};
 
-use super::world::{Event, MEMBERS, NODES, World};
+use super::world::{Event, MEMBERS, Member, NODES, World};
 use crate::store::Input;
+
+/// How many texts a stranger remembers.
+const HEARD: usize = 64;
 
 impl World {
     pub(super) fn send(&mut self, member: usize, node: usize, request: Request) {
@@ -99,6 +104,24 @@ impl World {
                 }
                 self.feed(member, Some(input));
             }
+            Event::Text {
+                member,
+                text,
+                node,
+                connection,
+            } => {
+                let Member { links, quorum, .. } = &self.members[member];
+                if links[node].down || connection.is_some_and(|it| it != links[node].connection) {
+                    return;
+                }
+                let find = |_: &Name, public| {
+                    let mut tickets = quorum.tickets.keys().copied();
+                    tickets.find(|ticket| ticket.public() == public)
+                };
+                if let Some((name, message)) = open_message(&text, find) {
+                    self.feed(member, Some(Input::Told(node, name, message)));
+                }
+            }
             Event::Up { member, node } => {
                 let frozen = self.nodes[node].frozen;
                 if self.now < frozen {
@@ -140,22 +163,25 @@ impl World {
             let hears = listening
                 .iter()
                 .position(|&(other, down)| other == id && !down);
-            told.extend(hears.map(|index| (index, message)));
+            told.extend(hears.map(|index| (index, seal(&request.name, &message))));
             hears.is_some()
         };
         let id = self.members[member].id;
         let names = &mut self.nodes[node].names;
         let state = names.entry(request.name.to_string()).or_default();
         let reply = state.apply(micros, 0, id, &request.op, &mut publish);
-        for (index, message) in told {
-            let connection = self.members[index].links[node].connection;
-            let input = Input::Told(node, request.name.clone(), message);
+        for (index, text) in told {
+            if self.heard.len() == HEARD {
+                self.heard.pop_front();
+            }
+            self.heard.push_back(text.clone());
+            let connection = Some(self.members[index].links[node].connection);
             let at = self.arrives(index, node, 1);
             self.later(
                 at,
-                Event::Input {
+                Event::Text {
                     member: index,
-                    input,
+                    text,
                     node,
                     connection,
                 },
@@ -180,8 +206,44 @@ impl World {
         );
     }
 
+    /// A stranger has heard everything, and sends some of it again, later or changed, to everybody, on all nodes.
+    fn forge(&mut self) {
+        let heard = self.heard.len() as u64;
+        let Some(text) = self.heard.get(self.dice.below(heard.max(1)) as usize) else {
+            return;
+        };
+        let mut words: Vec<_> = text.split(' ').collect();
+        let (kind, far) = (["grant", "lost", "near", "refresh"], "8000000000000");
+        match self.dice.below(4) {
+            0 => words[0] = kind[self.dice.below(4) as usize],
+            1 if words[0] == "grant" => words[2] = far,
+            2 if words[0] == "near" => {
+                words.splice(2..2, [far, "1", "2000"]);
+                words[0] = "grant";
+            }
+            _ => {}
+        }
+        let (text, delay) = (words.join(" "), [0, 1000, 5_000_000]);
+        let delay = Duration::from_micros(delay[self.dice.below(3) as usize]);
+        for (member, node) in (0..MEMBERS * NODES).map(|all| (all / NODES, all % NODES)) {
+            let (text, connection) = (text.clone(), None);
+            self.later(
+                self.now.after(delay),
+                Event::Text {
+                    member,
+                    text,
+                    node,
+                    connection,
+                },
+            );
+        }
+    }
+
     /// Sometimes cuts a connection, or freezes a node.
     pub(super) fn trouble(&mut self) {
+        if self.dice.below(300) == 0 {
+            self.forge();
+        }
         match self.dice.below(3000) {
             0..4 => {
                 let (member, node) = (

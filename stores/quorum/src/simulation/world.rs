@@ -1,6 +1,6 @@
 //! The nodes, the members and the clock.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,6 +39,13 @@ pub(super) enum Event {
         input: Input,
         node: usize,
         connection: u64,
+    },
+    /// A text on the channel of a member at a node; without the number of a connection, a stranger's.
+    Text {
+        member: usize,
+        text: String,
+        node: usize,
+        connection: Option<u64>,
     },
     Up {
         member: usize,
@@ -82,6 +89,8 @@ pub(super) struct World {
     pub(super) nodes: Vec<Node>,
     pub(super) members: Vec<Member>,
     pub(super) events: BTreeMap<(Instant, u64), Event>,
+    /// The latest texts on the channels.
+    pub(super) heard: VecDeque<String>,
     pub(super) count: u64,
     judge: Judge,
     began: Instant,
@@ -129,6 +138,7 @@ impl World {
             dice,
             nodes,
             events: BTreeMap::new(),
+            heard: VecDeque::new(),
             count: 0,
             judge: Judge::default(),
             began,

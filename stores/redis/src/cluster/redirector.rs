@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Answer, Events, Message, Name, Node, NodeChange, Request, Store as _,
+    Address, Answer, Events, Message, Name, Node, NodeChange, Request, Store as _, Ticket,
 };
 
 use super::primary::Primary;
@@ -104,6 +104,10 @@ impl Events for Redirector {
                 }
             }
         }
+    }
+
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
+        self.events.ticket(name, public)
     }
 
     fn told(&self, name: &Name, message: Message) {

@@ -29,6 +29,10 @@ impl Events for Answers {
         lock(&self.0).push(answer.request);
     }
 
+    fn ticket(&self, _: &Name, _: u64) -> Option<Ticket> {
+        None
+    }
+
     fn told(&self, _: &Name, _: Message) {}
     fn node_changed(&self, _: Node, _: NodeChange) {}
 }

@@ -4,7 +4,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Instant, Lease, Mode, Op, Reply, Share, StoreOptions, Ticket, meta};
+use auto_mutex_core::store::{
+    Instant, Lease, Mode, Op, Reply, Share, StoreOptions, Ticket, meta, open_message,
+};
 
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
@@ -23,7 +25,10 @@ pub fn messages(bytes: &[u8]) {
         let (Value::Push(words) | Value::List(words)) = value else {
             return;
         };
-        if let Some((name, told)) = reply::message(words) {
+        let ticket = Ticket::parse(&"1".repeat(32));
+        if let Some(text) = reply::message(words)
+            && let Some((name, told)) = open_message(text, |_, _| ticket)
+        {
             let name = name.as_str();
             assert!(!name.is_empty() && !name.contains(' '), "{name} {told:?}");
         }

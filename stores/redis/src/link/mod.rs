@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::store::{BEAT, Events, Message, StoreErrorKind, Watchdog, first, lock};
+use auto_mutex_core::store::{BEAT, Events, StoreErrorKind, Watchdog, deliver, first, lock};
 use auto_mutex_core::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -166,11 +166,7 @@ impl Link<'_> {
     }
 }
 
+/// Returns whether it was a grant.
 fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
-    let Some((name, message)) = reply::message(words) else {
-        return false;
-    };
-    let granted = matches!(message, Message::Grant { .. });
-    events.told(&name, message);
-    granted
+    reply::message(words).is_some_and(|text| deliver(events, text))
 }

@@ -55,7 +55,7 @@
   end
 
   local function tell(r, word, after)
-    return publish(sub(r[REQUEST], 33, 64), word .. ' ' .. r[TICKET] .. after)
+    return publish(sub(r[REQUEST], 33, 64), seal(word, r[TICKET], after))
   end
 
   -- Makes a write that Redis accepts even if its memory is full. After it, Redis denies no other write of this run.

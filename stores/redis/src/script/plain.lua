@@ -3,6 +3,13 @@
 -- the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is granted, and no
 -- client keeps the lock between its calls. The rest of the script handles the others.
 
+-- A message about a ticket: its public half, and a code that only readers of its record can compute. Others may hear and
+-- publish messages.
+local function seal(word, ticket, after)
+  local text = word .. ' ' .. sub(ticket, 1, 16)
+  return text .. sub(redis.sha1hex(ticket .. text .. after), 1, 16) .. after
+end
+
 local form = state and sub(state, 1, 4)
 local replies, first = {}, 1
 local function cut()
@@ -119,7 +126,7 @@ local function cut()
       -- Copies each part once. `left` is the start of the new queue, and `rest` where the remainder begins in the old
       -- text.
       local held, rest, left = '', queue, ''
-      local to, message
+      local to, granted, message
       if start >= queue then
         -- If the first waiter leaves and the next one fits, the rest of the script grants to it.
         if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
@@ -142,8 +149,8 @@ local function cut()
             local ends = now + hold * 1000
             held = held .. pack('<IIBddddB', bytes, 0, 1, place, heard, ends, tok, 31) .. sub(state, queue + RECORD_SIZE, rest - 1)
             used, holders, waiting, due, size = used + units, holders + 1, waiting - 1, min(due, ends), size + RECORD_SIZE + bytes
-            message = string.format('grant %s %d%09d %d %d ', sub(state, queue + 42, queue + 73), tok / 1000000000,
-              tok % 1000000000, counter, hold)
+            granted = sub(state, queue + 42, queue + 73)
+            message = string.format(' %d%09d %d %d ', tok / 1000000000, tok % 1000000000, counter, hold)
           end
         end
         if holders == 0 then
@@ -180,14 +187,14 @@ local function cut()
         break
       end
       local name = sub(KEY, NAME_START, -2)
-      if to and publish(to, message .. name) == 0 then
+      if to and publish(to, seal('grant', granted, message .. name)) == 0 then
         -- No connection received the message, so restore the state from before the grant.
         call('SET', KEY, state, 'PX', FRESH_MS)
         reply = nil
         break
       end
       if near then
-        publish(sub(state, near + 32, near + 63), 'near ' .. sub(state, near, near + 31) .. ' ' .. name)
+        publish(sub(state, near + 32, near + 63), seal('near', sub(state, near, near + 31), ' ' .. name))
       end
       state = new
     until true

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    KickRecord, MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket,
-    TicketRecord,
+    KickRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
 };
 
 use crate::error;
@@ -110,11 +109,15 @@ fn kicked(text: &str) -> Option<Box<KickRecord>> {
 }
 
 /// The message in a push on the member's channels.
-pub(crate) fn message(words: &[Value<'_>]) -> Option<(Name, Message)> {
-    let [Value::Text(b"message" | b"smessage"), _, payload] = words else {
-        return None;
-    };
-    Message::parse(payload.as_text().unwrap_or_default())
+pub(crate) fn message<'a>(words: &[Value<'a>]) -> Option<&'a str> {
+    match words {
+        [
+            Value::Text(b"message" | b"smessage"),
+            _,
+            Value::Text(payload),
+        ] => std::str::from_utf8(payload).ok(),
+        _ => None,
+    }
 }
 
 fn tickets(value: &Value<'_>) -> Option<Vec<TicketRecord>> {

@@ -253,7 +253,8 @@
         local owner, count = sub(text, code == FORCE and 65 or 73), 0
         local number = code ~= FORCE and unpack_struct('<d', text, 65)
         local after = ' ' .. sub(KEY, NAME_START, -2)
-        if code == REFRESH then after = ' ' .. int(number) .. after end
+        -- The time, because the client ignores a copy of an earlier message.
+        if code == REFRESH then after = ' ' .. int(number) .. ' ' .. int(now) .. after end
         for _, r in ipairs(code == KICK and s[HELD_APART] == 1 and others().with_token(number) or all_holders()) do
           if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
             tell(r, 'lost', after)

@@ -13,6 +13,7 @@ mod redis_1;
 mod scripts;
 pub(super) mod server;
 mod setup;
+mod strangers;
 mod term;
 mod transport;
 

@@ -268,12 +268,12 @@ impl State {
         owner: &SharedStr,
         expire: Duration,
     ) -> Option<Reply> {
-        let mut holders = 0;
+        let (mut holders, at) = (0, step.now);
         for &(_, ticket) in &self.held {
             if let Some(record) = self.records.get(&ticket)
                 && record.owner == *owner
                 && !record.is_parked()
-                && (step.publish)(record.member, Message::Refresh { ticket, expire })
+                && (step.publish)(record.member, Message::Refresh { ticket, expire, at })
             {
                 holders += 1;
             }

@@ -117,8 +117,8 @@ fn a_refresh_is_told_to_the_holders_of_its_owner_and_to_nobody_else() {
     let owner = "me".into();
     let reply = world.run(c, &Op::Refresh { owner, expire });
     assert_eq!(reply, Reply::Count(1));
-    let ticket = ta;
-    assert_eq!(world.told, [(a, Message::Refresh { ticket, expire })]);
+    let (ticket, at) = (ta, world.now);
+    assert_eq!(world.told, [(a, Message::Refresh { ticket, expire, at })]);
 }
 
 #[test]

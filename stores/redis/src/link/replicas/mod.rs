@@ -93,6 +93,10 @@ impl Events for Confirming {
         }
     }
 
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
+        self.events.ticket(name, public)
+    }
+
     fn told(&self, name: &Name, mut message: Message) {
         if let Message::Grant { hold, .. } = &mut message {
             // Makes the grant one that has already ended, which the member answers with a touch.

@@ -1,9 +1,9 @@
 //! [`Bench`]: a server with the scripts, which read the time from a key.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{
-    MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket,
+    MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket, open_message,
 };
 use auto_mutex_difference::{Outcome, Request, Subject};
 use redis::{Cmd, Connection, Msg, PubSub};
@@ -15,7 +15,6 @@ use crate::script::{Scripts, code};
 use crate::tests::ops::touch;
 use crate::tests::server::{CLOCK, Server, attempt, borrowed, parse, run};
 use crate::tests::{KEYS, key};
-use crate::wire::Value;
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -26,6 +25,8 @@ pub(super) struct Bench {
     pub(super) connection: Connection,
     ears: PubSub<'static>,
     listening: HashSet<MemberId>,
+    /// Of this run, by their public halves.
+    tickets: HashMap<u64, Ticket>,
     server: Option<Server>,
     /// The operations of this run so far.
     steps: u32,
@@ -62,6 +63,7 @@ impl Bench {
             connection,
             ears,
             listening: HashSet::new(),
+            tickets: HashMap::new(),
             server: None,
             steps: 0,
         }
@@ -141,6 +143,7 @@ impl Bench {
             spread,
             ..
         } = *request;
+        self.know(op);
         let mut pipeline = Vec::new();
         let mut put = |words: &[&str]| {
             let mut cmd = redis::Cmd::new();
@@ -201,6 +204,11 @@ impl Bench {
         }
     }
 
+    fn know(&mut self, op: &Op) {
+        let ticket = op.ticket().map(|ticket| (ticket.public(), ticket));
+        self.tickets.extend(ticket);
+    }
+
     /// Returns the messages that were published before `end`.
     fn heard(&mut self) -> Vec<(String, Name, Message)> {
         let mut messages = Vec::new();
@@ -209,9 +217,9 @@ impl Bench {
             if message.get_channel_name() == "end" {
                 return messages;
             }
-            let payload = Value::Text(message.get_payload_bytes());
-            let told = reply::message(&[Value::Text(b"message"), Value::Nil, payload]);
-            let (name, told) = told.expect("a message of ours");
+            let payload: String = message.get_payload().unwrap();
+            let opened = open_message(&payload, |_, public| self.tickets.get(&public).copied());
+            let (name, told) = opened.expect("a message of ours");
             messages.push((message.get_channel_name().to_owned(), name, told));
         }
     }
@@ -246,6 +254,7 @@ impl Subject for Bench {
     fn reset(&mut self) {
         run::<()>(&mut self.connection, &["FLUSHALL"]);
         self.steps = 0;
+        self.tickets.clear();
     }
 
     fn listen(&mut self, member: MemberId, listens: bool) {
@@ -270,6 +279,7 @@ impl Subject for Bench {
     fn pair(&mut self, release: &Request<'_>, acquire: &Request<'_>) -> (Reply, Outcome) {
         let shares = self.shares(acquire.name);
         let ops = [release.op, acquire.op];
+        ops.iter().for_each(|op| self.know(op));
         let cmd = self.command(shares, acquire, command::until(acquire.opens), &ops);
         run::<()>(
             &mut self.connection,

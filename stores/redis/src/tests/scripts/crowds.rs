@@ -3,12 +3,11 @@
 
 use std::time::SystemTime;
 
-use auto_mutex_core::store::{BATCH, Lease, Message};
+use auto_mutex_core::store::{BATCH, Lease, Message, open_message};
 use redis::PubSub;
 
 use super::*;
 use crate::script::command::channel;
-use crate::wire::Value;
 
 const MANY: usize = 5 * BATCH;
 const LONG: Duration = Duration::from_secs(600);
@@ -18,6 +17,7 @@ const SHORT: Duration = Duration::from_millis(1);
 struct Crowd {
     bench: Bench,
     inbox: PubSub<'static>,
+    tickets: Vec<Ticket>,
     now: Duration,
 }
 
@@ -30,7 +30,12 @@ impl Crowd {
         inbox.subscribe("end").unwrap();
         // Keys end by the server's clock.
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap();
-        let mut crowd = Self { bench, inbox, now };
+        let mut crowd = Self {
+            bench,
+            inbox,
+            tickets: Vec::new(),
+            now,
+        };
         crowd.pass(Duration::ZERO);
         crowd
     }
@@ -55,6 +60,7 @@ impl Crowd {
             };
             self.bench.put(&op).unwrap();
         }
+        self.tickets.extend(&tickets);
         tickets
     }
 
@@ -72,10 +78,12 @@ impl Crowd {
             if message.get_channel_name() == "end" {
                 return messages;
             }
-            let payload = Value::Text(message.get_payload_bytes());
-            let told =
-                crate::script::reply::message(&[Value::Text(b"message"), Value::Nil, payload]);
-            messages.push(told.expect("a message of ours").1);
+            let payload: String = message.get_payload().unwrap();
+            let find = |_: &Name, public| {
+                let mut tickets = self.tickets.iter().copied();
+                tickets.find(|ticket| ticket.public() == public)
+            };
+            messages.push(open_message(&payload, find).expect("a message of ours").1);
         }
     }
 

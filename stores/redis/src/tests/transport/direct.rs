@@ -80,6 +80,10 @@ impl Events for Asking {
         self.recorder.answered(answer);
     }
 
+    fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
+        self.recorder.ticket(name, public)
+    }
+
     fn told(&self, name: &Name, message: Message) {
         self.recorder.told(name, message);
     }

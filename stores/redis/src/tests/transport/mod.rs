@@ -13,13 +13,14 @@ mod rules;
 mod secure;
 mod several;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Answer, Events, MemberId, Message, Mode, Name, Node, NodeChange, Op, Reply, Request, RequestId,
-    Store as _, StoreErrorKind, Ticket,
+    Store as _, StoreErrorKind, Ticket, lock,
 };
 use redis::Connection;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -41,6 +42,9 @@ enum Event {
     Disconnected(StoreError),
 }
 
+/// Those that a peer has asked about, by their public halves.
+static TICKETS: Mutex<BTreeMap<u64, Ticket>> = Mutex::new(BTreeMap::new());
+
 struct Recorder(UnboundedSender<Event>);
 
 impl Recorder {
@@ -52,6 +56,10 @@ impl Recorder {
 impl Events for Recorder {
     fn answered(&self, answer: Answer) {
         self.note(Event::Answered(answer));
+    }
+
+    fn ticket(&self, _: &Name, public: u64) -> Option<Ticket> {
+        lock(&TICKETS).get(&public).copied()
     }
 
     fn told(&self, name: &Name, message: Message) {
@@ -115,6 +123,8 @@ impl Peer {
         self.submitted += 1;
         let id = RequestId(self.submitted);
         let name = Name::from_escaped(name);
+        let ticket = op.ticket().map(|ticket| (ticket.public(), ticket));
+        lock(&TICKETS).extend(ticket);
         assert!(self.store.submit(Request { name, op, id }).is_none());
         id
     }

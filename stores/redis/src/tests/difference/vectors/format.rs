@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use auto_mutex_core::LockKind;
 use auto_mutex_core::store::{
-    HolderRecord, Lease, MemberId, Message, Mode, Name, NameRecord, Op, Reply, Retain, Share,
-    Signal, Ticket, TicketRecord, millis,
+    HolderRecord, Lease, MemberId, Mode, Name, NameRecord, Op, Reply, Retain, Share, Signal,
+    Ticket, TicketRecord, millis,
 };
 use auto_mutex_difference::START;
 use redis::Cmd;
@@ -111,9 +111,9 @@ pub(super) fn checksum(arguments: &[Vec<u8>]) -> String {
     format!("{:08x}", !crc)
 }
 
-/// The ids of the files: the number, with leading zeros.
+/// The ids of the files: the number in 16 digits, with leading zeros, once for each half of a ticket.
 pub(super) fn ticket(number: u64) -> Ticket {
-    Ticket::parse(&format!("{number:032}")).expect("digits")
+    Ticket::parse(&format!("{number:016}{number:016}")).expect("digits")
 }
 
 pub(super) fn member(number: u64) -> MemberId {
@@ -121,7 +121,7 @@ pub(super) fn member(number: u64) -> MemberId {
 }
 
 fn number_of(id: impl std::fmt::Display) -> u64 {
-    id.to_string().parse().expect("digits")
+    id.to_string()[16..].parse().expect("digits")
 }
 
 /// Gives the ids of a run small numbers, in order of their first use.
@@ -415,36 +415,6 @@ fn of_info(info: &NameRecord) -> Json {
             format!("{} {} {}", kick.at, kick.token, &*kick.by)
         }),
     ])
-}
-
-/// Returns a message as the scripts publish it.
-pub(super) fn of_message(name: &Name, message: &Message) -> String {
-    match message {
-        Message::Grant {
-            ticket,
-            token,
-            counter,
-            hold,
-            signal,
-        } => {
-            let text = format!(
-                "grant {ticket} {token} {counter} {} {name}",
-                hold.as_millis()
-            );
-            match signal {
-                Some(signal) => format!("{text} {signal}"),
-                None => text,
-            }
-        }
-        Message::Near { ticket } => format!("near {ticket} {name}"),
-        Message::Lost { ticket } => format!("lost {ticket} {name}"),
-        Message::Recall { ticket } => format!("recall {ticket} {name}"),
-        Message::Refresh { ticket, expire } => {
-            format!("refresh {ticket} {} {name}", expire.as_millis())
-        }
-        Message::Probe { from, text } => format!("probe {from} {name} {text}"),
-        Message::Ask { .. } => panic!("{message:?} is no message of a server"),
-    }
 }
 
 /// The result of a call: the reply, or both replies, and the messages in order.

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Name, Op, Reply, State, Ticket};
+use auto_mutex_core::store::{MemberId, Name, Op, Reply, State, Ticket, seal};
 use redis::{Cmd, Connection, PubSub, Value};
 use serde_json::{Value as Json, json};
 
-use super::format::{Call, Outcome, Step, member, of_message, of_reply};
+use super::format::{Call, Outcome, Step, member, of_reply};
 use super::make::Sequence;
 use crate::script::Scripts;
 use crate::script::command::{self, Part, channel};
@@ -64,7 +64,7 @@ impl Player for Model {
             let hears = self.listening.contains(&to);
             if hears {
                 let number = to.to_string().parse().expect("digits");
-                messages.push((number, of_message(name, &message)));
+                messages.push((number, seal(name, &message)));
             }
             hears
         };

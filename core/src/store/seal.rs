@@ -1,0 +1,198 @@
+//! Messages on channels that strangers can hear and use, as those of Redis. Such a message names the public half of its
+//! ticket, and proves with a code that its author knows the secret half: see "Messages are sealed" in `docs/protocol.md`.
+
+use std::time::Duration;
+
+use super::{Events, Instant, MemberId, Message, Ticket, tell};
+use crate::base::name::Name;
+use crate::base::wait::Limit;
+
+/// The digits of a ticket's public half, and of a code.
+const HALF: usize = 16;
+
+/// The code of a text whose parts are before and after it: 64 bits of a SHA-1 that begins with the secret.
+fn code(ticket: Ticket, before: &str, after: &str) -> String {
+    let text = [&ticket.to_string(), before, after].concat();
+    let mut code = sha1_smol::Sha1::from(text).digest().to_string();
+    code.truncate(HALF);
+    code
+}
+
+/// Whether the code at `at` is that of the rest. The time says how much of a code is right, but nobody can measure it: a wrong
+/// message has no answer.
+fn is_sealed(ticket: Ticket, text: &str, at: usize) -> bool {
+    let parts = (
+        text.get(..at),
+        text.get(at..at + HALF),
+        text.get(at + HALF..),
+    );
+    matches!(parts, (Some(before), Some(found), Some(after)) if found == code(ticket, before, after))
+}
+
+/// Where the code is in the text of a message about a ticket.
+fn place(text: &str) -> usize {
+    text.find(' ').map_or(0, |kind| kind + 1 + HALF)
+}
+
+/// Seals a message, as the scripts for Redis do.
+#[cfg(any(test, feature = "test-util"))]
+pub fn seal(name: &Name, message: &Message) -> String {
+    let text = message.text(name);
+    let Some(ticket) = message.ticket() else {
+        return text;
+    };
+    let at = place(&text);
+    let [before, after] = [&text[..at], &text[at + HALF..]];
+    [before, &code(ticket, before, after), after].concat()
+}
+
+/// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. `find` returns the ticket for
+/// a name and a public half. A `probe` is sealed by the member that sends it: see [`open_letter`].
+pub fn open(
+    text: &str,
+    find: impl FnOnce(&Name, u64) -> Option<Ticket>,
+) -> Option<(Name, Message)> {
+    static FORGED: Limit = Limit::every(Duration::from_secs(10));
+    let (name, message) = Message::parse(text)?;
+    // The code is where a ticket has its secret half.
+    let Some(named) = message.ticket() else {
+        return Some((name, message));
+    };
+    let Some(ticket) = find(&name, named.public()) else {
+        tell(|| tracing::debug!("a message about an unknown ticket was ignored"));
+        return None;
+    };
+    let at = place(text);
+    if !is_sealed(ticket, text, at) {
+        if let Some(others) = FORGED.pass(Instant::now()) {
+            tell(move || tracing::warn!(others, "a forged message was ignored"));
+        }
+        return None;
+    }
+    let ticket = ticket.to_string();
+    Message::parse(&[&text[..at], &ticket[HALF..], &text[at + HALF..]].concat())
+}
+
+/// Tells the member what a text on its channel says, if its author may say it. Returns whether it was a grant.
+pub fn deliver(events: &dyn Events, text: &str) -> bool {
+    let Some((name, message)) = open(text, |name, public| events.ticket(name, public)) else {
+        return false;
+    };
+    let granted = matches!(message, Message::Grant { .. });
+    events.told(&name, message);
+    granted
+}
+
+/// Seals a text from the member `from` to another one, with a ticket of `name` that both know.
+pub(crate) fn letter(from: MemberId, name: &Name, ticket: Ticket, text: &str) -> String {
+    let public = &ticket.to_string()[..HALF];
+    let before = format!("probe {from} {name} {public}");
+    let text = format!(" {text}");
+    [public, &code(ticket, &before, &text), &text].concat()
+}
+
+/// Opens such a text, and returns its ticket. `find` returns the ticket for a public half.
+pub(crate) fn open_letter(
+    from: MemberId,
+    name: &Name,
+    text: &str,
+    find: impl FnOnce(u64) -> Option<Ticket>,
+) -> Option<Ticket> {
+    let ticket = find(Ticket::parse(text.split(' ').next()?)?.public())?;
+    let before = format!("probe {from} {name} ");
+    is_sealed(ticket, &[&before, text].concat(), before.len() + HALF).then_some(ticket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(ticket: Ticket, signal: Option<&str>) -> Message {
+        Message::Grant {
+            ticket,
+            token: 1_795_238_067_412_906,
+            counter: 3,
+            hold: Duration::from_secs(2),
+            signal: signal.map(Into::into),
+        }
+    }
+
+    fn all(ticket: Ticket) -> Vec<Message> {
+        let (expire, at) = (Duration::from_millis(1500), 17);
+        vec![
+            grant(ticket, None),
+            grant(ticket, Some(" any text\n")),
+            Message::Near { ticket },
+            Message::Lost { ticket },
+            Message::Recall { ticket },
+            Message::Refresh { ticket, expire, at },
+        ]
+    }
+
+    #[test]
+    fn a_sealed_message_is_opened_by_its_ticket_alone() {
+        let (name, ticket) = (Name::from_escaped("n:a:b"), Ticket::random());
+        for message in all(ticket) {
+            let text = seal(&name, &message);
+            let hidden = &ticket.to_string()[HALF..];
+            assert!(!text.contains(hidden), "{text} names {ticket}");
+            let opened = open(&text, |of, public| {
+                (*of == name && public == ticket.public()).then_some(ticket)
+            });
+            assert_eq!(opened, Some((name.clone(), message)));
+            assert_eq!(open(&text, |_, _| None), None);
+            assert_eq!(open(&text, |_, _| Some(ticket.without_secret())), None);
+        }
+    }
+
+    #[test]
+    fn no_byte_of_it_can_be_changed() {
+        let (name, ticket) = (Name::from_escaped("n:a:b"), Ticket::random());
+        for message in all(ticket) {
+            let text = seal(&name, &message);
+            for at in 0..text.len() {
+                for other in [b'0', b'9', b'a', b'A', b' ', text.as_bytes()[at] ^ 1] {
+                    let mut changed = text.clone().into_bytes();
+                    changed[at] = other;
+                    let Ok(changed) = String::from_utf8(changed) else {
+                        continue;
+                    };
+                    let opened = open(&changed, |_, _| Some(ticket));
+                    assert_eq!(opened.is_some(), changed == text, "{changed}");
+                }
+            }
+            for changed in [
+                format!("{text} "),
+                format!("{text}0"),
+                text[..text.len() - 1].into(),
+            ] {
+                assert!(open(&changed, |_, _| Some(ticket)).is_none(), "{changed}");
+            }
+        }
+    }
+
+    /// The scripts for Redis and clients in other languages compute the same.
+    #[test]
+    fn the_code_is_a_part_of_the_sha_1() {
+        let ticket = Ticket::parse("00000000000000070000000000000007").unwrap();
+        let near = seal(&Name::from_escaped("n:m"), &Message::Near { ticket });
+        // printf %s '00000000000000070000000000000007near 0000000000000007 n:m' | sha1sum
+        assert_eq!(near, "near 0000000000000007587213070a754a14 n:m");
+    }
+
+    #[test]
+    fn a_letter_is_its_authors() {
+        let [name, other] = ["n:a", "n:b"].map(Name::from_escaped);
+        let (ticket, from) = (Ticket::random(), MemberId::random());
+        let text = letter(from, &name, ticket, "ask 1 2");
+        let find = |_| Some(ticket);
+        let opened = open_letter(from, &name, &text, find);
+        assert_eq!(opened, Some(ticket));
+        let changed = text.replace("ask 1", "ask 2");
+        assert_eq!(open_letter(from, &name, &changed, find), None);
+        assert_eq!(open_letter(from, &other, &text, find), None);
+        assert_eq!(open_letter(MemberId::random(), &name, &text, find), None);
+        assert_eq!(open_letter(from, &name, &text, |_| None), None);
+        assert_eq!(open_letter(from, &name, "ask 1 2", find), None);
+    }
+}
