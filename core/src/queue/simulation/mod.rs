@@ -40,6 +40,8 @@ use crate::store::Share;
 use crate::test_kit::{self, Running, Runs, World};
 
 const STEPS: u32 = 150;
+/// More than the first three, so that some are told when they become near, and a stranger learns of waiters.
+const HOSTS: usize = 5;
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
@@ -162,10 +164,10 @@ impl Run {
     }
 
     async fn all(self: Arc<Self>, tally: Arc<Tally>) {
-        let mut hosts: Vec<_> = (0..3).map(|number| self.join(number)).collect();
-        let (mut alive, mut work) = (vec![0, 1, 2], Vec::new());
+        let mut hosts: Vec<_> = (0..HOSTS).map(|number| self.join(number)).collect();
+        let (mut alive, mut work) = (Vec::from_iter(0..HOSTS), Vec::new());
         for _ in 0..STEPS {
-            let which = self.below(3) as usize;
+            let which = self.below(HOSTS as u64) as usize;
             let (host, client) = (alive[which], &hosts[alive[which]]);
             if self.one_in(3) {
                 drop(self.world.forge());
