@@ -35,6 +35,9 @@ pub(crate) struct Answer {
 
 pub(super) const MOST_TICKETS: usize = 64;
 
+/// The most bytes of the holds in an answer: a notification of PostgreSQL has less than 8,000, with a name.
+pub(super) const MOST_BYTES: usize = 5_000;
+
 const ASK: &str = "ask";
 const ANSWER: &str = "answer";
 const SEARCH: &str = "search";
@@ -43,6 +46,43 @@ const WAIT: &str = "wait";
 const WAITING: &str = "waiting";
 const FREE: &str = "free";
 const NONE: &str = "-";
+
+impl Answer {
+    /// The answer in parts, each of which fits into a message. A hold that is too large alone loses what only a report shows. If
+    /// it still is, it counts as one that ends, so that the search may miss a deadlock, but finds none that is not there.
+    pub(crate) fn parts(mut self) -> Vec<Self> {
+        let (round, holds) = (self.round, std::mem::take(&mut self.holds));
+        let (mut parts, mut bytes) = (vec![self], 0);
+        for mut hold in holds {
+            if size(&hold) > MOST_BYTES {
+                hold.meta = "".into();
+                hold.waits.iter_mut().for_each(|wait| wait.meta = "".into());
+            }
+            let more = size(&hold);
+            if more > MOST_BYTES {
+                parts[0].free.push(hold.ticket);
+                continue;
+            }
+            bytes += more;
+            if bytes > MOST_BYTES {
+                bytes = more;
+                parts.push(Self {
+                    round,
+                    ..Self::default()
+                });
+            }
+            let last = parts.len() - 1;
+            parts[last].holds.push(hold);
+        }
+        parts
+    }
+}
+
+fn size(hold: &WaitingHold) -> usize {
+    let mut text = String::new();
+    let _ = write_hold(&mut text, hold);
+    text.len()
+}
 
 impl Probe {
     pub(crate) fn text(&self) -> String {

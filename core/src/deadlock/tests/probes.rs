@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitId, WaitingHold};
-use crate::deadlock::probe::{Answer, MOST_TICKETS, Probe};
+use crate::deadlock::probe::{Answer, MOST_BYTES, MOST_TICKETS, Probe};
 use crate::store::{Ticket, TicketRecord};
 
 /// Messages have only the public halves of tickets.
@@ -109,4 +109,47 @@ pub(super) fn record(ticket: Ticket, member: crate::store::MemberId, units: u32)
         passed_over: false,
         kept: false,
     }
+}
+
+/// A notification of PostgreSQL has a limit, and a task may hold many locks.
+#[test]
+fn a_long_answer_is_sent_in_parts() {
+    let hold = |waits: usize, meta: &str| WaitingHold {
+        ticket: named(),
+        token: u64::MAX,
+        units: 1,
+        held: Duration::from_secs(12),
+        meta: meta.to_owned().into(),
+        waits: (0..waits)
+            .map(|_| wait(Some(named()), Deadlock::Fail))
+            .collect(),
+    };
+    let long = "x".repeat(MOST_BYTES);
+    let (huge, endless) = (hold(2, &long), hold(100, ""));
+    let answer = Answer {
+        round: 17,
+        holds: (0..62)
+            .map(|_| hold(3, "host 7 site"))
+            .chain([huge.clone(), endless.clone()])
+            .collect(),
+        waiting: vec![named(); 2],
+        free: Vec::new(),
+    };
+    let parts = answer.clone().parts();
+    assert!(parts.len() > 3, "{}", parts.len());
+    for part in &parts {
+        let text = Probe::Answer(part.clone()).text();
+        assert!(text.len() < MOST_BYTES + 1600, "{}", text.len());
+        assert_eq!(Probe::read(&text), Some(Probe::Answer(part.clone())));
+    }
+    let holds: Vec<_> = parts.iter().flat_map(|part| &part.holds).collect();
+    assert_eq!(holds.len(), 63);
+    assert!(
+        holds
+            .iter()
+            .zip(&answer.holds)
+            .all(|(sent, held)| sent.ticket == held.ticket)
+    );
+    assert_eq!((&*holds[62].meta, holds[62].waits.len()), ("", 2));
+    assert_eq!(parts[0].free, [endless.ticket]);
 }

@@ -134,7 +134,9 @@ impl ClientCore {
                 let waits = |ticket| local.as_ref()?.waits_with(ticket);
                 let waits = |ticket| waits(ticket) == Some(true);
                 let answer = self.detector.answer(round, &tickets, waits);
-                self.probe(name.clone(), from, key, &Probe::Answer(answer));
+                for part in answer.parts() {
+                    self.probe(name.clone(), from, key, &Probe::Answer(part));
+                }
                 self.store.flush();
             }
             Some(Probe::Answer(answer)) => self.carry_out(self.detector.answered(answer, now)),
