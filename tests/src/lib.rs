@@ -24,7 +24,6 @@ pub mod resp;
 pub mod runtimes;
 pub mod seed;
 pub mod sentinel;
-pub mod socks;
 pub mod spans;
 pub mod stores;
 pub mod witness;

@@ -6,8 +6,6 @@ mod environment;
 mod redis_1;
 mod settings;
 
-use std::future::Future;
-use std::io;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +14,6 @@ pub use deadlock::Deadlock;
 pub use settings::Settings;
 use settings::{Checked, SHORTEST, at_least};
 
-use tokio::io::{AsyncRead, AsyncWrite};
-
-use crate::base::address::Dialer;
 use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE};
 use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
@@ -321,58 +316,6 @@ impl Config {
         self.set("connect_timeout", time, |it| {
             &mut it.options.connect_timeout
         })
-    }
-
-    /// Lets the program itself connect to a host and port: through a SOCKS proxy, an SSH tunnel, or with another TLS
-    /// library. `dial` returns any stream of bytes (tokio's `AsyncRead` and `AsyncWrite`). The client calls it for every
-    /// TCP connection, at set-up and later: to servers, sentinels, nodes of a cluster and members of a quorum. The client
-    /// opens socket files (`unix://`) without `dial`.
-    ///
-    /// ```no_run
-    /// # fn main() -> Result<(), auto_mutex::SetupError> {
-    /// use auto_mutex::Config;
-    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    /// use tokio::net::TcpStream;
-    ///
-    /// // By an HTTP proxy, with TLS from here to Redis.
-    /// let config = Config::new("rediss://locks.example:6380")?.dialer(|host, port| async move {
-    ///     let mut stream = TcpStream::connect("proxy.example:3128").await?;
-    ///     let connect = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
-    ///     stream.write_all(connect.as_bytes()).await?;
-    ///     let mut answer = Vec::new();
-    ///     while !answer.ends_with(b"\r\n\r\n") {
-    ///         answer.push(stream.read_u8().await?);
-    ///     }
-    ///     match answer.starts_with(b"HTTP/1.1 200") {
-    ///         true => Ok(stream),
-    ///         false => Err(std::io::Error::other("the proxy refuses")),
-    ///     }
-    /// });
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// - **The address** is the one in the URL, or the one that sentinels and cluster nodes announce. This library does
-    ///   not resolve host names, so a proxy can resolve them. An IPv6 address has no brackets.
-    /// - **TLS**: with `rediss://` or `tls=true`, this library encrypts the data on the stream, and checks the
-    ///   certificate for the host. If `dial` encrypts by itself, write `redis://`.
-    /// - **Time**: a call that takes longer than `connect_timeout` is dropped, and counts as a server that does not
-    ///   answer. Later calls are dropped after eight seconds (for a sentinel: three), or `connect_timeout` if that is
-    ///   shorter, and get more time if this limit was too short.
-    /// - **Errors**: the client reports an error of `dial` or of the stream as an error of the connection, also in
-    ///   logs. So it must not contain a secret. A panic counts as an error.
-    /// - **Threads**: each call of `dial` runs on its own thread, in a tokio runtime (`enable_all`). So it may block,
-    ///   and delays no renewal. The streams of a client share one more thread, which the methods of a stream must not
-    ///   block. A request and its reply each take one more thread switch.
-    /// - **Keepalive** is left to the dialer. This library sends a `PING` every two seconds on an idle connection.
-    pub fn dialer<F, R, S>(self, dial: F) -> Self
-    where
-        F: Fn(String, u16) -> R + Send + Sync + 'static,
-        R: Future<Output = io::Result<S>> + Send + 'static,
-        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    {
-        let dialed = self.settings.engine.dialed_by(&Dialer::new(dial));
-        let dialed = dialed.ok_or("no server of the URL is reached by TCP".into());
-        self.set("dialer", dialed, |it| &mut it.engine)
     }
 
     /// Sets whether `setup` and `Client::connect` return immediately, even if the store cannot be reached, so that a

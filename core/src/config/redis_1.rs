@@ -19,7 +19,7 @@ use crate::base::error::SetupError;
 /// [`SetupError::InvalidOption`] for settings that cannot be taken over:
 ///
 /// - certificates that are not checked (`insecure`);
-/// - certificates and keys in memory (`build_with_tls`): name their files in a URL, or use [`Config::dialer`];
+/// - certificates and keys in memory (`build_with_tls`): name their files in a URL;
 /// - an unknown kind of address;
 /// - a database that does not exist.
 ///
@@ -110,8 +110,7 @@ fn tcp(address: &ConnectionAddr) -> Result<(&'static str, &str, u16), SetupError
             ..
         } => {
             return Err(invalid(
-                "its certificates cannot be read from it: name their files in a URL, `rediss://host?ca=/path`, or use \
-                 `Config::dialer`",
+                "its certificates cannot be read from it: name their files in a URL, `rediss://host?ca=/path`",
             ));
         }
         ConnectionAddr::TcpTls { host, port, .. } => ("rediss", host, *port),

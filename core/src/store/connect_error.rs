@@ -45,15 +45,10 @@ impl ConnectError {
         Self::Unreachable(Trouble::Unreachable, StoreError::disconnected(message))
     }
 
-    /// The whole attempt took longer than `limit`. `dials`: the program opens the connections.
-    pub fn too_late(limit: Duration, dials: bool) -> Self {
-        let dialer = match dials {
-            true => "the dialer has not returned, ",
-            false => "",
-        };
-        let text = format!(
-            "not connected within {limit:?}: {dialer}the server is silent, or the link is slow"
-        );
+    /// The whole attempt took longer than `limit`.
+    pub fn too_late(limit: Duration) -> Self {
+        let text =
+            format!("not connected within {limit:?}: the server is silent, or the link is slow");
         Self::Unreachable(Trouble::Silent, StoreError::disconnected(text))
     }
 

@@ -14,7 +14,6 @@ use percent_encoding::percent_decode_str;
 
 use super::{Events, MemberId, Reader, Store, StoreOptions};
 use crate::base::Boxed;
-use crate::base::address::Dialer;
 use crate::base::error::SetupError;
 use crate::base::name::is_escaped;
 use crate::store::credentials::Source;
@@ -54,11 +53,6 @@ pub trait Engine: Any + fmt::Debug + RefUnwindSafe + Send + Sync + UnwindSafe {
     /// The engines of which this one consists, if any.
     fn parts(&self) -> &[Arc<dyn Engine>] {
         &[]
-    }
-
-    /// The same store, with all TCP connections made by `dialer`. `None` if it uses no TCP.
-    fn dialed_by(&self, _dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        None
     }
 
     /// The same store, with all credentials from `source`. Fails, with the reason, if the URL has credentials or the

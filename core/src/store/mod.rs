@@ -57,7 +57,7 @@ pub use self::throttle::Throttle;
 pub use self::url::{Url, host_and_port, number};
 pub use self::watchdog::{BEAT, Watchdog};
 pub use crate::base::Boxed;
-pub use crate::base::address::{Address, DialedStream, Dialer, Secret};
+pub use crate::base::address::{Address, Secret};
 pub use crate::base::clock::Instant;
 pub use crate::base::error::apart;
 pub use crate::base::error::{RW_LOCK, StoreErrorKind, with_sources};

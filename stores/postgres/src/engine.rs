@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions,
-    Unconnected, same_kind, socket,
+    Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
+    same_kind, socket,
 };
 use tokio_postgres::Config;
 
@@ -28,7 +28,6 @@ pub(crate) struct Postgres {
     /// Called for each connection. The URL has no password then.
     pub(crate) source: Option<Source>,
     pub(crate) tls: Tls,
-    pub(crate) dialer: Option<Dialer>,
     /// The pause after which a client asks for its messages, if it does not listen. Its connection may come from a pooler then.
     pub(crate) poll: Option<Duration>,
 }
@@ -70,7 +69,6 @@ impl Postgres {
                 mode: TlsMode::Prefer,
                 files: socket::Tls::default(),
             },
-            dialer: None,
             poll: None,
         }
     }
@@ -106,16 +104,6 @@ impl Engine for Postgres {
         same_kind::<Self>(other).is_some_and(|it| {
             let mut servers = it.servers.iter();
             it.database() == self.database() && servers.any(|it| self.servers.contains(it))
-        })
-    }
-
-    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        let is_tcp = |address: &Address| matches!(address, Address::Tcp { .. });
-        self.servers.iter().any(is_tcp).then(|| {
-            Arc::new(Self {
-                dialer: Some(dialer.clone()),
-                ..self.clone()
-            }) as _
         })
     }
 

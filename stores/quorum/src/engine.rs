@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Checked, Dialer, Engine, Layout, MemberId, Parsed, Reader, Scheme, Source, StoreOptions,
-    Unconnected, invalid, parse, same_kind,
+    Checked, Engine, Layout, MemberId, Parsed, Reader, Scheme, Source, StoreOptions, Unconnected,
+    invalid, parse, same_kind,
 };
 
 use super::driver::Driver;
@@ -82,18 +82,6 @@ impl Engine for QuorumEndpoint {
 
     fn parts(&self) -> &[Arc<dyn Engine>] {
         &self.nodes
-    }
-
-    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        let dialed = self.nodes.iter().map(|node| node.dialed_by(dialer));
-        let dialed: Vec<_> = dialed.collect();
-        if dialed.iter().all(Option::is_none) {
-            return None;
-        }
-        let nodes = self.nodes.iter().zip(dialed);
-        let nodes = nodes.map(|(node, dialed)| dialed.unwrap_or_else(|| node.clone()));
-        let nodes = nodes.collect();
-        Some(Arc::new(Self { nodes }))
     }
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {

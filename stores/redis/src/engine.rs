@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Address, Checked, Dialer, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions,
-    Unconnected, same_kind,
+    Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
+    same_kind, socket::Tls,
 };
 
 use crate::access::Login;
@@ -15,7 +15,6 @@ use crate::connect::Connector;
 use crate::inspector::Inspector;
 use crate::link::driver::unconnected;
 use crate::url;
-use crate::wire::Transport;
 
 inventory::submit! {
     Scheme {
@@ -37,8 +36,8 @@ pub(crate) struct RedisEndpoint {
     /// The service's name on the sentinels, and the login there; empty without sentinels.
     pub(crate) service: String,
     pub(crate) sentinel_login: Login,
-    /// For the servers and the sentinels.
-    pub(crate) transport: Transport,
+    /// For the servers and the sentinels; `None` for plain TCP.
+    pub(crate) tls: Option<Tls>,
 }
 
 impl RedisEndpoint {
@@ -50,7 +49,7 @@ impl RedisEndpoint {
             db: 0,
             service: String::new(),
             sentinel_login: Login::default(),
-            transport: Transport::default(),
+            tls: None,
         }
     }
 
@@ -88,15 +87,6 @@ impl Engine for RedisEndpoint {
                 && it.db == self.db
                 && servers.any(|server| self.servers.contains(server))
         })
-    }
-
-    fn dialed_by(&self, dialer: &Dialer) -> Option<Arc<dyn Engine>> {
-        if let [Address::Unix(_)] = self.servers[..] {
-            return None;
-        }
-        let mut dialed = self.clone();
-        dialed.transport.dialer = Some(dialer.clone());
-        Some(Arc::new(dialed))
     }
 
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {

@@ -1,6 +1,5 @@
 //! Redis Cluster: set-up, moving slots, failing nodes. The tests that every store must pass are in `conformance`.
 
-mod dialer;
 mod failover;
 mod guard;
 mod migration;

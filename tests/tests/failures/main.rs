@@ -5,7 +5,6 @@
 
 mod acl;
 mod bad_values;
-mod dialer;
 mod em_mutex;
 mod exp_lock;
 mod foreign;

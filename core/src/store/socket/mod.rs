@@ -1,14 +1,12 @@
-//! Sockets, for engines that connect to servers: TCP, socket files, the program's dialer, and what TLS needs.
+//! Sockets, for engines that connect to servers: TCP, socket files, and what TLS needs.
 
 mod dial;
-mod dialed;
 mod local;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
 pub use self::dial::dial;
-pub use self::dialed::{DIALED_STEPS, Fault, MOST_CALLS, dialed};
-pub use self::local::connect as local;
+pub use self::local::local;
 #[cfg(feature = "tls-no-provider")]
 pub use self::tls::*;
 use std::path::PathBuf;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use auto_mutex_core::store::socket::DIALED_STEPS;
 use auto_mutex_core::store::{Address, ConnectError};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::Config;
@@ -24,8 +23,7 @@ impl Connector {
     ) -> Result<Session, ConnectError> {
         let postgres = &self.postgres;
         let mut config = self.config(server).await?;
-        let steps = postgres.dialer.as_ref().map_or(1, |_| DIALED_STEPS);
-        let end = Instant::now() + silence * steps;
+        let end = Instant::now() + silence;
         let connecting = async {
             let channel = socket::open(postgres, server, end).await;
             let channel = channel.map_err(|error| error::of_io(&error))?;

@@ -129,7 +129,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        ConnectError::too_late(self.options.connect_timeout, self.postgres.dialer.is_some())
+        ConnectError::too_late(self.options.connect_timeout)
     }
 
     async fn open(&self, silence: Duration) -> Result<Ready, ConnectError> {

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::socket::{Fault, dial, dialed, local};
-use auto_mutex_core::store::{Address, DialedStream};
+use auto_mutex_core::store::Address;
+use auto_mutex_core::store::socket::{dial, local};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -28,10 +28,13 @@ use crate::engine::{Postgres, TlsMode};
 /// The request for TLS, before anything else is sent.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
+/// A connection, with or without TLS.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
 pub(crate) struct Channel {
-    stream: Box<dyn DialedStream>,
-    /// Why a stream of the program has failed.
-    fault: Option<Fault>,
+    stream: Box<dyn Stream>,
     greeting: Option<Greeting>,
     /// The process id in the server's greeting, once it was read; before that, 0.
     pub(crate) pid: Arc<AtomicI32>,
@@ -46,17 +49,9 @@ pub(crate) async fn open(
     server: &Address,
     #[cfg_attr(not(feature = "tls-no-provider"), expect(unused_variables))] end: Instant,
 ) -> io::Result<Channel> {
-    let (mut stream, fault) = match (server, &postgres.dialer) {
-        (Address::Tcp { host, port }, None) => (dial(host, *port).await?, None),
-        (Address::Tcp { host, port }, Some(dialer)) => {
-            let (near, fault) = dialed(dialer, host, *port).await?;
-            (TcpStream::from_std(near)?, Some(fault))
-        }
-        (Address::Unix(path), _) => (TcpStream::from_std(local(path).await?)?, None),
-    };
-    let mode = match server {
-        Address::Unix(_) => TlsMode::Disable,
-        Address::Tcp { .. } => postgres.tls.mode,
+    let (mut stream, mode) = match server {
+        Address::Tcp { host, port } => (dial(host, *port).await?, postgres.tls.mode),
+        Address::Unix(path) => (local(path).await?, TlsMode::Disable),
     };
     let tries = mode > TlsMode::Disable && cfg!(feature = "tls-no-provider");
     let is_secure = tries && has_tls(&mut stream).await?;
@@ -70,11 +65,10 @@ pub(crate) async fn open(
         (true, Address::Tcp { host, .. }) => {
             tls::open(&postgres.tls.files, host, stream, end).await?
         }
-        _ => (Box::new(stream) as Box<dyn DialedStream>, None),
+        _ => (Box::new(stream) as Box<dyn Stream>, None),
     };
     Ok(Channel {
         stream,
-        fault,
         greeting: Some(Greeting::default()),
         pid: Arc::default(),
         binding,
@@ -98,12 +92,7 @@ impl AsyncRead for Channel {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let read = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
-        let read = read.map(|()| buffer.filled().len() - before);
-        match &self.fault {
-            Some(fault) => fault.explain(read)?,
-            None => read?,
-        };
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
         if let Some(greeting) = &mut self.greeting
             && let Some(pid) = greeting.read(&buffer.filled()[before..])?
         {

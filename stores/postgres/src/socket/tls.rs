@@ -4,7 +4,6 @@ use std::io;
 use std::sync::Arc;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::DialedStream;
 use auto_mutex_core::store::socket::{self, Tls, fault, of_handshake, trust};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,6 +14,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
+use super::Stream;
 use super::fingerprint::fingerprint;
 use crate::engine::TlsMode;
 
@@ -24,7 +24,7 @@ pub(super) async fn open(
     host: &str,
     stream: TcpStream,
     end: Instant,
-) -> io::Result<(Box<dyn DialedStream>, Option<Vec<u8>>)> {
+) -> io::Result<(Box<dyn Stream>, Option<Vec<u8>>)> {
     let (config, name) = trust(tls, host, end).await.map_err(TlsError::into_io)?;
     let provider = config.crypto_provider().clone();
     let connected = TlsConnector::from(config).connect(name, stream).await;

@@ -1,4 +1,4 @@
-//! Logins with tokens of a provider, connections of the program's dialer, and servers that take nobody in.
+//! Logins with tokens of a provider, and servers that take nobody in.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use auto_mutex_core::store::{Engine, MemberId, Source, StoreOptions, with_sources};
 use auto_mutex_core::{Credentials, ServerAddress, SetupError};
-use tokio::net::TcpStream;
 
 use super::peer::{Peer, engine, options};
 use super::real_time::real_time;
@@ -83,60 +82,6 @@ async fn a_provider_that_fails_or_hangs_is_the_cause() {
         assert!(matches!(error, SetupError::Credentials { .. }), "{text}");
         assert!(text.contains(words), "{text}");
     }
-}
-
-#[tokio::test]
-async fn the_program_may_dial_and_block() {
-    let server = shared();
-    let database = server.database().await;
-    let port = server.port;
-    let dialer = auto_mutex_core::store::Dialer::new(move |host, at| async move {
-        assert_eq!((host.as_str(), at), ("db.internal", 7));
-        // Not on the thread of the engine.
-        std::thread::sleep(Duration::from_millis(50));
-        TcpStream::connect(("127.0.0.1", port)).await
-    });
-    let dialed = engine(&format!("test@db.internal:7/{database}"));
-    let dialed = dialed.dialed_by(&dialer).unwrap();
-    let mut peer = Peer::of(dialed, MemberId::random(), options())
-        .await
-        .unwrap();
-    peer.works().await;
-    peer.end().await;
-    let panicking = auto_mutex_core::store::Dialer::new(|_, _| async {
-        match true {
-            true => panic!("as told"),
-            false => TcpStream::connect("127.0.0.1:1").await,
-        }
-    });
-    let dialed = engine("test@h/db").dialed_by(&panicking).unwrap();
-    let error = open(dialed, options()).await.unwrap_err();
-    assert!(with_sources(&error).contains("panicked"), "{error:?}");
-}
-
-/// Dialers go through proxies and tunnels, so they may wait for several answers.
-#[tokio::test]
-async fn a_reconnect_gives_a_dialer_more_time_than_a_server() {
-    let _watch = real_time();
-    let server = shared();
-    let (database, port) = (server.database().await, server.port);
-    let calls = Arc::new(AtomicU32::new(0));
-    let counted = calls.clone();
-    let dialer = auto_mutex_core::store::Dialer::new(move |_, _| {
-        counted.fetch_add(1, Ordering::Relaxed);
-        async move {
-            tokio::time::sleep(Duration::from_millis(2500)).await;
-            TcpStream::connect(("127.0.0.1", port)).await
-        }
-    });
-    let dialed = engine(&format!("test@h/{database}"))
-        .dialed_by(&dialer)
-        .unwrap();
-    let mut peer = Peer::lazily(dialed, options());
-    peer.lost().await;
-    assert!(peer.connected().await);
-    assert_eq!(calls.load(Ordering::Relaxed), 1);
-    peer.end().await;
 }
 
 /// While a server is silent, it gets more time with each attempt. The one that takes writes must be reached behind it.

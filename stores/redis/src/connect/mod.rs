@@ -163,8 +163,7 @@ impl Connector {
     }
 
     fn too_late(&self) -> ConnectError {
-        let dials = self.route.endpoint.transport.dialer.is_some();
-        ConnectError::too_late(self.guard.options.connect_timeout, dials)
+        ConnectError::too_late(self.guard.options.connect_timeout)
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {

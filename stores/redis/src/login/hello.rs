@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::{Address, Granted, Trouble};
+use auto_mutex_core::store::{Address, Granted, Trouble, socket::Tls};
 use redis::Cmd;
 use tokio::time::Instant;
 
@@ -12,7 +12,6 @@ use super::unsuitable;
 use crate::RedisEndpoint;
 use crate::access::Login;
 use crate::error;
-use crate::wire::Transport;
 use crate::wire::{Connection, ErrorReply, Limits, USUAL_SILENCE, Value};
 
 const OLDEST: (u32, u32) = (6, 2);
@@ -28,13 +27,13 @@ pub(crate) async fn open(
     name: Option<&str>,
     limits: Limits,
 ) -> Result<(Connection, Granted, bool), ConnectError> {
-    let (login, transport) = (&endpoint.login, &endpoint.transport);
-    let (mut connection, granted) = dial(address, login, transport, limits).await?;
+    let (login, tls) = (&endpoint.login, endpoint.tls.as_ref());
+    let (mut connection, granted) = dial(address, login, tls, limits).await?;
     let mut hello = command(&granted);
     if let Some(name) = name {
         hello.arg("SETNAME").arg(name);
     }
-    let reply = greet(&mut connection, &hello, address, transport).await?;
+    let reply = greet(&mut connection, &hello, address, tls).await?;
     let role = role(&reply, endpoint.is_cluster())?;
     if name.is_some() {
         accept_primary(role)?;
@@ -48,10 +47,10 @@ pub(crate) async fn open(
 pub(crate) async fn dial(
     address: &Address,
     login: &Login,
-    transport: &Transport,
+    tls: Option<&Tls>,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let connection = Connection::open(address, transport, limits).await?;
+    let connection = Connection::open(address, tls, limits).await?;
     // Slightly less than the remaining time, so that a slow provider causes an error of its own, not of the connection.
     let left = limits.end.saturating_duration_since(Instant::now());
     let granted = login.granted(address, left.mul_f64(0.9)).await;
@@ -64,7 +63,7 @@ pub(crate) async fn greet<'a>(
     connection: &'a mut Connection,
     hello: &Cmd,
     address: &Address,
-    transport: &Transport,
+    tls: Option<&Tls>,
 ) -> Result<Value<'a>, ConnectError> {
     let error = match connection.ask(hello).await {
         Ok(reply) => return Ok(reply),
@@ -73,7 +72,7 @@ pub(crate) async fn greet<'a>(
     if TlsError::of_io(&error).is_some() || error.kind() == ErrorKind::TimedOut {
         return Err(error.into());
     }
-    if let Some(fault) = fault_of_tls(address, transport).await {
+    if let Some(fault) = fault_of_tls(address, tls).await {
         return Err(ConnectError::Tls(fault));
     }
     Err(match unsuitable::of_end(&error) {
@@ -82,14 +81,14 @@ pub(crate) async fn greet<'a>(
     })
 }
 
-async fn fault_of_tls(address: &Address, transport: &Transport) -> Option<TlsError> {
+async fn fault_of_tls(address: &Address, tls: Option<&Tls>) -> Option<TlsError> {
     if matches!(address, Address::Unix(_)) {
         return None;
     }
     let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-    let error = match Connection::open(address, transport, limits).await {
+    let error = match Connection::open(address, tls, limits).await {
         Ok(mut connection) => {
-            if transport.tls.is_none() {
+            if tls.is_none() {
                 connection.send(HANDSHAKE).await.ok()?;
             }
             connection.next().await.err()?

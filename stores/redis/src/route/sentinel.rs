@@ -65,10 +65,10 @@ pub(super) async fn open(
     address: &Address,
     limits: Limits,
 ) -> Result<(Connection, Granted), ConnectError> {
-    let (login, transport) = (&endpoint.sentinel_login, &endpoint.transport);
-    let (mut sentinel, granted) = hello::dial(address, login, transport, limits).await?;
+    let (login, tls) = (&endpoint.sentinel_login, endpoint.tls.as_ref());
+    let (mut sentinel, granted) = hello::dial(address, login, tls, limits).await?;
     let command = hello::command(&granted);
-    match hello::greet(&mut sentinel, &command, address, transport).await? {
+    match hello::greet(&mut sentinel, &command, address, tls).await? {
         Value::Error(error) => return Err(hello::refusal(&error)),
         reply if reply.field("mode") == Some("sentinel") => {}
         _ => {

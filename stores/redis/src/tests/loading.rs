@@ -12,7 +12,6 @@ use crate::connect::term::TermKeys;
 use crate::script::Scripts;
 use crate::wire;
 use crate::wire::Limits;
-use crate::wire::Transport;
 
 /// The limit of bytes that each client may send while it connects to a server that knows the scripts.
 const LITTLE: u64 = 4096;
@@ -120,8 +119,7 @@ async fn scripts_that_another_client_has_loaded_are_not_waited_for() {
     let key = "auto_mutex:epoch:loading";
     run::<()>(&mut admin, &["SET", key, "another"]);
     let address = server.endpoint("").servers.remove(0);
-    let opened =
-        wire::Connection::open(&address, &Transport::default(), Limits::new(LONG, LONG)).await;
+    let opened = wire::Connection::open(&address, None, Limits::new(LONG, LONG)).await;
     let (mut connection, scripts) = (opened.unwrap(), Scripts::of(false));
     let missing = scripts.texts().collect();
     let member = MemberId::random();

@@ -6,7 +6,6 @@ use auto_mutex_core::store::{Layout, Url, host_and_port, invalid, socket::Tls};
 use super::database;
 use crate::RedisEndpoint;
 use crate::access::Login;
-use crate::wire::Transport;
 
 /// `[user[:password]@]host[:port],…[/database]`
 pub(super) fn endpoint(
@@ -25,7 +24,7 @@ pub(super) fn endpoint(
     Ok(RedisEndpoint {
         login: Login::new(user, password),
         db: database(db)?,
-        transport: Transport { tls, dialer: None },
+        tls,
         ..RedisEndpoint::new(layout, servers)
     })
 }

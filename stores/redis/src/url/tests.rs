@@ -293,19 +293,19 @@ fn servers_of(quorum: &dyn Engine) -> Vec<RedisEndpoint> {
 #[cfg(feature = "tls-no-provider")]
 fn urls_with_tls() {
     let plain = Some(Tls::default());
-    let single = |url: &str| parsed(url).transport.tls;
+    let single = |url: &str| parsed(url).tls;
     assert_eq!(single("rediss://h"), plain);
     assert_eq!(single("valkeys://h"), plain);
     assert_eq!(single("valkey://h"), None);
     assert_eq!(single("redis://h?tls=true"), plain);
     assert_eq!(single("redis://h?tls=false"), None);
     let sentinel = parsed("redis-sentinel://h/s?tls=true");
-    assert_eq!(sentinel.transport.tls, plain);
+    assert_eq!(sentinel.tls, plain);
     let cluster = parsed("redis-cluster://h?tls=true");
-    assert_eq!(cluster.transport.tls, plain);
+    assert_eq!(cluster.tls, plain);
     let quorum = parse("redlock://a,b,c?tls=true").unwrap();
     let nodes = servers_of(&*quorum);
-    assert!(nodes.iter().all(|node| node.transport.tls == plain));
+    assert!(nodes.iter().all(|node| node.tls == plain));
     let full = Tls {
         ca: Some("/a b.pem".into()),
         identity: Some(("/c.pem".into(), "/k.pem".into())),

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::Address;
+use auto_mutex_core::store::{Address, socket::Tls};
 use redis::Cmd;
 use tokio::time::Instant;
 
@@ -15,7 +15,6 @@ use super::inbox::Inbox;
 use super::limits::Limits;
 use super::stream::Stream;
 use super::value::{Garbage, Value};
-use crate::wire::Transport;
 
 const NO_LIMIT: Duration = Duration::MAX;
 
@@ -31,11 +30,11 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) async fn open(
         address: &Address,
-        transport: &Transport,
+        tls: Option<&Tls>,
         limits: Limits,
     ) -> io::Result<Self> {
         // On the heap, because large nested futures could overflow a thread's stack in debug builds.
-        let stream = Box::pin(Stream::open(address, transport, limits)).await?;
+        let stream = Box::pin(Stream::open(address, tls, limits)).await?;
         Ok(Self {
             stream: Arc::new(stream),
             inbox: Inbox::new(),

@@ -19,12 +19,3 @@ pub(crate) use self::limits::{Limits, USUAL_SILENCE};
 pub(super) use self::outbox::Outbox;
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;
-use auto_mutex_core::store::{Dialer, socket::Tls};
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Transport {
-    /// `None` for plain TCP.
-    pub(crate) tls: Option<Tls>,
-    /// `None` if the library connects by itself.
-    pub(crate) dialer: Option<Dialer>,
-}

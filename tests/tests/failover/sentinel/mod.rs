@@ -1,6 +1,5 @@
 //! Servers behind sentinels.
 
-mod dialer;
 mod failovers;
 mod finding;
 mod refused;

@@ -1,9 +1,6 @@
 //! Sockets. Only this folder knows their kinds.
 
 mod socket;
-#[cfg(repository)]
-#[cfg(test)]
-mod tests;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
@@ -14,10 +11,10 @@ use std::task::{Context, Poll};
 
 use self::socket::Socket;
 use super::limits::Limits;
-use crate::wire::Transport;
+use auto_mutex_core::store::Address;
 #[cfg(feature = "tls-no-provider")]
 use auto_mutex_core::store::lock;
-use auto_mutex_core::store::{Address, socket::local};
+use auto_mutex_core::store::socket::{Tls, local};
 
 /// A connection. One task reads from it; any thread may write.
 pub(crate) struct Stream {
@@ -29,19 +26,18 @@ pub(crate) struct Stream {
 impl Stream {
     pub(super) async fn open(
         address: &Address,
-        transport: &Transport,
+        tls: Option<&Tls>,
         limits: Limits,
     ) -> io::Result<Self> {
-        let dialer = transport.dialer.as_ref();
         let socket = match address {
-            Address::Tcp { host, port } => match &transport.tls {
-                None => Socket::connect(host, *port, dialer, limits).await?,
+            Address::Tcp { host, port } => match tls {
+                None => Socket::connect(host, *port, limits).await?,
                 #[cfg(feature = "tls-no-provider")]
-                Some(tls) => return tls::open(host, *port, tls, dialer, limits).await,
+                Some(tls) => return tls::open(host, *port, tls, limits).await,
                 #[cfg(not(feature = "tls-no-provider"))]
                 Some(_) => return Err(io::ErrorKind::Unsupported.into()),
             },
-            Address::Unix(path) => Socket::new(local(path).await?, None)?,
+            Address::Unix(path) => Socket(local(path).await?),
         };
         Ok(Self {
             socket,

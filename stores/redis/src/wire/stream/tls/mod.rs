@@ -1,4 +1,4 @@
-//! TLS, over our own TCP connections or the program's.
+//! TLS, over a TCP connection.
 
 mod session;
 #[cfg(repository)]
@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
+use auto_mutex_core::store::first;
 use auto_mutex_core::store::socket::{Tls, trust};
-use auto_mutex_core::store::{Dialer, first};
 use tokio::time::{sleep, timeout};
 
 pub(super) use self::session::Session;
@@ -23,24 +23,18 @@ use crate::wire::Limits;
 const BEFORE_GUESS: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(super) async fn open(
-    host: &str,
-    port: u16,
-    tls: &Tls,
-    dialer: Option<&Dialer>,
-    limits: Limits,
-) -> io::Result<Stream> {
+pub(super) async fn open(host: &str, port: u16, tls: &Tls, limits: Limits) -> io::Result<Stream> {
     // Check the files first, so that unusable ones are reported even if no server listens.
     let until = limits.at_most(limits.silence).end;
     let trust = trust(tls, host, until).await.map_err(TlsError::into_io)?;
-    let socket = Socket::connect(host, port, dialer, limits).await?;
+    let socket = Socket::connect(host, port, limits).await?;
     // Client and server each send two flights, so a handshake gets more time.
     let end = limits.at_most(limits.silence.saturating_mul(2)).end;
     let handshake = Session::begin(&socket, trust, end);
     // A server without TLS may take the handshake for the start of a command, and wait for the rest.
     let guess = async {
         sleep(BEFORE_GUESS).await;
-        match timeout(PATIENCE, speaks_plainly(host, port, dialer)).await {
+        match timeout(PATIENCE, speaks_plainly(host, port)).await {
             Ok(Ok(true)) => Err(TlsError::NotTls.into_io()),
             _ => pending().await,
         }
@@ -53,9 +47,9 @@ pub(super) async fn open(
 }
 
 /// Whether a server that did not understand the handshake speaks plain Redis.
-async fn speaks_plainly(host: &str, port: u16, dialer: Option<&Dialer>) -> io::Result<bool> {
+async fn speaks_plainly(host: &str, port: u16) -> io::Result<bool> {
     let limits = Limits::new(PATIENCE, PATIENCE);
-    let socket = Socket::connect(host, port, dialer, limits).await?;
+    let socket = Socket::connect(host, port, limits).await?;
     poll_fn(|cx| socket.poll_write_ready(cx)).await?;
     // Short enough for the buffer of a new socket.
     (&socket).write_all(b"PING\r\n")?;

@@ -51,7 +51,7 @@ async fn session<T: Send + 'static>(
     });
     let socket = tokio::net::TcpStream::connect(address).await.unwrap();
     SockRef::from(&socket).set_send_buffer_size(4096).unwrap();
-    let socket = Socket::new(socket.into_std().unwrap(), None).unwrap();
+    let socket = Socket(socket);
     let tls = Tls {
         ca: Some(ca.path().to_owned()),
         ..Tls::default()

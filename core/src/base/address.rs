@@ -1,11 +1,7 @@
-//! Server addresses ([`Address`]), and what connections to them need: [`Dialer`], [`Secret`].
-
-mod dialer;
+//! Server addresses ([`Address`]), and what logins need: [`Secret`].
 
 use std::fmt;
 use std::path::PathBuf;
-
-pub use self::dialer::{DialedStream, Dialer};
 
 /// The address of a server. Its `Display` output, used in errors and logs, never contains credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,3 +1,0 @@
-//! Sockets of the program, and their failures.
-
-mod dialed;
