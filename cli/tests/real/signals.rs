@@ -189,7 +189,7 @@ fn a_holder_that_stands_still_leaves_no_command_without_the_lock() {
     let _watch = real_time();
     let redis = Redis::start();
     let url = redis.url();
-    let running = Running::start(&url, &["--lease", "3s"], STAYS);
+    let running = Running::start(&url, &["--lease", "6s"], STAYS);
     let next = next(&url, running.command);
     are_waiting(&url, "cron", 1);
     process::stop(holder(&url));
@@ -202,14 +202,14 @@ fn the_command_has_ended_before_its_lease_ends() {
     let _watch = real_time();
     let redis = Redis::start();
     let (url, proxy) = (redis.url(), Proxy::start(redis.port()));
-    let running = Running::start(&redis.url_at(proxy.port()), &["--lease", "3s"], STAYS);
+    let running = Running::start(&redis.url_at(proxy.port()), &["--lease", "6s"], STAYS);
     let next_one = next(&url, running.command);
     are_waiting(&url, "cron", 1);
     proxy.freeze();
     runs_alone(next_one);
     assert_eq!(running.code(), Some(79));
 
-    let running = Running::start(&url, &["--expire", "2s"], STAYS);
+    let running = Running::start(&url, &["--expire", "5s"], STAYS);
     let next_one = next(&url, running.command);
     runs_alone(next_one);
     assert_eq!(running.code(), Some(79));

@@ -198,7 +198,7 @@ impl Limits {
     fn of(args: &Run) -> Self {
         // A lease is renewed three times, so two thirds of it are left at the next renewal.
         let lease = args.expire.map_or(args.lease, |it| it.min(args.lease));
-        let margin = (lease / 20).min(Duration::from_millis(250));
+        let margin = (lease / 10).min(Duration::from_millis(500));
         Self {
             grace: args.grace,
             notice: args.grace.min(lease / 4) + margin,
@@ -225,9 +225,11 @@ impl Limits {
         notice.min(self.lease / 6).min(Duration::from_secs(1))
     }
 
-    /// Tells the runner when to kill the command if this process doesn't: later than this process would.
+    /// Tells the runner when to kill the command if this process stands still. As long as it answers, the runner doesn't, so there
+    /// is time even for a runner that gets no processor for a while.
     fn report_end(&self, guard: &Guard) {
-        let end = guard.ends_in().saturating_sub(self.margin / 2);
+        let margin = (self.lease / 6).min(Duration::from_secs(1));
+        let end = guard.ends_in().saturating_sub(margin);
         report(&Report::Until(Moment::now().after(end)));
     }
 }
