@@ -47,7 +47,7 @@ pub fn seal(name: &Name, message: &Message) -> String {
 }
 
 /// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. `find` returns the ticket for
-/// a name and a public half. A `probe` is sealed by the member that sends it: see [`open_letter`].
+/// a name and a public half. A `probe` is sealed by the member that sends it: see `open_letter`.
 pub fn open(
     text: &str,
     find: impl FnOnce(&Name, u64) -> Option<Ticket>,
