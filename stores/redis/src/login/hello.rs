@@ -1,6 +1,6 @@
 //! HELLO: logs in, and checks the server's version, mode and role.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::{Address, Granted, Trouble, socket::Tls};
@@ -72,8 +72,15 @@ pub(crate) async fn greet<'a>(
     if TlsError::of_io(&error).is_some() || error.kind() == ErrorKind::TimedOut {
         return Err(error.into());
     }
-    if let Some(fault) = fault_of_tls(address, tls).await {
-        return Err(ConnectError::Tls(fault));
+    let again = error_of_another(address, tls).await;
+    if let Some(fault) = again.as_ref().and_then(TlsError::of_io) {
+        return Err(ConnectError::Tls(fault.clone()));
+    }
+    // The server has just ended. It is no proxy that closes some connections.
+    if let Some(gone) = again.filter(|it| it.kind() == ErrorKind::ConnectionRefused)
+        && error.kind() == ErrorKind::UnexpectedEof
+    {
+        return Err(gone.into());
     }
     Err(match unsuitable::of_end(&error) {
         Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
@@ -81,21 +88,21 @@ pub(crate) async fn greet<'a>(
     })
 }
 
-async fn fault_of_tls(address: &Address, tls: Option<&Tls>) -> Option<TlsError> {
+/// The error of another connection, on which the server gets something that is no command.
+async fn error_of_another(address: &Address, tls: Option<&Tls>) -> Option<io::Error> {
     if matches!(address, Address::Unix(_)) {
         return None;
     }
     let limits = Limits::new(USUAL_SILENCE, USUAL_SILENCE);
-    let error = match Connection::open(address, tls, limits).await {
+    match Connection::open(address, tls, limits).await {
         Ok(mut connection) => {
             if tls.is_none() {
                 connection.send(HANDSHAKE).await.ok()?;
             }
-            connection.next().await.err()?
+            connection.next().await.err()
         }
-        Err(error) => error,
-    };
-    TlsError::of_io(&error).cloned()
+        Err(error) => Some(error),
+    }
 }
 
 pub(crate) fn command(who: &Granted) -> Cmd {

@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::MemberId;
+use auto_mutex_core::store::{MemberId, with_sources};
 
 use super::real_time::real_time;
 use super::server::{LONG, Server, connect, endpoint, run};
@@ -123,6 +123,22 @@ async fn something_that_is_no_redis_is_unreachable() {
     });
     let error = refused(&endpoint(&format!("redis://:canary@127.0.0.1:{port}"))).await;
     assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
+    server.join().unwrap();
+}
+
+/// Not "a proxy that speaks RESP2 only", which closes the connection, too.
+#[tokio::test]
+async fn a_server_that_ends_at_the_greeting_has_ended() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 512]);
+        drop(listener);
+    });
+    let error = refused(&endpoint(&format!("redis://127.0.0.1:{port}"))).await;
+    let text = with_sources(&error);
+    assert!(text.contains("refused"), "{text}");
     server.join().unwrap();
 }
 
