@@ -15,6 +15,9 @@ pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
 
+/// Behind a pooler, what sessions of our own are set to (`session/listen.rs`) holds for one query.
+const SETTINGS: &str = "pg_catalog.set_config('lock_timeout', '1s', true) AS a, pg_catalog.set_config('enable_seqscan', 'off', true) AS b";
+
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
 pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
     if function == INSPECT {
@@ -32,10 +35,12 @@ pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
         (false, _) => format!("SELECT {call}"),
         (true, "read_mail") => {
             format!(
-                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END)"
+                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {SETTINGS}"
             )
         }
-        (true, _) => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END"),
+        (true, _) => {
+            format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {SETTINGS}")
+        }
     }
 }
 

@@ -404,8 +404,13 @@ async fn a_lock_that_another_transaction_keeps_costs_only_its_own_requests() {
     assert_eq!(error.kind(), StoreErrorKind::Busy);
     assert_eq!(error.code(), Some("55P03"));
     peer.works().await;
+    // A session of a pooler has no settings of ours.
+    let mut pooled = Peer::new(&format!("{}?poll=200ms", server.url(&database))).await;
+    let error = pooled.ask("n", touch(held, 3)).await.unwrap_err();
+    assert_eq!(error.code(), Some("55P03"));
+    pooled.end().await;
     admin.batch_execute("COMMIT").await.unwrap();
-    assert!(peer.ask("n", touch(held, 3)).await.is_ok());
+    assert!(peer.ask("n", touch(held, 4)).await.is_ok());
     peer.end().await;
 }
 
