@@ -246,9 +246,9 @@ impl Transition<'_> {
                     ref signal,
                     ..
                 },
-            ) if (counter, token) > ticket.told => {
+            ) if (counter, token) > ticket.last_grant => {
                 // A copy of an earlier message would say nothing new.
-                ticket.told = (counter, token);
+                ticket.last_grant = (counter, token);
                 let granted = Granted {
                     provisional: true,
                     ..ticket.granted(

@@ -23,7 +23,7 @@ pub(super) struct Ticket {
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
     /// The counter and the token of the last grant that came as a message.
-    pub(super) told: (u64, u64),
+    pub(super) last_grant: (u64, u64),
     /// When the last obeyed refresh was made, by the server's clock.
     pub(super) refreshed: u64,
     pub(super) pending: Vec<Pending>,
@@ -134,7 +134,7 @@ impl Ticket {
             retain: Retain::No,
             again: Instant::NEVER,
             trouble: None,
-            told: (0, 0),
+            last_grant: (0, 0),
             refreshed: 0,
             pending: Vec::new(),
             state,

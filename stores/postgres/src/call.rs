@@ -15,8 +15,9 @@ pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
 
-/// Behind a pooler, what sessions of our own are set to (`session/listen.rs`) holds for one query.
-const SETTINGS: &str = "pg_catalog.set_config('lock_timeout', '1s', true) AS a, pg_catalog.set_config('enable_seqscan', 'off', true) AS b";
+/// What each request relies on. A frozen process must not stop the whole connection. A plan that was made when a table was empty must not
+/// read the whole table later.
+pub(crate) const SETTINGS: [(&str, &str); 2] = [("lock_timeout", "1s"), ("enable_seqscan", "off")];
 
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
 pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
@@ -31,15 +32,19 @@ pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
         _ => format!("auto_mutex.{function}({parameters}, NULL)"),
     };
     let is_same = format!("auto_mutex.is_term(${})", count + 1);
+    // Behind a pooler, there is no session that could have them.
+    let settings = SETTINGS
+        .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', true) AS {name}"));
+    let settings = settings.join(", ");
     match (in_term, function) {
         (false, _) => format!("SELECT {call}"),
         (true, "read_mail") => {
             format!(
-                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {SETTINGS}"
+                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {settings}"
             )
         }
         (true, _) => {
-            format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {SETTINGS}")
+            format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {settings}")
         }
     }
 }

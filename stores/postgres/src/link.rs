@@ -22,7 +22,7 @@ use crate::wire::{Use, Wire, tell};
 
 /// How often the server is asked for its term. Suspended time counts.
 const TERM: Duration = Duration::from_secs(10);
-/// Forgets idle names, and rewrites tables with many old versions of rows, if nobody has done so lately.
+/// Forgets what nobody has used for long, if no client has done so lately.
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
@@ -48,7 +48,7 @@ pub(crate) async fn serve(
     coming: &mut UnboundedReceiver<Request>,
 ) -> Option<StoreError> {
     let lease = pipeline.connector.options.lease();
-    // The first question for messages, before all requests, makes the mailbox.
+    // The first question for messages, before all requests, tells the store of this member.
     let asks = pipeline.connector.is_pooled();
     let mut link = Link {
         pipeline,

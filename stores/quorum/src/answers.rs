@@ -65,10 +65,10 @@ impl Quorum {
         };
         // A copy of an earlier message says nothing new.
         if let Message::Grant { token, .. } = message {
-            if token <= state.on[node].told {
+            if token <= state.on[node].last_grant {
                 return;
             }
-            state.on[node].told = token;
+            state.on[node].last_grant = token;
         }
         let passes_on = match &mut message {
             Message::Grant { token, .. } if *name != state.name => {

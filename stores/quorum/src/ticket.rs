@@ -65,7 +65,7 @@ pub(super) struct OnNode {
     pub(super) lost: bool,
     pub(super) refreshed: u32,
     /// The token of the last grant that came as a message.
-    pub(super) told: u64,
+    pub(super) last_grant: u64,
     /// The node's time of the last refresh.
     pub(super) refreshed_at: u64,
 }

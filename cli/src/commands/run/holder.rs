@@ -10,19 +10,16 @@ use rustix::process::Signal;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep};
 
-use super::code;
 use super::group::Group;
 use super::guard::Guard;
 use super::messages::{Moment, Order, Report, receive, send};
+use super::{LOOK, code, lease};
 use crate::args::{Global, Run};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::complain;
 use crate::output::words::closed_for;
 use crate::signals::{self, Signals};
 use crate::store::config;
-
-/// How often the end of the group is looked for, which no event tells.
-const LOOK: Duration = Duration::from_millis(20);
 
 pub(super) fn run(global: &Global, args: &Run) -> Outcome {
     // Only the program's name, because arguments may contain secrets.
@@ -197,7 +194,7 @@ struct Limits {
 impl Limits {
     fn of(args: &Run) -> Self {
         // A lease is renewed three times, so two thirds of it are left at the next renewal.
-        let lease = args.expire.map_or(args.lease, |it| it.min(args.lease));
+        let lease = lease(args);
         let margin = (lease / 10).min(Duration::from_millis(500));
         Self {
             grace: args.grace,

@@ -11,11 +11,21 @@ mod holder;
 mod messages;
 mod runner;
 
+use std::time::Duration;
+
 use crate::args::{Global, Run};
 use crate::exit::{Failure, Outcome};
 
 /// Set for the holder only, never for the command.
 const IS_HOLDER: &str = "AUTO_MUTEX_RUN_HOLDER";
+
+/// How often the end of the command's group is looked for, which no event tells.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// After how long without a renewal the lock is lost.
+fn lease(args: &Run) -> Duration {
+    args.expire.map_or(args.lease, |it| it.min(args.lease))
+}
 
 /// The exit codes of `run` itself: see `run --help`.
 mod code {

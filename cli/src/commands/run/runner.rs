@@ -15,14 +15,11 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep};
 
 use super::group::Group;
 use super::messages::{Moment, Order, Report, receive, send};
-use super::{IS_HOLDER, code};
+use super::{IS_HOLDER, LOOK, code, lease};
 use crate::args::Run;
 use crate::exit::{Exit, Outcome};
 use crate::output::complain;
 use crate::signals::{self, Signals, by_signal};
-
-/// How often the end of the group is looked for after that of the command, which no event tells.
-const LOOK: Duration = Duration::from_millis(20);
 
 pub(super) fn run(args: &Run) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -164,7 +161,6 @@ struct Holder {
 
 impl Holder {
     fn start(args: &Run) -> io::Result<Self> {
-        let lease = args.expire.map_or(args.lease, |it| it.min(args.lease));
         let mut process = process::Command::new(this_program()?)
             .args(env::args_os().skip(1))
             .env(IS_HOLDER, "1")
@@ -174,7 +170,7 @@ impl Holder {
             .process_group(0)
             .spawn()?;
         let (orders, reports) = (process.stdin.take(), process.stdout.take());
-        let mut ticks = interval((lease / 16).min(Duration::from_millis(500)));
+        let mut ticks = interval((lease(args) / 16).min(Duration::from_millis(500)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Ok(Self {
             process,

@@ -8,14 +8,13 @@ use tokio_postgres::types::Type;
 use uuid::Uuid;
 
 use super::Session;
-use crate::call::id;
+use crate::call::{SETTINGS, id};
 use crate::facts::pinned;
 
-/// What the functions rely on, whatever the defaults of the user are. A frozen process must not stop the whole connection. A plan that
-/// was made when a table was empty must not read the whole table later. Dead connections must not use up `max_connections` for hours.
-/// A standby that is down must not stop the locks, which it never has.
-const SETTINGS: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
-    SET lock_timeout = '1s'; SET idle_session_timeout = 0; SET jit = off; SET enable_seqscan = off; \
+/// What a session of our own has besides, whatever the defaults of the user are. Dead connections must not use up `max_connections` for
+/// hours. A standby that is down must not stop the locks, which it never has.
+const OF_SESSION: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
+    SET idle_session_timeout = 0; SET jit = off; \
     SET synchronous_commit = local; \
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 const ENTER: &str = "SELECT auto_mutex.enter($1, $2, $3, $4)";
@@ -26,7 +25,8 @@ const MOST: usize = 16;
 impl Session {
     /// What a session for requests or messages needs, before anything else.
     pub(super) async fn settle(&mut self) -> Result<(), ConnectError> {
-        self.run(SETTINGS).await
+        let settings = SETTINGS.map(|(name, value)| format!("SET {name} = '{value}'; "));
+        self.run(&(settings.concat() + OF_SESSION)).await
     }
 
     /// Listens on a channel that nobody else can guess. `before` are the numbers by which the server may know the last connection of this

@@ -24,7 +24,7 @@ BEGIN
     PERFORM auto_mutex.open(wanted, NULL, false, NULL);
   END IF;
   -- A name that nobody has used for ten minutes may be forgotten: a ticket that old held it then.
-  IF newest > ours OR granted + 1023 >= ours OR (granted IS NULL AND ours >> 10 <= at - 600000000) THEN
+  IF newest > ours OR granted + 1023 >= ours OR (granted IS NULL AND ours >> 10 <= at - @KEPT_US@) THEN
     newest := greatest(newest, granted);
     RAISE 'the lock "%" is lost: the fencing token is %, and the newest is %', wanted, ours, newest
       USING ERRCODE = 'MX001', DETAIL = newest;

@@ -9,7 +9,7 @@ $$;
 -- Forgets names that nobody has used for ten minutes, or for a day if they have signals: at most `most` at a time. Returns how many. A
 -- name with a ticket is forgotten ten minutes later, if the ticket ended with the lease of a client that died.
 CREATE FUNCTION auto_mutex.forget_idle(most integer, now bigint) RETURNS integer LANGUAGE plpgsql
-@DEFINER@ SET enable_seqscan = on AS $$
+SET enable_seqscan = on AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
   idle CONSTANT bigint := at - @KEPT_US@;
