@@ -84,7 +84,7 @@ fn template(user: &User, initdb: &Path, options: &[&str]) -> Result<PathBuf, Str
     let mut key = DefaultHasher::new();
     (initdb, made.map_err(text)?, options).hash(&mut key);
     let uid = getuid().as_raw();
-    let templates = std::env::temp_dir().join(format!("auto-mutex-templates-{uid}"));
+    let templates = place().join(format!("auto-mutex-templates-{uid}"));
     fs::create_dir_all(&templates).map_err(text)?;
     let template = templates.join(format!("{:016x}", key.finish()));
     let lock = File::create(template.with_extension("lock")).map_err(text)?;
@@ -343,10 +343,15 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 /// The user that runs the server: it refuses to run as root.
 pub(crate) struct User(pub(crate) Option<(u32, u32)>);
 
+/// Where the servers have their files: `tests/run` names a folder in memory, if there is one.
+fn place() -> PathBuf {
+    std::env::var_os("AUTO_MUTEX_DATABASES").map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 pub(crate) fn folder() -> Result<(TempDir, User), String> {
     let dir = tempfile::Builder::new()
         .prefix("am-db-")
-        .tempdir()
+        .tempdir_in(place())
         .map_err(text)?;
     let mut user = User(None);
     if geteuid().is_root() {

@@ -71,9 +71,17 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
+/// Where the servers have their files: `tests/run` names a folder in memory, if there is one.
+fn place() -> PathBuf {
+    env::var_os("AUTO_MUTEX_DATABASES").map_or_else(env::temp_dir, PathBuf::from)
+}
+
 fn folder() -> TempDir {
     use std::os::unix::fs::PermissionsExt as _;
-    let dir = tempfile::Builder::new().prefix("am-pg-").tempdir().unwrap();
+    let dir = tempfile::Builder::new()
+        .prefix("am-pg-")
+        .tempdir_in(place());
+    let dir = dir.unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
     dir
 }
@@ -85,7 +93,7 @@ fn template(bin: &Path) -> PathBuf {
     let made = fs::metadata(&initdb).unwrap().modified().unwrap();
     ("auto-mutex-postgres", &initdb, made).hash(&mut key);
     let user = user().unwrap_or_default();
-    let templates = env::temp_dir().join(format!("auto-mutex-templates-{user}"));
+    let templates = place().join(format!("auto-mutex-templates-{user}"));
     fs::create_dir_all(&templates).unwrap();
     let template = templates.join(format!("{:016x}", key.finish()));
     let lock = File::create(template.with_extension("lock")).unwrap();
