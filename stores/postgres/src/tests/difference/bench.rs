@@ -33,6 +33,10 @@ const FORM: &str = "SELECT CASE WHEN (sole).ticket IS NOT NULL THEN 'sole' WHEN 
 const SPREAD: &str = "WITH moved AS (INSERT INTO auto_mutex.tickets SELECT (sole).* FROM auto_mutex.names \
     WHERE name = $1 AND (sole).ticket IS NOT NULL) UPDATE auto_mutex.names SET sole = NULL, soonest = least(soonest, coalesce((sole).ends, soonest)) WHERE name = $1";
 
+/// Ends the other sessions of the database, and waits until they have.
+const ALONE: &str = "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity \
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'";
+
 /// A database with the functions. It serves one run after another.
 pub(super) struct Bench {
     runtime: Runtime,
@@ -68,9 +72,7 @@ impl Bench {
     pub(super) fn edited(database: &str, part: &str, other: &str) -> Self {
         let schema = script(VERSION);
         assert_eq!(schema.matches(part).count(), 1, "{part}");
-        let schema = schema.replace(part, other);
-        let schema = format!("DROP SCHEMA IF EXISTS auto_mutex CASCADE; {schema}");
-        Self::with(database, &schema)
+        Self::with(database, &schema.replace(part, other))
     }
 
     fn with(database: &str, schema: &str) -> Self {
@@ -87,7 +89,11 @@ impl Bench {
                     }
                 }
             });
+            // A bench whose run has failed leaves its members, and sessions that may not have ended.
+            client.batch_execute(ALONE).await.unwrap();
             client.batch_execute(schema).await.unwrap();
+            let members = "DELETE FROM auto_mutex.members";
+            client.batch_execute(members).await.unwrap();
             let term = "SELECT id FROM auto_mutex.term";
             let term = client.query_one(term, &[]).await.unwrap().get(0);
             let form = client.prepare(FORM).await.unwrap();
