@@ -16,7 +16,7 @@ UNION ALL
     AND xact_start < now() - interval '10 minutes'
   ORDER BY xact_start LIMIT 1)
 UNION ALL
-SELECT 'notification-queue', format('its queue of notifications is full to %s %%: above 90 %%, waiters are not woken, and look once a second',
+SELECT 'notification-queue', format('its queue of notifications is full to %s %%: waiters look once a second, and above 90 %% nothing wakes them',
       round(100 * pg_notification_queue_usage())),
     'end the session that listens and has had a transaction open for long: its process is in the log of the server'
   WHERE pg_notification_queue_usage() > 0.5

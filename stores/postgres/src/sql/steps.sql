@@ -378,7 +378,8 @@ BEGIN
     IF first_end IS NOT NULL THEN
       soon := least(soon, (greatest(0, first_end - at) + 999) / 1000 + 1);
     END IF;
-  ELSIF t.told = 0 AND pg_notification_queue_usage() < 0.9 THEN
+  ELSIF t.told = 0 AND pg_notification_queue_usage() < 0.5 THEN
+    -- Until then it learns of its grant by a message only: the queue must not become full before.
     soon := t.place_ms / 3;
   END IF;
   RETURN 'QUEUED ' || position || ' ' || greatest(1, soon) || substr(reply, 5);
