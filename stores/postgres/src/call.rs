@@ -16,8 +16,12 @@ pub(crate) const LOST: &str = "LOST";
 pub(crate) const INSPECT: &str = "inspect";
 
 /// What each request relies on. A frozen process must not stop the whole connection. A plan that was made when a table was empty must not
-/// read the whole table later.
-pub(crate) const SETTINGS: [(&str, &str); 2] = [("lock_timeout", "1s"), ("enable_seqscan", "off")];
+/// read the whole table later; for the server, one that has to do so costs enough to be compiled.
+pub(crate) const SETTINGS: [(&str, &str); 3] = [
+    ("lock_timeout", "1s"),
+    ("enable_seqscan", "off"),
+    ("jit", "off"),
+];
 
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
 pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {

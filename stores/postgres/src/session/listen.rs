@@ -14,8 +14,7 @@ use crate::facts::pinned;
 /// What a session of our own has besides, whatever the defaults of the user are. Dead connections must not use up `max_connections` for
 /// hours. A standby that is down must not stop the locks, which it never has.
 const OF_SESSION: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
-    SET idle_session_timeout = 0; SET jit = off; \
-    SET synchronous_commit = local; \
+    SET idle_session_timeout = 0; SET synchronous_commit = local; \
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 const ENTER: &str = "SELECT auto_mutex.enter($1, $2, $3, $4)";
 const COPY: &str = "another connection of this client is there, that of a copy of this process: start one of them again";

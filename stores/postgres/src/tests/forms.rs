@@ -407,6 +407,24 @@ async fn a_copy_of_a_client_does_not_take_its_place() {
 }
 
 #[tokio::test]
+async fn requests_have_their_settings_behind_a_pooler_too() {
+    let server = shared();
+    let database = server.database().await;
+    let url = server.url(&database);
+    let (own, pooled) = (url.clone(), format!("{url}?poll=200ms"));
+    let (mut own, mut pooled) = (Peer::new(&own).await, Peer::new(&pooled).await);
+    let told = "CREATE OR REPLACE FUNCTION auto_mutex.clock(now bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN \
+        RAISE 'they are set' USING ERRCODE = CASE WHEN (current_setting('lock_timeout'), current_setting('enable_seqscan'), \
+        current_setting('jit')) = ('1s', 'off', 'off') THEN 'AM001' ELSE 'AM002' END; END $$";
+    let admin = server.admin(&database).await;
+    admin.batch_execute(told).await.unwrap();
+    for peer in [&mut own, &mut pooled] {
+        let asked = peer.ask("n", acquire(Ticket::random(), Mode::Try)).await;
+        assert_eq!(asked.unwrap_err().code(), Some("AM001"));
+    }
+}
+
+#[tokio::test]
 async fn a_lock_that_another_transaction_keeps_costs_only_its_own_requests() {
     let _watch = real_time();
     let server = shared();
