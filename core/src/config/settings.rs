@@ -164,7 +164,7 @@ impl Settings {
     }
 
     /// For a client that never holds a lock: it connects immediately, and does not extend the time without grants after
-    /// a restart or failover.
+    /// a restart or failover. It waits for an answer as long as for a connection, unless told otherwise.
     pub(crate) fn without_holds(&self) -> Self {
         Self {
             options: StoreOptions {
@@ -176,6 +176,7 @@ impl Settings {
             },
             lazily: false,
             reentrant: true,
+            store_timeout: self.store_timeout.or(Some(self.options.connect_timeout)),
             ..self.clone()
         }
     }

@@ -22,6 +22,16 @@ fn the_defaults() {
 }
 
 #[test]
+fn who_holds_nothing_waits_for_answers_as_for_a_connection() {
+    let waits = |config: Config| {
+        let settings = config.connect_timeout("7s").validate().unwrap();
+        settings.without_holds().store_timeout()
+    };
+    assert_eq!(waits(memory()), Duration::from_secs(7));
+    assert_eq!(waits(memory().store_timeout("1s")), Duration::from_secs(1));
+}
+
+#[test]
 fn no_lease_is_longer_than_the_longest() {
     let settings = |config: Config| config.validate().unwrap();
     assert_eq!(
