@@ -232,7 +232,7 @@ fn local() -> Vec<Goal> {
             AtMost(100.0),
             of("S3", "wait_max_ms"),
         ),
-        count(
+        time(
             "S3 local: requests per acquisition",
             AtMost(0.1),
             of("S3", "requests"),
@@ -253,7 +253,7 @@ fn local() -> Vec<Goal> {
                 "per_second",
             ),
         ),
-        count(
+        time(
             "S3 local: requests per acquisition with an awaited unlock",
             AtMost(0.1),
             figure("S3", Split, AutoMutexLocalAwaited, "requests"),
@@ -269,7 +269,7 @@ fn local() -> Vec<Goal> {
             AtMost(100.0),
             of("S4", "wait_max_ms"),
         ),
-        count(
+        time(
             "S4 local: requests per acquisition",
             AtMost(0.1),
             of("S4", "requests"),
