@@ -15,13 +15,11 @@ pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
 
-/// What each request relies on. A frozen process must not stop the whole connection. A plan that was made when a table was empty must not
-/// read the whole table later; for the server, one that has to do so costs enough to be compiled.
-pub(crate) const SETTINGS: [(&str, &str); 3] = [
-    ("lock_timeout", "1s"),
-    ("enable_seqscan", "off"),
-    ("jit", "off"),
-];
+/// A plan that was made when a table was empty must not read the whole table later. For the server, one that has to do so costs enough to be
+/// compiled.
+pub(crate) const PLANS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("jit", "off")];
+/// What each request relies on. A frozen process must not stop the whole connection.
+pub(crate) const SETTINGS: [(&str, &str); 3] = [("lock_timeout", "1s"), PLANS[0], PLANS[1]];
 
 /// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
 pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
@@ -35,21 +33,20 @@ pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
         "probe" | "read_mail" => format!("auto_mutex.{function}({parameters})"),
         _ => format!("auto_mutex.{function}({parameters}, NULL)"),
     };
+    if !in_term {
+        return format!("SELECT {call}");
+    }
     let is_same = format!("auto_mutex.is_term(${})", count + 1);
     // Behind a pooler, there is no session that could have them.
     let settings = SETTINGS
         .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', true) AS {name}"));
     let settings = settings.join(", ");
-    match (in_term, function) {
-        (false, _) => format!("SELECT {call}"),
-        (true, "read_mail") => {
-            format!(
-                "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {settings}"
-            )
-        }
-        (true, _) => {
-            format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {settings}")
-        }
+    if function == "read_mail" {
+        format!(
+            "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {settings}"
+        )
+    } else {
+        format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {settings}")
     }
 }
 

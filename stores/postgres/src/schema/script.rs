@@ -5,6 +5,7 @@ use auto_mutex_core::store::{
 };
 
 use super::{MARK, VERSION, Version};
+use crate::call::PLANS;
 
 /// The tables. A change of them is another version of the tables: clients of the older one must be updated, and its locks are
 /// lost.
@@ -84,6 +85,12 @@ pub(crate) fn script(Version(tables, rules): Version) -> String {
         .replace("@RULES@", &functions)
         .replace("@COUNT@", &count.to_string())
         .replace("@DEFINER@", DEFINER)
+        .replace(
+            "@PLANS@",
+            &PLANS
+                .map(|(name, value)| format!("SET {name} = {value}"))
+                .join(" "),
+        )
         .replace("@OWNER@", OWNER)
         .replace("@TABLES@", &tables.to_string())
         .replace("@MARK@", MARK)

@@ -3,7 +3,7 @@
 -- Waits for the transactions of other holders, and fails unless the ticket holds the lock, and no call after this one has used it.
 -- `ours` is the fencing token of the call, which is that of the grant × 1024 and more.
 CREATE FUNCTION auto_mutex.fence(wanted text, ours bigint, own uuid) RETURNS bigint LANGUAGE plpgsql
-@DEFINER@ SET enable_seqscan = off SET jit = off AS $$
+@DEFINER@ @PLANS@ AS $$
 DECLARE
   newest bigint;
   at bigint;

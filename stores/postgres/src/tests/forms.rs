@@ -411,8 +411,8 @@ async fn requests_have_their_settings_behind_a_pooler_too() {
     let server = shared();
     let database = server.database().await;
     let url = server.url(&database);
-    let (own, pooled) = (url.clone(), format!("{url}?poll=200ms"));
-    let (mut own, mut pooled) = (Peer::new(&own).await, Peer::new(&pooled).await);
+    let mut own = Peer::new(&url).await;
+    let mut pooled = Peer::new(&format!("{url}?poll=200ms")).await;
     let told = "CREATE OR REPLACE FUNCTION auto_mutex.clock(now bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN \
         RAISE 'they are set' USING ERRCODE = CASE WHEN (current_setting('lock_timeout'), current_setting('enable_seqscan'), \
         current_setting('jit')) = ('1s', 'off', 'off') THEN 'AM001' ELSE 'AM002' END; END $$";
