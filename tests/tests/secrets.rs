@@ -112,7 +112,8 @@ async fn a_whole_life_shows_nothing() {
     let client = Client::connect(config.clone()).unwrap();
     let impatient = Client::connect(config.store_timeout("200ms")).unwrap();
     hides_all("Client", &client);
-    let mutex = client.mutex("m");
+    // It is renewed ten times as often as with the client's lease, and the renewal tells of the loss.
+    let mutex = client.mutex("m").expire("9s");
     hides_all("Mutex", &mutex);
     let guard = mutex.lock().await.unwrap();
     hides_all("MutexGuard", &guard);
