@@ -42,7 +42,11 @@ pub(crate) fn make(root: &Path, areas: &[Area]) -> PathBuf {
             text.splice(..0, ALLOW.bytes());
             text.extend(SWITCH.bytes());
         }
-        if file.starts_with("tests/tests/") && file.split('/').count() == 3 {
+        let is_program = match file.strip_prefix("tests/tests/") {
+            Some(rest) => !rest.contains('/') || rest.ends_with("/main.rs"),
+            None => false,
+        };
+        if is_program {
             text.extend(USES.bytes());
         }
         if fs::read(&to).ok().as_ref() != Some(&text) {

@@ -63,9 +63,12 @@ pub(crate) async fn expire_counts_from_when_all_are_there(store: &dyn TestStore)
     guard.unlock().await.unwrap();
     let all = soon("all", waiting).await.unwrap();
     assert!(all.expires_in() <= expire);
-    // It may be over before the answer comes.
-    drop(all.refresh(SHORT).await);
+    if !store.has_virtual_time() {
+        // It may be over before the answer comes.
+        drop(all.refresh(SHORT).await);
+    }
     soon("then it counts", all.lost()).await;
+    // The guard is still there.
     all_free(&holder, &["a", "b"]).await;
 }
 
