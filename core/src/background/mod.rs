@@ -17,7 +17,7 @@ use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::clients::exit;
 use crate::config::Settings;
 use crate::queue::{ClientCore, NAP};
-use crate::store::{self, MemberId, Store};
+use crate::store::{self, MemberId, RandomId, Store};
 
 /// How long to wait for answers to the last releases of an ending process. The ending thread waits a little longer.
 const ANSWERS: Duration = Duration::from_millis(400);

@@ -10,8 +10,8 @@ use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
-use crate::store::limits::{LONGEST_LEASE, TOKENS_OF_A_GRANT};
 use crate::store::{Engine, Replicas, StoreOptions};
+use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The minimum of most options: the resolution of the store's clock.
@@ -79,7 +79,7 @@ impl Settings {
                 connect_timeout: Duration::from_secs(5),
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),
                 trust_failover: false,
-                longest_lease: LONGEST_LEASE,
+                longest_lease: LIMITS.longest_lease,
                 lease: None,
                 replicas: None,
                 is_voter: false,
@@ -203,9 +203,10 @@ impl Settings {
 
 pub(super) fn lease(time: impl IntoDuration) -> Checked<Duration> {
     let lease = at_least(SHORTEST_LEASE, time)?;
-    match lease > LONGEST_LEASE {
+    let longest = LIMITS.longest_lease;
+    match lease > longest {
         true => Err(format!(
-            "{lease:?} is longer than {LONGEST_LEASE:?}; it is renewed in the background, `expire` is what limits a holder"
+            "{lease:?} is longer than {longest:?}; it is renewed in the background, `expire` is what limits a holder"
         )
         .into()),
         false => Ok(lease),

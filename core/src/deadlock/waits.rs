@@ -7,7 +7,7 @@ use super::graph::{Wait, WaitId, WaitingHold};
 use crate::base::error::LockError;
 use crate::base::process::PerProcess;
 use crate::config::Deadlock;
-use crate::store::{Engine, Ticket};
+use crate::store::{Engine, RandomId, Ticket};
 
 pub(crate) trait HeldLock: Send + Sync {
     fn client(&self) -> u64;

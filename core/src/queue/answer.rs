@@ -7,7 +7,7 @@ use super::ticket::{Granted, Pending, TicketState};
 use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::limits::NEAR_MS;
+use crate::store::LIMITS;
 use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
 
 /// How long another client has to release a lock that it keeps.
@@ -261,7 +261,7 @@ impl Transition<'_> {
             }
             (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
             (TicketState::Waiting(_), Message::Near { .. }) => {
-                let soon = self.now.after(Duration::from_millis(NEAR_MS));
+                let soon = self.now.after(LIMITS.near_touch);
                 ticket.again = ticket.again.min(soon);
             }
             (TicketState::Held(_), Message::Recall { .. }) => self.recalled(index),

@@ -14,14 +14,12 @@ use crate::base::clock::Instant;
 use crate::base::error::{StoreError, StoreErrorKind};
 use crate::observe::spans_are_on;
 use crate::observer::Metric;
-use crate::store::limits::{CLAIM_MS, TOKENS_END, TOKENS_OF_A_GRANT};
+use crate::store::{LIMITS, TOKENS_END, TOKENS_OF_A_GRANT};
 use crate::store::{SharedStr, Ticket as TicketId};
 
 /// How long to wait before claiming a grant that came as a message. Most bodies end sooner, and then their release
 /// suffices.
 const CLAIM_WITHIN: Duration = Duration::from_millis(20);
-
-const CLAIM: Duration = Duration::from_millis(CLAIM_MS);
 
 pub(super) const SHORTEST: Duration = Duration::from_millis(50);
 
@@ -312,5 +310,5 @@ fn is_plausible(waiting: &Waiting, granted: &Granted) -> bool {
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
     // If the ticket's owner already holds the name, the grant has the token of that hold.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
-    granted.lease <= CLAIM && later && token < TOKENS_END
+    granted.lease <= LIMITS.claim && later && token < TOKENS_END
 }

@@ -13,7 +13,7 @@ use crate::base::error::{LockError, LossCause, StoreError, StoreErrorKind};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
-use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::TOKENS_OF_A_GRANT;
 use crate::store::{Reply, Ticket as TicketId};
 
 const FOREIGN: Duration = Duration::from_secs(1);

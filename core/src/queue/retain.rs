@@ -11,13 +11,13 @@ use super::send_log::SendLog;
 use super::ticket::{Held, Pending, Ticket, TicketState};
 use super::waiter::Want;
 use crate::base::clock::Instant;
-use crate::store::limits::{CLAIM_MS, TOKENS_OF_A_GRANT};
+use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
 use crate::store::{Lease, Op, Retain};
 
 /// The most names that a client keeps.
 const MOST: usize = 1024;
 /// The longest lease of a kept lock: a dead keeper costs a waiter no more.
-const SHORT: Duration = Duration::from_millis(CLAIM_MS);
+const SHORT: Duration = LIMITS.claim;
 /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
 const TELL: Duration = Duration::from_millis(20);
 /// For how long a name is not kept after another client held it or asked for it.

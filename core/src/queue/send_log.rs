@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::clock::Instant;
-use crate::store::{Lease, Retain, Ticket as TicketId};
+use crate::store::{Lease, RandomId, Retain, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct SendLog {

@@ -86,11 +86,11 @@ impl Site {
     #[must_use]
     pub fn attribute(&self) -> &'static str {
         match self.data.kind {
-            HoldKind::Mutex => "auto_mutex",
             HoldKind::Permit => "auto_semaphore",
             HoldKind::Reader => "auto_read",
             HoldKind::Writer => "auto_write",
             HoldKind::Leader => "auto_leader",
+            _ => "auto_mutex",
         }
     }
 

@@ -1,65 +1,34 @@
-//! [`Ticket`] and [`MemberId`]: random UUIDs (version 4), never reused.
+//! [`RandomId`]: new tickets and members.
 //!
-//! A ticket has a public half, which messages name, and a secret half, which only its client and the readers of its
-//! record know (see [`seal`](super::seal)). So the numbers come from the system. Each thread draws many at a time, because
+//! Half of a ticket is a secret, so the numbers come from the system. Each thread draws many at a time, because
 //! one system call per id would take longer than the rest of an uncontended call.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
-use uuid::{Builder, Uuid};
+use auto_mutex_protocol::{MemberId, Ticket};
 
 use crate::base::name::KeyHasher;
 use crate::base::process::forks;
 use crate::base::sync::chosen_bytes;
 
-/// One request for a lock, never reused. It identifies first a waiter, then a holder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Ticket(Uuid);
-
-/// One client in one process, as the store knows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct MemberId(Uuid);
-
-macro_rules! id {
-    ($id:ident) => {
-        impl $id {
-            /// A new random id.
-            pub fn random() -> Self {
-                Self(random())
-            }
-
-            /// Parses the `Display` output.
-            pub fn parse(text: &str) -> Option<Self> {
-                Uuid::try_parse(text).ok().map(Self)
-            }
-        }
-
-        impl std::fmt::Display for $id {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                self.0.simple().fmt(f)
-            }
-        }
-    };
+/// An id that is drawn at random.
+pub trait RandomId {
+    /// A new random id.
+    fn random() -> Self;
 }
 
-id!(Ticket);
-id!(MemberId);
-
-impl Ticket {
-    /// The half of the ticket that messages name: the first 16 hexadecimal digits.
-    pub fn public(self) -> u64 {
-        self.0.as_u64_pair().0
+impl RandomId for Ticket {
+    #[inline]
+    fn random() -> Self {
+        Self::from_random(random())
     }
+}
 
-    /// The ticket without its secret half.
-    pub(crate) fn without_secret(self) -> Self {
-        Self::of_public(self.public())
-    }
-
-    pub(crate) fn of_public(public: u64) -> Self {
-        Self(Uuid::from_u64_pair(public, 0))
+impl RandomId for MemberId {
+    fn random() -> Self {
+        Self::from_random(random())
     }
 }
 
@@ -82,22 +51,24 @@ thread_local! {
 
 /// A random number for jitter and choices.
 pub fn random_number() -> u32 {
-    random().as_u128() as u32
+    u128::from_be_bytes(random()) as u32
 }
 
-fn random() -> Uuid {
+fn random() -> [u8; 16] {
     #[cfg(any(test, feature = "test-util"))]
     if let Some(bytes) = seeded::bytes() {
-        return Builder::from_random_bytes(bytes).into_uuid();
+        return bytes;
     }
-    let bytes = chosen_bytes().or_else(|| {
+    let drawn = || {
         DRAWN
             .try_with(|drawn| drawn.try_borrow_mut().ok()?.next())
             .ok()?
-    });
-    // `uuid` draws the number if the thread is ending.
-    bytes.map_or_else(Uuid::new_v4, |bytes| {
-        Builder::from_random_bytes(bytes).into_uuid()
+    };
+    // Drawn for this id alone if the thread is ending.
+    chosen_bytes().or_else(drawn).unwrap_or_else(|| {
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes).expect("the system has random numbers");
+        bytes
     })
 }
 
@@ -176,7 +147,8 @@ mod tests {
             .flat_map(|thread| thread.join().unwrap());
         let unique: HashSet<_> = all.collect();
         assert_eq!(unique.len(), 4000);
-        assert!(unique.iter().all(|ticket| ticket.0.get_version_num() == 4));
+        let version = |ticket: &Ticket| ticket.to_string().as_bytes()[12];
+        assert!(unique.iter().all(|ticket| version(ticket) == b'4'));
         let publics: HashSet<_> = unique.iter().map(|ticket| ticket.public()).collect();
         assert_eq!(publics.len(), 4000);
     }

@@ -37,7 +37,7 @@ fn place(text: &str) -> usize {
 /// Seals a message, as the scripts for Redis do.
 #[cfg(any(test, feature = "test-util"))]
 pub fn seal(name: &Name, message: &Message) -> String {
-    let text = message.text(name);
+    let text = message.text(name.as_str());
     let Some(ticket) = message.ticket() else {
         return text;
     };
@@ -46,14 +46,15 @@ pub fn seal(name: &Name, message: &Message) -> String {
     [before, &code(ticket, before, after), after].concat()
 }
 
-/// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. `find` returns the ticket for
-/// a name and a public half. A `probe` is sealed by the member that sends it: see `open_letter`.
+/// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. Messages are only hints, so
+/// others are ignored. `find` returns the ticket for a name and a public half. A `probe` is sealed by the member that sends
+/// it: see `open_letter`.
 pub fn open(
     text: &str,
     find: impl FnOnce(&Name, u64) -> Option<Ticket>,
 ) -> Option<(Name, Message)> {
     static FORGED: Limit = Limit::every(Duration::from_secs(10));
-    let (name, message) = Message::parse(text)?;
+    let (name, message) = parse(text)?;
     // The code is where a ticket has its secret half.
     let Some(named) = message.ticket() else {
         return Some((name, message));
@@ -70,7 +71,16 @@ pub fn open(
         return None;
     }
     let ticket = ticket.to_string();
-    Message::parse(&[&text[..at], &ticket[HALF..], &text[at + HALF..]].concat())
+    parse(&[&text[..at], &ticket[HALF..], &text[at + HALF..]].concat())
+}
+
+/// Parses a message, with the name that it is about.
+pub fn parse(text: &str) -> Option<(Name, Message)> {
+    let Some((name, message)) = Message::parse(text) else {
+        tell(|| tracing::debug!("an invalid message on the member's channel was ignored"));
+        return None;
+    };
+    Some((Name::from_escaped(name), message))
 }
 
 /// Tells the member what a text on its channel says, if its author may say it. Returns whether it was a grant.
@@ -106,6 +116,7 @@ pub(crate) fn open_letter(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::RandomId;
 
     fn grant(ticket: Ticket, signal: Option<&str>) -> Message {
         Message::Grant {

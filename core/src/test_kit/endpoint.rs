@@ -12,7 +12,7 @@ use crate::queue::ClientCore;
 use crate::store::Reader;
 use crate::store::engine::{Driver, Engine, Layout, same_kind};
 use crate::store::memory::reader_of_nothing;
-use crate::store::{MemberId, StoreOptions, Unconnected};
+use crate::store::{MemberId, RandomId, StoreOptions, Unconnected};
 
 /// A host's way to the store of a World. The World behaves as a service with a primary and a replica.
 #[derive(Clone, Debug)]

@@ -187,15 +187,22 @@ impl Member {
         self.busy.notify_one();
     }
 
-    /// Returns `false` if it is not connected to the server of this term.
-    pub(super) fn tell(&self, term: Option<u32>, at: Instant, text: String) -> bool {
+    /// Whether it is connected to the server of this term.
+    pub(super) fn hears(&self, term: Option<u32>) -> bool {
+        self.is_on(&lock(&self.link), term)
+    }
+
+    fn is_on(&self, link: &Link, term: Option<u32>) -> bool {
+        link.term.is_some() && link.term == term && !self.is_dead()
+    }
+
+    /// Sends it a message of the server of this term, if it is connected to that.
+    pub(super) fn tell(&self, term: Option<u32>, at: Instant, text: String) {
         let mut link = lock(&self.link);
-        let hears = link.term.is_some() && link.term == term && !self.is_dead();
-        if hears {
+        if self.is_on(&link, term) {
             link.send(at, Sent::Message(text));
             self.look();
         }
-        hears
     }
 
     fn execute(&self, world: &Shared, request: Request) {

@@ -1,12 +1,12 @@
 //! [`Server`]: the lock store of a World. It has the rules of the memory store, and fails as a server does.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::base::clock::Instant;
 use crate::base::name::{Name, NameMap};
-use crate::store::memory::state::State;
-use crate::store::{Cause, Closed, MemberId, Message, NameRecord, Op, Reply};
+use crate::store::{Cause, Closed, Env, LIMITS, MemberId, Message, NameRecord, Op, Reply, State};
 
 /// The server's clock when the World starts: the beginning of 2026, in microseconds.
 const EPOCH_US: u64 = 1_767_225_600_000_000;
@@ -20,7 +20,7 @@ const GOES_ON: Duration = Duration::from_secs(12);
 struct Done {
     at: Instant,
     now: u64,
-    from: u64,
+    grants_from: u64,
     member: MemberId,
     name: Name,
     op: Op,
@@ -64,29 +64,37 @@ impl Server {
         self.stepped = self.stepped.saturating_add(micros);
     }
 
+    /// Returns the reply, and what the server publishes.
     pub(super) fn execute(
         &mut self,
         member: MemberId,
         name: &Name,
         op: &Op,
-        mut publish: impl FnMut(MemberId, Message) -> bool,
-    ) -> Reply {
+        hears: impl Fn(MemberId) -> bool,
+    ) -> (Reply, Vec<(MemberId, Message)>) {
         let at = Instant::now();
-        let now = self.micros(at);
-        let mut heard = VecDeque::new();
-        let mut publish = |to: MemberId, message: Message| {
-            let connected = publish(to, message);
-            heard.push_back(connected);
-            connected
+        let (now, grants_from) = (self.micros(at), self.grants_from);
+        let heard = RefCell::new(VecDeque::new());
+        let env = Env {
+            now,
+            grants_from,
+            member,
+            limits: &LIMITS,
+            hears: &|to| {
+                let hears = hears(to);
+                heard.borrow_mut().push_back(hears);
+                hears
+            },
         };
+        let mut messages = Vec::new();
         let state = self.names.entry(name.clone()).or_default();
-        let reply = state.apply(now, self.grants_from, member, op, &mut publish);
+        let reply = state.on(op, &env, &mut messages);
         if !matches!(op, Op::Inspect { .. } | Op::Probe { .. }) {
-            let (from, name, op) = (self.grants_from, name.clone(), op.clone());
+            let (name, op, heard) = (name.clone(), op.clone(), heard.into_inner());
             self.log.push_back(Done {
                 at,
                 now,
-                from,
+                grants_from,
                 member,
                 name,
                 op,
@@ -94,17 +102,24 @@ impl Server {
             });
         }
         self.replicate(at.before(LONGEST_LAG));
-        reply
+        (reply, messages)
     }
 
     /// Gives the replica everything until `time`.
     fn replicate(&mut self, time: Instant) {
         while self.log.front().is_some_and(|done| done.at <= time)
-            && let Some(mut done) = self.log.pop_front()
+            && let Some(done) = self.log.pop_front()
         {
             let state = self.replica.entry(done.name).or_default();
-            let mut publish = |_, _| done.heard.pop_front().unwrap_or(false);
-            state.apply(done.now, done.from, done.member, &done.op, &mut publish);
+            let heard = RefCell::new(done.heard);
+            let env = Env {
+                now: done.now,
+                grants_from: done.grants_from,
+                member: done.member,
+                limits: &LIMITS,
+                hears: &|_| heard.borrow_mut().pop_front().unwrap_or(false),
+            };
+            state.on(&done.op, &env, &mut Vec::new());
         }
     }
 
@@ -113,7 +128,8 @@ impl Server {
         let now = self.micros(Instant::now());
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_unstable_by_key(|(name, _)| name.as_str());
-        let record = |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0));
+        let record =
+            |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, &LIMITS));
         names.into_iter().map(record).collect()
     }
 

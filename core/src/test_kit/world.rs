@@ -199,12 +199,17 @@ impl Shared {
         let delay = self.delay();
         let mut server = lock(&self.server);
         let term = server.term();
-        server.execute(member.id, name, op, |to, message| {
-            let (at, to) = (Instant::now().after(delay), self.member(to));
+        let hears = |to| self.member(to).is_some_and(|to| to.hears(term));
+        let (reply, messages) = server.execute(member.id, name, op, hears);
+        let at = Instant::now().after(delay);
+        for (to, message) in messages {
             let text = seal(name, &message);
             lock(&self.heard).hear(&text);
-            to.is_some_and(|to| to.tell(term, at, text))
-        })
+            if let Some(to) = self.member(to) {
+                to.tell(term, at, text);
+            }
+        }
+        reply
     }
 
     pub(super) fn note(&self, host: &str, name: &str, what: Happening, token: Option<u64>) {

@@ -2,16 +2,14 @@
 
 #![allow(missing_docs)]
 
-mod dice;
-
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
 
-pub use self::dice::Dice;
 pub use crate::base::clock::by_hand;
 use crate::store::credentials::{CredentialsProvider, Source};
 pub use crate::store::id::seed;
+pub use auto_mutex_protocol::Dice;
 
 /// A source that asks `provider` for the credentials of single servers.
 pub fn source(provider: impl CredentialsProvider) -> Source {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::UNIX_EPOCH;
 
 use auto_mutex_core::store::{
-    Answer, MemberId, Message, Name, NameRecord, Op, Reply, Request, State, lock,
+    Answer, Env, LIMITS, MemberId, Message, Name, NameRecord, Request, State, lock,
 };
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -65,13 +65,22 @@ fn serve(jobs: Receiver<Job>) {
             Job::Leave(member) => drop(members.remove(&member)),
             Job::Run(member, request) => {
                 let name = request.name.clone();
-                let mut publish = |to: MemberId, message| {
-                    let said = Said::Message(name.clone(), message);
-                    members.get(&to).is_some_and(|to| to.send(said).is_ok())
+                let env = Env {
+                    now,
+                    grants_from: 0,
+                    member,
+                    limits: &LIMITS,
+                    hears: &|to| members.get(&to).is_some_and(|to| !to.is_closed()),
                 };
+                let mut messages = Vec::new();
                 let state = names.entry(name.clone()).or_default();
-                let reply = state.apply(now, 0, member, &request.op, &mut publish);
-                if now >= state.kept_until() {
+                let reply = state.on(&request.op, &env, &mut messages);
+                for (to, message) in messages {
+                    if let Some(to) = members.get(&to) {
+                        let _ = to.send(Said::Message(name.clone(), message));
+                    }
+                }
+                if now >= state.kept_until(&LIMITS) {
                     names.remove(&name);
                 }
                 let result = Ok(reply);
@@ -80,15 +89,10 @@ fn serve(jobs: Receiver<Job>) {
                 }
             }
             Job::Read(reply) => {
-                let nobody = MemberId::random();
-                let mut all = Vec::new();
-                for (name, state) in &mut names {
-                    let read =
-                        state.apply(now, 0, nobody, &Op::Inspect { above: 0 }, &mut |_, _| false);
-                    if let Reply::Info(record) = read {
-                        all.push((name.clone(), record));
-                    }
-                }
+                let names = names.iter();
+                let read =
+                    |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, &LIMITS));
+                let all = names.map(read).collect();
                 let _ = reply.send((now, all));
             }
         }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Boxed, Events, Message, Request, Watchdog};
+use auto_mutex_core::store::{Boxed, Events, Request, Watchdog, parse_message};
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, Row};
 
 use crate::call::stored;
@@ -121,7 +121,7 @@ impl Wire {
 }
 
 pub(crate) fn tell(events: &dyn Events, payload: &str) {
-    if let Some((name, message)) = Message::parse(&stored(payload)) {
+    if let Some((name, message)) = parse_message(&stored(payload)) {
         events.told(&name, message);
     }
 }

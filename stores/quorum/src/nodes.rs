@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Closed, Instant, LONGEST_LEASE, Name, Op, Request, RequestId, Store, StoreErrorKind,
+    Answer, Closed, Instant, LIMITS, Name, Op, Request, RequestId, Store, StoreErrorKind,
     TicketMap, not_yet, tell,
 };
 
@@ -183,7 +183,7 @@ impl Nodes {
         } = &mut self.all[node];
         let mut until = Instant::NEVER;
         if refused {
-            until = now.after(LONGEST_LEASE);
+            until = now.after(LIMITS.longest_lease);
             retry.get_or_insert(now.after(RETRY.0));
         }
         if pending.len() >= MOST_PENDING {

@@ -6,8 +6,9 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::State;
 use auto_mutex_core::store::{
-    Answer, Cause, Closed, Events, Instant, Lease, MemberId, Message, Mode, Name, NameRecord, Node,
-    NodeChange, Op, Reply, Request, RequestId, Share, Signal, Store, StoreErrorKind, Ticket,
+    Answer, Cause, Closed, Env, Events, Instant, LIMITS, Lease, MemberId, Message, Mode, Name,
+    NameRecord, Node, NodeChange, Op, RandomId, Reply, Request, RequestId, Share, Signal, Store,
+    StoreErrorKind, Ticket,
 };
 
 use super::machine::Quorum;
@@ -137,7 +138,14 @@ impl Rig {
         let state = self.names[node]
             .entry(request.name.to_string())
             .or_default();
-        state.apply(micros, 0, self.id, &request.op, &mut |_, _| true)
+        let env = Env {
+            now: micros,
+            grants_from: 0,
+            member: self.id,
+            limits: &LIMITS,
+            hears: &|_| true,
+        };
+        state.on(&request.op, &env, &mut Vec::new())
     }
 
     fn take(&mut self, input: Input) {
@@ -221,19 +229,8 @@ impl Rig {
     fn inspect(&mut self, node: usize) -> NameRecord {
         let micros = self.quorum.nodes.now.as_nanos() / 1000;
         let state = self.names[node].get_mut("m");
-        let reply = state.map(|state| {
-            state.apply(
-                micros,
-                0,
-                self.id,
-                &Op::Inspect { above: 0 },
-                &mut |_, _| true,
-            )
-        });
-        match reply {
-            Some(Reply::Info(record)) => record,
-            _ => NameRecord::default(),
-        }
+        let record = state.map(|state| state.inspect(micros, 0, &LIMITS));
+        record.unwrap_or_default()
     }
 
     /// Returns on how many nodes `ticket` holds or waits.

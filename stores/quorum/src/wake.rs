@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Instant, Lease, Message, Mode, Name, Op, Share, Signal, Ticket};
+use auto_mutex_core::store::{
+    Instant, Lease, Message, Mode, Name, Op, RandomId, Share, Signal, Ticket,
+};
 
 use super::machine::Quorum;
 use super::nodes::{NOBODY, Nodes};

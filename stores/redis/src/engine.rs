@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
 use auto_mutex_core::store::{
-    Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
-    same_kind, socket::Tls,
+    Address, Checked, Engine, Layout, MemberId, RandomId, Reader, Scheme, Source, StoreOptions,
+    Unconnected, same_kind, socket::Tls,
 };
 
 use crate::access::Login;

@@ -65,6 +65,8 @@ impl ShardChannels {
 
 #[cfg(test)]
 mod tests {
+    use auto_mutex_core::store::RandomId;
+
     use super::*;
 
     fn name(number: usize) -> Name {

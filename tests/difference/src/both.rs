@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Message, Name, Op, Reply, State};
+use auto_mutex_core::store::{Env, LIMITS, MemberId, Name, Op, Reply, State};
 
 use super::{Outcome, Request, Subject};
 
@@ -29,20 +29,18 @@ pub fn apply(state: &mut State, listening: &HashSet<MemberId>, request: &Request
         op,
         ..
     } = *request;
+    let hears = |member| listening.contains(&member);
+    let env = Env {
+        now,
+        grants_from: opens,
+        member,
+        limits: &LIMITS,
+        hears: &hears,
+    };
     let mut messages = Vec::new();
-    let mut publish = |member: MemberId, message: Message| {
-        let heard = listening.contains(&member);
-        if heard {
-            messages.push((member, message));
-        }
-        heard
-    };
-    let reply = state.apply(now, opens, member, op, &mut publish);
-    let Reply::Info(info) =
-        state.apply(now, 0, member, &Op::Inspect { above: 0 }, &mut |_, _| false)
-    else {
-        panic!("no info");
-    };
+    let reply = state.on(op, &env, &mut messages);
+    messages.retain(|(to, _)| hears(*to));
+    let info = state.inspect(now, 0, &LIMITS);
     Outcome {
         reply,
         messages,

@@ -2,7 +2,7 @@
 
 use std::thread::panicking;
 
-use auto_mutex_core::store::{BATCH, MemberId, Message, NameRecord, Op, Reply};
+use auto_mutex_core::store::{LIMITS, MemberId, Message, NameRecord, Op, Reply};
 
 use super::Outcome;
 
@@ -40,7 +40,7 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
         kinds.push(format!("{} {asked} {}", outcome.form, kind(&outcome.reply)));
     }
     let is_grant = |told: &&(MemberId, Message)| matches!(told.1, Message::Grant { .. });
-    if outcome.messages.iter().filter(is_grant).count() == BATCH {
+    if outcome.messages.iter().filter(is_grant).count() == LIMITS.batch {
         kinds.push("as many grants as one operation makes".into());
     }
     let holders = &outcome.info.holders;

@@ -14,6 +14,11 @@ pub(crate) fn __fault(id: &str) -> bool {
     CHOSEN.get_or_init(|| std::env::var(\"AUTO_MUTEX_FAULT\").ok()).as_deref() == Some(id)
 }
 ";
+/// For a crate that has only `core`; its tests have the library.
+const STD: &str = "
+#[cfg(not(test))]
+extern crate std;
+";
 /// Makes cargo compile a program again for another fault.
 const USES: &str = "
 const _: ::core::option::Option<&str> = ::core::option_env!(\"AUTO_MUTEX_FAULT\");
@@ -40,6 +45,9 @@ pub(crate) fn make(root: &Path, areas: &[Area]) -> PathBuf {
         };
         if crates.contains(file) {
             text.splice(..0, ALLOW.bytes());
+            if file.starts_with("protocol/") {
+                text.extend(STD.bytes());
+            }
             text.extend(SWITCH.bytes());
         }
         let is_program = match file.strip_prefix("tests/tests/") {

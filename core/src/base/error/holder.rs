@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::SystemTime;
 
-use super::kind::{LockKind, RW_LOCK};
+use super::HoldKind;
 
 /// A holder of a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,50 +53,6 @@ pub fn apart(site: &str) -> Option<(&str, &str, u32)> {
     let (path, place) = site.rsplit_once(" at ")?;
     let (file, line) = place.rsplit_once(':')?;
     Some((path, file, line.parse().ok()?))
-}
-
-/// The kind of a hold, or of a waiter's request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum HoldKind {
-    /// A mutex.
-    Mutex,
-    /// A readers-writer lock, for reading.
-    Reader,
-    /// A readers-writer lock, for writing.
-    Writer,
-    /// Permits of a semaphore, or one of its tokens.
-    Permit,
-    /// A leader's seat.
-    Leader,
-}
-
-impl HoldKind {
-    pub(crate) fn of(lock: LockKind, units: u32) -> Self {
-        match lock {
-            LockKind::Mutex => Self::Mutex,
-            LockKind::Leader => Self::Leader,
-            LockKind::Semaphore | LockKind::Condvar => Self::Permit,
-            LockKind::RwLock if units == RW_LOCK => Self::Writer,
-            LockKind::RwLock => Self::Reader,
-        }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Mutex => "mutex",
-            Self::Reader => "reader",
-            Self::Writer => "writer",
-            Self::Permit => "permit",
-            Self::Leader => "leader",
-        }
-    }
-}
-
-impl fmt::Display for HoldKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
 }
 
 impl fmt::Display for Holder {

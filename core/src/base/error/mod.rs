@@ -4,17 +4,16 @@
 mod deadlock;
 mod for_tests;
 mod holder;
-pub(crate) mod kind;
 mod lock;
 mod lost;
 mod setup;
 mod store;
 mod tls;
 
+pub use auto_mutex_protocol::{HoldKind, LockKind};
 pub use deadlock::DeadlockHop;
+pub use holder::Holder;
 pub use holder::apart;
-pub use holder::{HoldKind, Holder};
-pub use kind::{LockKind, RW_LOCK};
 pub use lock::LockError;
 pub use lost::LossCause;
 pub use setup::SetupError;

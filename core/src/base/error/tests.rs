@@ -4,6 +4,7 @@ use std::error::Error;
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::store::RW_LOCK;
 
 const NAME: &str = "ns:the-lock";
 const SERVER: &str = "10.0.0.1:6379";
@@ -310,7 +311,7 @@ fn every_error_about_a_lock_names_it() {
 fn another_kind_of_lock_is_not_another_number_of_permits() {
     let lock = |(capacity, takes): (u32, bool)| (LockKind::of(capacity, takes), capacity);
     let told = |expected, found| LockError::mismatch(NAME.to_owned(), lock(expected), lock(found));
-    let (mutex, rw_lock) = ((1, false), (kind::RW_LOCK, false));
+    let (mutex, rw_lock) = ((1, false), (RW_LOCK, false));
     for (expected, found) in [
         ((5, true), (3, true)),
         ((5, true), (1, true)),

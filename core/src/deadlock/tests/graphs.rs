@@ -6,7 +6,7 @@ use super::probes::record;
 use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
-use crate::store::{MemberId, NameRecord, Ticket};
+use crate::store::{MemberId, NameRecord, RandomId, Ticket};
 use crate::testing::Dice;
 
 /// A graph and its names. Small numbers stand for names, tickets and waits.

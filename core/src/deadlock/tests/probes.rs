@@ -6,7 +6,7 @@ use crate::base::name::Name;
 use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitId, WaitingHold};
 use crate::deadlock::probe::{Answer, MOST_BYTES, MOST_TICKETS, Probe};
-use crate::store::{Ticket, TicketRecord};
+use crate::store::{RandomId, Ticket, TicketRecord};
 
 /// Messages have only the public halves of tickets.
 fn named() -> Ticket {

@@ -8,7 +8,7 @@ use crate::config::Deadlock;
 use crate::deadlock::graph::{Wait, WaitingHold};
 use crate::deadlock::probe::{Answer, Probe};
 use crate::deadlock::search::{Search, Todo};
-use crate::store::{MemberId, NameRecord, Ticket};
+use crate::store::{MemberId, NameRecord, RandomId, Ticket};
 
 fn hold(ticket: Ticket, name: &Name, units: u32, after: Ticket) -> WaitingHold {
     let wait = Wait {

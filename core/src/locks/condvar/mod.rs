@@ -14,7 +14,7 @@ use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Guard, Handle, Holding};
 use crate::locks::mutex::MutexGuard;
 use crate::queue::{Acquire, Answered, Hold, Patience, Want, Watch};
-use crate::store::{Op, Share, Signal, Ticket, meta};
+use crate::store::{Op, RandomId, Share, Signal, Ticket, meta};
 
 /// Lets the holder of a [`Mutex`](crate::Mutex) wait until any process reports a change of the protected resource.
 ///

@@ -13,8 +13,8 @@ use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, Holding};
 use crate::queue::{Acquire, ClientCore, Patience};
-use crate::store::limits::TOKENS_OF_A_GRANT;
-use crate::store::{NameRecord, Op, Share, Signal, Ticket, meta};
+use crate::store::TOKENS_OF_A_GRANT;
+use crate::store::{NameRecord, Op, RandomId, Share, Signal, Ticket, meta};
 
 /// Who leads.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ mod permit;
 
 pub use permit::Permit;
 
-use crate::base::error::{LockError, LockKind, kind};
+use crate::base::error::{LockError, LockKind};
 use crate::base::wait::block_on;
 use crate::locks::client::Client;
 use crate::locks::handle::{Handle, option_methods, query_methods};
-use crate::store::{NameRecord, Op, Reply, Share, Signal, Ticket};
+use crate::store::{NameRecord, Op, RW_LOCK, RandomId, Reply, Share, Signal, Ticket};
 
 const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
@@ -333,7 +333,7 @@ pub(crate) fn share(units: u32, permits: u32) -> Result<Share, LockError> {
 }
 
 fn check(permits: u32) -> Result<(), LockError> {
-    if permits >= kind::RW_LOCK {
+    if permits >= RW_LOCK {
         let reason = "a semaphore has less than 2^30 permits";
         return Err(LockError::invalid("permits", reason));
     }

@@ -12,7 +12,7 @@ use crate::lease::ListenerKey;
 use crate::queue::grant::Via;
 use crate::queue::{ClientCore, Holds};
 use crate::store::memory::MemoryStore;
-use crate::store::{MemberId, Share, Ticket};
+use crate::store::{MemberId, RandomId, Share, Ticket};
 
 fn held() -> Arc<Hold> {
     of(1, 1)

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::queue::ClientCore;
 use crate::store::engine::Driver as _;
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId, Store as _};
+use crate::store::{Events, MemberId, RandomId, Store as _};
 
 /// Budgets of local handoffs: how many, and for how long.
 const HANDOFFS: [(u32, Duration); 3] = [

@@ -6,10 +6,10 @@ use std::time::Duration;
 use super::{Run, Tally};
 use crate::base::clock::Instant;
 use crate::base::error::LockError;
-use crate::base::error::kind::RW_LOCK;
 use crate::locks::client::Client;
 use crate::queue::{ClientCore, Confirmed, Hold, Patience, Want};
-use crate::store::{Op, Share, Signal, Ticket};
+use crate::store::RW_LOCK;
+use crate::store::{Op, RandomId, Share, Signal, Ticket};
 use crate::test_kit::Running;
 
 pub(super) fn plain(share: Share, patience: Patience) -> Want {

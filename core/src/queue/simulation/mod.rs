@@ -30,12 +30,12 @@ use tokio::time::{sleep, timeout};
 use self::call::plain;
 use crate::base::clock::Instant;
 use crate::base::error::LockKind;
-use crate::base::error::kind::RW_LOCK;
 use crate::base::name::Name;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::lock;
 use crate::locks::client::Client;
 use crate::queue::{Hold, Patience};
+use crate::store::RW_LOCK;
 use crate::store::Share;
 use crate::test_kit::{self, Running, Runs, World};
 

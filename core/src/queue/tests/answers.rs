@@ -7,7 +7,9 @@ use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::queue::Patience;
 use crate::queue::send_log::SendLog;
-use crate::store::{Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, Reply, Share};
+use crate::store::{
+    Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, RandomId, Reply, Share,
+};
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,

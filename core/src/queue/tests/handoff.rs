@@ -7,7 +7,7 @@ use crate::base::clock::by_hand;
 use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::Want;
-use crate::store::{Lease, Op, Reply, Share};
+use crate::store::{Lease, Op, RandomId, Reply, Share};
 
 const MILLI: Duration = Duration::from_millis(1);
 

@@ -7,8 +7,8 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Closed, Events, HolderRecord, Lease, Message, NodeChange, Op, Owner, Reply, Share,
-    Ticket,
+    Cause, Closed, Events, HolderRecord, Lease, Message, NodeChange, Op, Owner, RandomId, Reply,
+    Share, Ticket,
 };
 
 /// Makes a waiter in the queue, behind a holder with the token [`TOKEN`].

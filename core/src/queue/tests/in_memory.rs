@@ -10,7 +10,7 @@ use crate::base::name::Name;
 use crate::config::Config;
 use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Want};
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId, Node, NodeChange};
+use crate::store::{Events, MemberId, Node, NodeChange, RandomId};
 
 pub(super) struct Free {
     pub(super) member: Arc<ClientCore>,

@@ -46,8 +46,8 @@ use crate::config::Config;
 use crate::lease::Terms;
 use crate::queue::{ClientCore, Hold, Holds};
 use crate::store::{
-    Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, Reply, Request, Share, Store,
-    Ticket,
+    Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, RandomId, Reply, Request,
+    Share, Store, Ticket,
 };
 
 impl Want {

@@ -12,7 +12,7 @@ use crate::deadlock::{Answer, Probe};
 use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
 use crate::queue::{Hold, Want};
-use crate::store::{Events, MemberId, Message, Op, Reply, Request, Ticket, seal};
+use crate::store::{Events, MemberId, Message, Op, RandomId, Reply, Request, Ticket, seal};
 use crate::test_kit::{self, Runs};
 
 const AFTER: Duration = Duration::from_secs(1);

@@ -6,9 +6,9 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
-use crate::base::error::kind::RW_LOCK;
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
+use crate::store::RW_LOCK;
 use crate::store::{Events, Lease, Message, Op, Owner, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {

@@ -6,7 +6,7 @@ use super::{Rig, SECOND, lock};
 use crate::base::clock::by_hand;
 use crate::base::error::{LockError, StoreErrorKind};
 use crate::queue::Answered;
-use crate::store::{NameRecord, Op, Reply, Signal, Ticket};
+use crate::store::{NameRecord, Op, RandomId, Reply, Signal, Ticket};
 
 fn signal() -> Op {
     Op::Signal {

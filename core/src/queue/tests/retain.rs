@@ -9,7 +9,7 @@ use crate::base::error::{LockError, StoreError};
 use crate::base::sync::atomic::AtomicBool;
 use crate::lease::Terms;
 use crate::queue::{Hold, Want};
-use crate::store::limits::TOKENS_OF_A_GRANT;
+use crate::store::TOKENS_OF_A_GRANT;
 use crate::store::{
     Cause, Closed, Events, HolderRecord, Lease, Message, Name, NodeChange, Op, Reply, Request,
     Retain, Share, Ticket,

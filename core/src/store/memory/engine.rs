@@ -10,7 +10,7 @@ use crate::base::wait::lock;
 use crate::store::credentials::Source;
 use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
 use crate::store::reader::{Described, Key, Page, Reader, Reading, Snapshot};
-use crate::store::{MemberId, StoreOptions, Unconnected, matches};
+use crate::store::{LIMITS, MemberId, StoreOptions, Unconnected, matches};
 
 inventory::submit! {
     Scheme {
@@ -113,7 +113,9 @@ impl Reader for Arc<Space> {
         let now = self.now();
         let states = names.iter().map(|name| {
             let state = inner.names.get(name);
-            Ok(state.map(|state| state.inspect(now, 0)).unwrap_or_default())
+            Ok(state
+                .map(|state| state.inspect(now, 0, &LIMITS))
+                .unwrap_or_default())
         });
         let names = states.collect();
         Box::pin(ready(Ok(Snapshot { now, names })))

@@ -1,8 +1,7 @@
-//! The memory store: locks within one process, and the reference for every other store. [`state`] has the rules for a
+//! The memory store: locks within one process, and the reference for every other store. [`State`] has the rules for a
 //! name.
 
 mod engine;
-pub(crate) mod state;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -17,8 +16,9 @@ use tokio::sync::mpsc;
 
 #[cfg(any(test, feature = "test-util"))]
 pub(crate) use self::engine::reader_of_nothing;
-use self::state::State;
-use super::{Answer, Events, MemberId, Message, Node, NodeChange, Request, Store};
+use super::{
+    Answer, Env, Events, LIMITS, MemberId, Message, Node, NodeChange, Request, State, Store,
+};
 use crate::base::Boxed;
 use crate::base::clock::Instant;
 use crate::base::error::SetupError;
@@ -46,6 +46,8 @@ struct Space {
 #[derive(Debug, Default)]
 struct Inner {
     names: NameMap<State>,
+    /// What an operation tells members.
+    messages: Vec<(MemberId, Message)>,
     listeners: HashMap<MemberId, mpsc::UnboundedSender<(Name, Message)>>,
     operations: u32,
 }
@@ -136,24 +138,39 @@ impl Store for MemoryStore {
         // Read under the lock. Otherwise it could be earlier than the previous operation's time.
         let now = self.space.now();
         let Inner {
-            names, listeners, ..
+            names,
+            listeners,
+            messages,
+            ..
         } = &mut *inner;
         let name = &request.name;
-        let mut publish = |member: MemberId, message: Message| {
-            listeners
-                .get(&member)
-                .is_some_and(|listener| listener.send((name.clone(), message)).is_ok())
+        let hears = |member| {
+            let listener = listeners.get(&member);
+            listener.is_some_and(|listener| !listener.is_closed())
+        };
+        let env = Env {
+            now,
+            grants_from: 0,
+            member: self.member,
+            limits: &LIMITS,
+            hears: &hears,
         };
         // Clone the name only to insert it.
         let reply = match names.get_mut(name) {
-            Some(state) => state.apply(now, 0, self.member, &request.op, &mut publish),
+            Some(state) => state.on(&request.op, &env, messages),
             None => {
                 let mut state = State::default();
-                let reply = state.apply(now, 0, self.member, &request.op, &mut publish);
+                let reply = state.on(&request.op, &env, messages);
                 names.insert(name.clone(), state);
                 reply
             }
         };
+        for (member, message) in messages.drain(..) {
+            if let Some(listener) = listeners.get(&member) {
+                // Who stops listening now has asked for nothing that it relies on.
+                let _ = listener.send((name.clone(), message));
+            }
+        }
         inner.count(now);
         drop(inner);
         Some(Answer {
@@ -174,7 +191,7 @@ impl Inner {
             self.operations = 0;
             self.names.retain(|_, state| {
                 state.shrink();
-                now < state.kept_until()
+                now < state.kept_until(&LIMITS)
             });
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::LockError;
 use crate::base::error::LossCause;
+use crate::store::RandomId;
 
 #[test]
 fn a_wait_takes_its_time() {

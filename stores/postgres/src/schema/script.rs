@@ -1,8 +1,6 @@
 //! The SQL of the schema, and the rights to use it.
 
-use auto_mutex_core::store::{
-    BATCH, CLAIM_MS, KEPT_MS, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
-};
+use auto_mutex_core::store::{LIMITS, millis};
 
 use super::{MARK, VERSION, Version};
 use crate::call::PLANS;
@@ -96,14 +94,14 @@ pub(crate) fn script(Version(tables, rules): Version) -> String {
         .replace("@MARK@", MARK)
         .replace("@VERSION@", &format!("{tables}.{rules}"));
     let limits = [
-        ("@BATCH@", BATCH as u64),
-        ("@CLAIM_MS@", CLAIM_MS),
-        ("@CLAIM_US@", 1000 * CLAIM_MS),
-        ("@KEPT_US@", 1000 * KEPT_MS),
-        ("@NEAR@", NEAR as u64),
-        ("@NEAR_MS@", NEAR_MS),
-        ("@SIGNALS_KEPT_US@", 1000 * SIGNALS_KEPT_MS),
-        ("@TOMBSTONE_US@", 1000 * TOMBSTONE_MS),
+        ("@BATCH@", LIMITS.batch as u64),
+        ("@CLAIM_MS@", millis(LIMITS.claim)),
+        ("@CLAIM_US@", 1000 * millis(LIMITS.claim)),
+        ("@KEPT_US@", 1000 * millis(LIMITS.kept)),
+        ("@NEAR@", LIMITS.near as u64),
+        ("@NEAR_MS@", millis(LIMITS.near_touch)),
+        ("@SIGNALS_KEPT_US@", 1000 * millis(LIMITS.signals_kept)),
+        ("@TOMBSTONE_US@", 1000 * millis(LIMITS.tombstone)),
     ];
     limits.iter().fold(script, |script, (name, limit)| {
         script.replace(name, &limit.to_string())

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, ConnectError, MemberId, StoreErrorKind, StoreOptions, Trouble, lock,
+    Address, ConnectError, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble, lock,
 };
 use auto_mutex_core::{Guarantees, SetupError};
 use tokio::time::{Instant, sleep, timeout, timeout_at};

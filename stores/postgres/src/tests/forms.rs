@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Message, Mode, Op, Reply, Share, Signal, StoreErrorKind, StoreOptions, Ticket, with_sources,
+    Message, Mode, Op, RandomId, Reply, Share, Signal, StoreErrorKind, StoreOptions, Ticket,
+    with_sources,
 };
 
 use super::peer::{Event, Peer, acquire, lease, options, release, touch};

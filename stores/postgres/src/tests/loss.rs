@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, MemberId, Mode, Op, Reply, Ticket};
+use auto_mutex_core::store::{Cause, MemberId, Mode, Op, RandomId, Reply, Ticket};
 
 use super::peer::{Event, Peer, acquire, engine, options, release, touch};
 use super::real_time::real_time;

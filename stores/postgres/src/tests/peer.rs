@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_core::store::{
     Answer, Closed, Driver, Engine, Events, Lease, MemberId, Message, Mode, Name, Node, NodeChange,
-    Op, Reply, Request, RequestId, Share, Store, StoreOptions, Ticket,
+    Op, RandomId, Reply, Request, RequestId, Share, Store, StoreOptions, Ticket,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use auto_mutex_core::store::{Mode, Name, Ticket};
+use auto_mutex_core::store::{Mode, Name, RandomId, Ticket};
 use auto_mutex_core::{AfterFailover, AfterRestart, Eviction};
 use tokio_postgres::{Client, SimpleQueryMessage};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Mode, Reply, Ticket, with_sources};
+use auto_mutex_core::store::{Cause, Mode, RandomId, Reply, Ticket, with_sources};
 use auto_mutex_core::{AfterFailover, SetupError};
 
 use super::peer::{Peer, acquire, touch};

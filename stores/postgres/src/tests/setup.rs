@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{
-    Cause, Message, Mode, Reply, StoreErrorKind, StoreOptions, Ticket, with_sources,
+    Cause, Message, Mode, RandomId, Reply, StoreErrorKind, StoreOptions, Ticket, with_sources,
 };
 
 use tokio::task::LocalSet;

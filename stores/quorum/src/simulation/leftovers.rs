@@ -1,7 +1,7 @@
 //! Checks that each ticket on a node belongs to a member, or that its release is in flight or pending. Otherwise the
 //! ticket would stay for a whole lease.
 
-use auto_mutex_core::store::{Answer, Op, Reply, Request, Ticket};
+use auto_mutex_core::store::{Answer, LIMITS, Op, Request, Ticket};
 
 use super::world::{Event, World};
 use crate::store::Input;
@@ -11,14 +11,10 @@ impl World {
     pub(super) fn nothing_is_left(&mut self) {
         for node in 0..self.nodes.len() {
             let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
-            let id = self.members[0].id;
-            let Some(state) = self.nodes[node].names.get_mut("m") else {
+            let Some(state) = self.nodes[node].names.get("m") else {
                 continue;
             };
-            let reply = state.apply(micros, 0, id, &Op::Inspect { above: 0 }, &mut |_, _| false);
-            let Reply::Info(record) = reply else {
-                panic!("{reply:?}");
-            };
+            let record = state.inspect(micros, 0, &LIMITS);
             for found in record.holders.iter().chain(&record.waiters) {
                 let ticket = found.ticket;
                 let known = self.is_known(node, ticket) || self.is_leaving(node, ticket);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Instant, MemberId, Message, Name, NodeChange, Request, open_message, seal,
+    Answer, Env, Instant, LIMITS, MemberId, Name, NodeChange, Request, open_message, seal,
 };
 
 use super::world::{Event, MEMBERS, Member, NODES, World};
@@ -153,24 +153,31 @@ impl World {
             );
         }
         let micros = self.now.as_nanos() / 1000 + self.nodes[node].ahead;
-        let mut told = Vec::new();
         let listening: Vec<_> = self
             .members
             .iter()
             .map(|member| (member.id, member.links[node].down))
             .collect();
-        let mut publish = |id: MemberId, message: Message| {
-            let hears = listening
-                .iter()
-                .position(|&(other, down)| other == id && !down);
-            told.extend(hears.map(|index| (index, seal(&request.name, &message))));
-            hears.is_some()
+        let index_of = |id: MemberId| {
+            let mut all = listening.iter();
+            all.position(|&(other, down)| other == id && !down)
         };
-        let id = self.members[member].id;
+        let env = Env {
+            now: micros,
+            grants_from: 0,
+            member: self.members[member].id,
+            limits: &LIMITS,
+            hears: &|id| index_of(id).is_some(),
+        };
+        let mut messages = Vec::new();
         let names = &mut self.nodes[node].names;
         let state = names.entry(request.name.to_string()).or_default();
-        let reply = state.apply(micros, 0, id, &request.op, &mut publish);
-        for (index, text) in told {
+        let reply = state.on(&request.op, &env, &mut messages);
+        for (to, message) in messages {
+            let Some(index) = index_of(to) else {
+                continue;
+            };
+            let text = seal(&request.name, &message);
             if self.heard.len() == HEARD {
                 self.heard.pop_front();
             }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Instant, Lease, Mode, Name, Op, Reply, Request, RequestId, Share, Ticket,
+    Instant, Lease, Mode, Name, Op, RandomId, Reply, Request, RequestId, Share, Ticket,
 };
 use auto_mutex_core::testing::Dice;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::State;
-use auto_mutex_core::store::{Answer, Instant, MemberId, Message, Mode, Name, Request, Share};
+use auto_mutex_core::store::{
+    Answer, Instant, MemberId, Message, Mode, Name, RandomId, Request, Share,
+};
 use auto_mutex_core::testing::Dice;
 
 use super::judge::Judge;

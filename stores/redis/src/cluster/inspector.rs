@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use auto_mutex_core::store::{
-    Address, Described, MemberId, Name, Page, Reader, Reading, Snapshot, StoreOptions, lock,
-    with_sources,
+    Address, Described, MemberId, Name, Page, RandomId, Reader, Reading, Snapshot, StoreOptions,
+    lock, with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
 

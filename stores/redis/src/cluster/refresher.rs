@@ -328,7 +328,7 @@ mod tests {
 
     use super::*;
     use auto_mutex_core::Config;
-    use auto_mutex_core::store::{self, MemberId};
+    use auto_mutex_core::store::{self, MemberId, RandomId};
 
     /// Uses tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]

@@ -8,7 +8,8 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
-    NodeChange, Op, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions, Ticket, lock,
+    NodeChange, Op, RandomId, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions,
+    Ticket, lock,
 };
 
 use super::primary::Primary;

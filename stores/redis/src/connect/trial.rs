@@ -4,7 +4,9 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Share, Signal, Ticket, lock};
+use auto_mutex_core::store::{
+    Lease, MemberId, Mode, Name, Op, RandomId, Share, Signal, Ticket, lock,
+};
 use redis::Cmd;
 
 use super::Connector;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Instant, Lease, Mode, Op, Reply, Share, StoreOptions, Ticket, meta, open_message,
+    Instant, Lease, Mode, Op, RandomId, Reply, Share, StoreOptions, Ticket, meta, open_message,
 };
 
 #[cfg(feature = "cluster")]

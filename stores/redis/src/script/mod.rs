@@ -6,9 +6,7 @@ pub(crate) mod reply;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use auto_mutex_core::store::{
-    BATCH, CLAIM_MS, KEPT_MS, LONGEST_LEASE, NEAR, NEAR_MS, SIGNALS_KEPT_MS, TOMBSTONE_MS,
-};
+use auto_mutex_core::store::{LIMITS, millis};
 use once_cell::race::OnceBox;
 
 use self::command::{CHANNEL, KEY, SHARD_CHANNEL};
@@ -68,10 +66,10 @@ const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
 const MOST: u64 = 24;
 const FEW: u64 = 12;
 // Otherwise a state in the form `2 q` could have waiters that fit, to which the next operation grants.
-const _: () = assert!(MOST < BATCH as u64);
+const _: () = assert!(MOST < LIMITS.batch as u64);
 /// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold plus
 /// `WINDOW_US` stays below ten minutes.
-const FRESH_MS: u64 = 2 * KEPT_MS;
+const FRESH_MS: u64 = 2 * millis(LIMITS.kept);
 const LONGEST_HOLD_MS: u64 = 300_000;
 /// How long, in microseconds, operations on a name in the forms `2 i` and `2 s` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
@@ -102,17 +100,17 @@ fn constants() -> HashMap<&'static str, String> {
         ("FEW", FEW),
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
-        ("LONGEST_LEASE_MS", LONGEST_LEASE.as_millis() as u64),
+        ("LONGEST_LEASE_MS", millis(LIMITS.longest_lease)),
         // FAR is greater than every time and number. QUIET is added to the place of a quiet waiter.
         ("FAR", 1 << 53),
         ("QUIET", 1 << 52),
-        ("CLAIM_MS", CLAIM_MS),
-        ("TOMB_MS", TOMBSTONE_MS),
-        ("KEPT_MS", KEPT_MS),
-        ("SIGNALS_KEPT_MS", SIGNALS_KEPT_MS),
-        ("NEAR_MS", NEAR_MS),
-        ("NEAR", NEAR as u64),
-        ("BATCH", BATCH as u64),
+        ("CLAIM_MS", millis(LIMITS.claim)),
+        ("TOMB_MS", millis(LIMITS.tombstone)),
+        ("KEPT_MS", millis(LIMITS.kept)),
+        ("SIGNALS_KEPT_MS", millis(LIMITS.signals_kept)),
+        ("NEAR_MS", millis(LIMITS.near_touch)),
+        ("NEAR", LIMITS.near as u64),
+        ("BATCH", LIMITS.batch as u64),
     ];
     let texts = [
         // Only used as an argument of commands. Lua would format a number for each command.

@@ -155,6 +155,8 @@ fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 mod tests {
     use auto_mutex_core::store::HolderRecord;
 
+    use auto_mutex_core::store::RandomId;
+
     use super::*;
 
     fn bulk(text: &str) -> Value<'_> {

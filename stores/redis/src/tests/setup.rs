@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{MemberId, with_sources};
+use auto_mutex_core::store::{MemberId, RandomId, with_sources};
 
 use super::real_time::real_time;
 use super::server::{LONG, Server, connect, endpoint, run};

@@ -7,7 +7,7 @@ use super::*;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::store::memory::MemoryStore;
-use crate::store::{HolderRecord, Lease, Request, RequestId, Store as _, meta};
+use crate::store::{HolderRecord, Lease, RandomId, Request, RequestId, Store as _, meta};
 
 const GRANTS: u64 = 100_000;
 
@@ -69,7 +69,7 @@ fn a_token_ahead_of_the_clock_is_kept_for_as_long_as_others() {
     }
     let token = world.state.token();
     assert!(token >= world.now + 999);
-    assert!(world.state.kept_until() >= token + 600_000_000);
+    assert!(world.state.kept_until(&LIMITS) >= token + 600_000_000);
 }
 
 #[test]

@@ -7,10 +7,9 @@ mod signals;
 
 use std::time::Duration;
 
-use super::state::State;
 use crate::store::{
-    HolderRecord, Lease, MemberId, Message, Mode, NameRecord, Op, Reply, Retain, Share, SharedStr,
-    Ticket,
+    Env, HolderRecord, LIMITS, Lease, MemberId, Message, Mode, NameRecord, Op, RandomId, Reply,
+    Retain, Share, SharedStr, State, Ticket,
 };
 
 /// A name, a clock, and the messages that the members got.
@@ -44,16 +43,18 @@ impl World {
     }
 
     fn run(&mut self, member: MemberId, op: &Op) -> Reply {
-        let (told, deaf) = (&mut self.told, &self.deaf);
-        let mut publish = |to: MemberId, message: Message| {
-            let hears = !deaf.contains(&to);
-            if hears {
-                told.push((to, message));
-            }
-            hears
+        let deaf = &self.deaf;
+        let hears = |member| !deaf.contains(&member);
+        let env = Env {
+            now: self.now,
+            grants_from: self.opens,
+            member,
+            limits: &LIMITS,
+            hears: &hears,
         };
-        self.state
-            .apply(self.now, self.opens, member, op, &mut publish)
+        let reply = self.state.on(op, &env, &mut self.told);
+        self.told.retain(|(to, _)| hears(*to));
+        reply
     }
 
     fn acquire(
@@ -470,10 +471,10 @@ fn a_name_shrinks_only_when_it_is_idle_and_keeps_its_token() {
     assert!(is_granted(&world.touch(a, ta)), "it still holds");
     world.pass(5_000);
     world.release(a, ta, 0, false);
-    let kept = world.state.kept_until();
+    let kept = world.state.kept_until(&LIMITS);
     world.state.shrink();
     assert!(world.info(a).exists);
-    assert_eq!(world.state.kept_until(), kept);
+    assert_eq!(world.state.kept_until(&LIMITS), kept);
     world.now -= 6_000_000;
     let Reply::Granted { token: second, .. } = world.lock(a, Ticket::random()) else {
         panic!()

@@ -1,7 +1,7 @@
 //! Tickets with the same owner share a hold up to its units, and holders can return units.
 
 use super::*;
-use crate::base::error::kind::RW_LOCK;
+use crate::store::RW_LOCK;
 
 fn owned(units: u32, capacity: u32, owner: &'static str) -> Share {
     Share {

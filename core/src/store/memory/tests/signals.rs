@@ -1,7 +1,7 @@
 //! Signals are delivered in order, once each. An unused signal gets its old position back.
 
 use super::*;
-use crate::store::{SharedStr, Signal};
+use crate::store::{RandomId, SharedStr, Signal};
 
 const KEPT: u64 = 24 * 3_600_000;
 
@@ -149,7 +149,7 @@ fn a_question_that_is_refused_still_grants_on() {
 fn signals_are_kept_for_a_day_and_all_else_for_ten_minutes() {
     let mut world = World::new();
     let (a, ta) = ids();
-    let ends = |world: &World| (world.state.kept_until() - world.now) / 1000;
+    let ends = |world: &World| (world.state.kept_until(&LIMITS) - world.now) / 1000;
     world.lock(a, ta);
     assert_eq!(ends(&world), 10_000 + 600_000);
     world.release(a, ta, 0, false);

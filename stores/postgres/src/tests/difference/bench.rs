@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 
-use auto_mutex_core::store::{MemberId, Message, Name, Op, Reply, lock};
+use auto_mutex_core::store::{MemberId, Message, Name, Op, Reply, lock, parse_message};
 use auto_mutex_difference::{Outcome, Request, Subject};
 use tokio::join;
 use tokio::runtime::{Builder, Runtime};
@@ -185,7 +185,7 @@ impl Bench {
             let is_to = |member: &&MemberId| member.to_string() == note.channel();
             let member = self.listening.iter().find(is_to).unwrap();
             let (about, mut message) =
-                Message::parse(&stored(note.payload())).expect("a message of ours");
+                parse_message(&stored(note.payload())).expect("a message of ours");
             assert_eq!(about, *name);
             if let Message::Refresh { at, .. } = &mut message {
                 *at = now;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, Instant, LONGEST_LEASE, Message, Name, Node, NodeChange, Op, Replicas, Reply,
+    Answer, Events, Instant, LIMITS, Message, Name, Node, NodeChange, Op, Replicas, Reply,
     StoreErrorKind, Ticket, TicketMap, first, lock,
 };
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -127,13 +127,13 @@ impl Confirmed {
         // Drop old grants, because not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
-                .retain(|_, (_, mentioned)| mentioned.until(now) <= LONGEST_LEASE);
+                .retain(|_, (_, mentioned)| mentioned.until(now) <= LIMITS.longest_lease);
             self.many = self.grants.len() * 2;
         }
         self.grants.insert(ticket, (token, now));
     }
 
-    /// Whether the replicas have this grant. If so, it is remembered for at least another [`LONGEST_LEASE`].
+    /// Whether the replicas have this grant. If so, it is remembered for at least another [`Limits::longest_lease`](auto_mutex_core::store::Limits).
     fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         match self.grants.get_mut(&ticket) {
             Some((known, mentioned)) if *known == token => {
@@ -147,6 +147,8 @@ impl Confirmed {
 
 #[cfg(test)]
 mod tests {
+    use auto_mutex_core::store::RandomId;
+
     use super::*;
     use auto_mutex_core::testing::by_hand;
 

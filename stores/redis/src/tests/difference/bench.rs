@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{
-    MemberId, Message, Name, NameRecord, Op, Reply, StoreErrorKind, Ticket, open_message,
+    MemberId, Message, Name, NameRecord, Op, RandomId, Reply, StoreErrorKind, Ticket, open_message,
 };
 use auto_mutex_difference::{Outcome, Request, Subject};
 use redis::{Cmd, Connection, Msg, PubSub};

@@ -3,12 +3,13 @@
 
 use std::time::SystemTime;
 
-use auto_mutex_core::store::{BATCH, Lease, Message, open_message};
+use auto_mutex_core::store::{LIMITS, Lease, Message, RandomId, open_message};
 use redis::PubSub;
 
 use super::*;
 use crate::script::command::channel;
 
+const BATCH: usize = LIMITS.batch;
 const MANY: usize = 5 * BATCH;
 const LONG: Duration = Duration::from_secs(600);
 const SHORT: Duration = Duration::from_millis(1);

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    MemberId, Mode, Name, NameRecord, Op, Reply, Share, SharedStr, Signal, StoreErrorKind, Ticket,
+    MemberId, Mode, Name, NameRecord, Op, RandomId, Reply, Share, SharedStr, Signal,
+    StoreErrorKind, Ticket,
 };
 use redis::Connection;
 

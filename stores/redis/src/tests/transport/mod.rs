@@ -19,8 +19,8 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Answer, Events, MemberId, Message, Mode, Name, Node, NodeChange, Op, Reply, Request, RequestId,
-    Store as _, StoreErrorKind, Ticket, lock,
+    Answer, Events, MemberId, Message, Mode, Name, Node, NodeChange, Op, RandomId, Reply, Request,
+    RequestId, Store as _, StoreErrorKind, Ticket, lock,
 };
 use redis::Connection;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Name, Op, Reply, State, Ticket, seal};
+use auto_mutex_core::store::{Env, LIMITS, MemberId, Name, Op, RandomId, State, Ticket, seal};
 use redis::{Cmd, Connection, PubSub, Value};
 use serde_json::{Value as Json, json};
 
@@ -59,29 +59,27 @@ impl Player for Model {
 
     fn call(&mut self, sequence: &Sequence, call: &Call) -> Outcome {
         let name = &sequence.names[call.name];
+        let hears = |to| self.listening.contains(&to);
+        let env = Env {
+            now: call.now(),
+            grants_from: call.opens(),
+            member: member(call.member),
+            limits: &LIMITS,
+            hears: &hears,
+        };
         let mut messages = Vec::new();
-        let mut publish = |to: MemberId, message| {
-            let hears = self.listening.contains(&to);
-            if hears {
-                let number = to.to_string().parse().expect("digits");
-                messages.push((number, seal(name, &message)));
-            }
-            hears
-        };
         let state = &mut self.names[call.name];
-        let mut apply = |op: &Op| -> Reply {
-            state.apply(
-                call.now(),
-                call.opens(),
-                member(call.member),
-                op,
-                &mut publish,
-            )
-        };
-        let replies = call.ops.iter().map(|op| of_reply(op, &apply(op)));
+        let replies = call.ops.iter();
+        let replies = replies.map(|op| of_reply(op, &state.on(op, &env, &mut messages)));
+        let replies = replies.collect();
+        messages.retain(|(to, _)| hears(*to));
+        let messages = messages.iter().map(|(to, message)| {
+            let number = to.to_string().parse().expect("digits");
+            (number, seal(name, message))
+        });
         Outcome {
-            reply: one_or_all(replies.collect()),
-            messages,
+            reply: one_or_all(replies),
+            messages: messages.collect(),
         }
     }
 }

@@ -6,8 +6,7 @@ use std::time::Duration;
 use auto_mutex_model::network::{self, Fence};
 use auto_mutex_model::rules::Rules;
 
-use crate::store::limits::{CLAIM_MS, TOMBSTONE_MS};
-use crate::store::{HolderRecord, MemberId, Retain, Ticket};
+use crate::{HolderRecord, LIMITS, MemberId, Retain, Ticket, millis};
 
 /// The translation between the model and the memory store.
 #[derive(Clone, Debug)]
@@ -20,14 +19,14 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn new(rules: &Rules) -> Self {
         Self {
-            tick_ms: CLAIM_MS / u64::from(rules.claim),
+            tick_ms: millis(LIMITS.claim) / u64::from(rules.claim),
             tokens: BTreeMap::new(),
         }
     }
 
     /// Returns the length of a tombstone in ticks.
     pub(super) fn tomb(claim: u8) -> u8 {
-        (TOMBSTONE_MS * u64::from(claim) / CLAIM_MS) as u8
+        (millis(LIMITS.tombstone) * u64::from(claim) / millis(LIMITS.claim)) as u8
     }
 
     pub(super) fn millis(&self, ticks: u8) -> u64 {

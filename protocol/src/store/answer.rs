@@ -1,20 +1,20 @@
 //! Reads the state of a ticket and of the name.
 
-use std::time::Duration;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::{Record, State, Step};
-use crate::store::limits::{NEAR, NEAR_MS, SIGNALS_KEPT_MS};
-use crate::store::{HolderRecord, NameRecord, Reply, Retain, Ticket, TicketRecord};
+use super::{Record, State, Step, micros};
+use crate::{HolderRecord, Limits, NameRecord, Reply, Retain, Ticket, TicketRecord, millis};
 
 impl State {
-    pub(super) fn status_of(&self, step: &Step<'_, '_>, ticket: Ticket) -> Reply {
+    pub(super) fn status_of(&self, step: &Step<'_>, ticket: Ticket) -> Reply {
         let now = step.now;
         let Some(record) = self.records.get(&ticket) else {
             return Reply::Gone;
         };
         // With less frequent touches, the waiter would lose its place.
         let third = record.place_ms / 3;
-        let soon = NEAR_MS.min(third);
+        let soon = millis(step.limits.near_touch).min(third);
         if self.is_unclaimed(step, ticket) {
             let again_ms = step.grants_from.saturating_sub(now).div_ceil(1000) + 1;
             return Reply::Queued {
@@ -29,7 +29,7 @@ impl State {
                 signal: record.signal.as_ref().map(|signal| signal.1.clone()),
             };
         };
-        let again_ms = if index < NEAR {
+        let again_ms = if index < step.limits.near {
             let first_end = self.held.iter().map(|held| held.0).min();
             // While the store grants nothing, no ticket is granted when a lease ends.
             let first_end = match step.is_closed() {
@@ -70,7 +70,8 @@ impl State {
         })
     }
 
-    pub(crate) fn inspect(&self, now: u64, above: u32) -> NameRecord {
+    /// The state of the name at the store's time `now`, in microseconds. See [`Op::Inspect`](crate::Op::Inspect) for `above`.
+    pub fn inspect(&self, now: u64, above: u32, limits: &Limits) -> NameRecord {
         let describe = |ticket: Ticket, until: u64| {
             let record = self.records.get(&ticket)?;
             (until > now).then(|| TicketRecord {
@@ -118,7 +119,7 @@ impl State {
             kick: self
                 .kick
                 .clone()
-                .filter(|kick| above == 0 && now < kick.at + SIGNALS_KEPT_MS * 1000),
+                .filter(|kick| above == 0 && now < kick.at + micros(limits.signals_kept)),
             token: self.token,
             capacity: self.capacity,
             used: self.used_by(self.held.iter().filter(|held| held.0 > now)),

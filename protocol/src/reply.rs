@@ -1,13 +1,14 @@
-//! [`Reply`]: a store's answer to a request. [`Message`]: a store's message to a member.
+//! [`Reply`]: a store's answer to an operation, with the state of a name.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::limits::TOKENS_OF_A_GRANT;
-use super::{MemberId, SharedStr, Ticket};
+use super::{MemberId, SharedStr, TOKENS_OF_A_GRANT, Ticket};
 
 /// A store's answer to an [`Op`](super::Op).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Reply {
     /// The ticket holds for the `hold` of its request. `token` is the fencing time in microseconds.
     Granted {
@@ -89,16 +90,16 @@ impl Reply {
 }
 
 /// A ticket that holds a name, as the store remembers it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HolderRecord {
     /// The fencing token.
     pub token: u64,
-    /// The holder's description: see [`meta`](super::meta).
+    /// The holder's description: see `docs/protocol.md`.
     pub meta: SharedStr,
 }
 
 /// A ticket in the reply to `Op::Inspect`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TicketRecord {
     /// The ticket.
     pub ticket: Ticket,
@@ -112,7 +113,7 @@ pub struct TicketRecord {
     pub since: u64,
     /// Zero for a waiter.
     pub token: u64,
-    /// The requester's description: see [`meta`](super::meta).
+    /// The requester's description: see `docs/protocol.md`.
     pub meta: SharedStr,
     /// How long the holder's lease or the waiter's place still lasts.
     pub left: Duration,
@@ -125,7 +126,7 @@ pub struct TicketRecord {
 }
 
 /// The state of a name in the reply to `Op::Inspect`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NameRecord {
     /// The last fencing token, in microseconds; zero if forgotten.
     pub token: u64,
@@ -146,13 +147,13 @@ pub struct NameRecord {
 }
 
 /// The last hold of a name that a kick ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct KickRecord {
     /// When the kick happened, in microseconds.
     pub at: u64,
     /// The token of the hold.
     pub token: u64,
-    /// Who kicked: see [`meta`](super::meta).
+    /// Who kicked: see `docs/protocol.md`.
     pub by: SharedStr,
 }
 
@@ -167,75 +168,5 @@ impl NameRecord {
     pub fn takes(&self) -> bool {
         let mut tickets = self.holders.iter().chain(&self.waiters);
         tickets.next().is_some_and(|ticket| ticket.takes)
-    }
-}
-
-/// A message on a member's channel. It is a hint: see `docs/protocol.md`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Message {
-    /// The ticket holds the lock.
-    Grant {
-        /// The ticket.
-        ticket: Ticket,
-        /// The fencing token.
-        token: u64,
-        /// The number of the request that asked for it.
-        counter: u64,
-        /// How long the lease lasts.
-        hold: Duration,
-        /// The signal that was granted instead of a unit.
-        signal: Option<Arc<str>>,
-    },
-    /// The ticket is now one of the first in the queue, and must ask more often.
-    Near {
-        /// The ticket.
-        ticket: Ticket,
-    },
-    /// The hold has ended.
-    Lost {
-        /// The ticket.
-        ticket: Ticket,
-    },
-    /// Something has changed, and the member must touch the ticket.
-    Ask {
-        /// The ticket.
-        ticket: Ticket,
-    },
-    /// Another client waits for the lock, so the member must not keep it after the call.
-    Recall {
-        /// The ticket.
-        ticket: Ticket,
-    },
-    /// The ticket's `expire` restarts now.
-    Refresh {
-        /// The ticket.
-        ticket: Ticket,
-        /// The new `expire`, counted from now.
-        expire: Duration,
-        /// The server's time in microseconds. A member ignores a copy of an earlier message. Zero where nobody can
-        /// repeat a message.
-        at: u64,
-    },
-    /// A message from another member: see [`Op::Probe`](super::Op::Probe).
-    Probe {
-        /// The member that sends it.
-        from: MemberId,
-        /// The message.
-        text: Arc<str>,
-    },
-}
-
-impl Message {
-    /// The ticket that the message is about, if it is about one.
-    pub fn ticket(&self) -> Option<Ticket> {
-        match *self {
-            Self::Grant { ticket, .. }
-            | Self::Near { ticket }
-            | Self::Lost { ticket }
-            | Self::Ask { ticket }
-            | Self::Recall { ticket }
-            | Self::Refresh { ticket, .. } => Some(ticket),
-            Self::Probe { .. } => None,
-        }
     }
 }

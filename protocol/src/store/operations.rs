@@ -1,16 +1,16 @@
 //! What each operation does after pruning. Most leave granting to their caller.
 
-use std::time::Duration;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::{Flag, Record, State, Step};
-use crate::store::limits::TOMBSTONE_MS;
-use crate::store::op::millis;
-use crate::store::{Lease, Message, Mode, Reply, Retain, Share, SharedStr, Signal, Ticket};
+use super::{Flag, Record, State, Step, micros};
+use crate::{Lease, Message, Mode, Reply, Retain, Share, SharedStr, Signal, Ticket, millis};
 
 impl State {
     pub(super) fn acquire(
         &mut self,
-        step: &mut Step<'_, '_>,
+        step: &mut Step<'_>,
         lease: Lease,
         share: &Share,
         mode: Mode,
@@ -81,7 +81,7 @@ impl State {
     #[inline]
     fn take_in(
         &mut self,
-        step: &Step<'_, '_>,
+        step: &Step<'_>,
         ticket: Ticket,
         capacity: u32,
         mut record: Record,
@@ -118,7 +118,7 @@ impl State {
     }
 
     /// Returns `None` if the reply is the ticket's state after granting.
-    pub(super) fn touch(&mut self, step: &Step<'_, '_>, lease: Lease, units: u32) -> Option<Reply> {
+    pub(super) fn touch(&mut self, step: &Step<'_>, lease: Lease, units: u32) -> Option<Reply> {
         let before = self.records.get(&lease.ticket);
         let is_late = before.is_some_and(|record| record.outruns(lease));
         let known = self.renew(step, lease);
@@ -151,7 +151,7 @@ impl State {
 
     pub(super) fn adopt(
         &mut self,
-        step: &Step<'_, '_>,
+        step: &Step<'_>,
         old: Ticket,
         lease: Lease,
         meta: &SharedStr,
@@ -197,7 +197,7 @@ impl State {
 
     pub(super) fn release(
         &mut self,
-        step: &mut Step<'_, '_>,
+        step: &mut Step<'_>,
         (ticket, used): (Ticket, u64),
         park: Duration,
         tomb: bool,
@@ -205,7 +205,8 @@ impl State {
         let capacity = self.capacity.unwrap_or(0);
         let reply = self.leave(step.now, ticket, park, used);
         if tomb {
-            self.gone.insert(ticket, step.now + TOMBSTONE_MS * 1000);
+            let until = step.now + micros(step.limits.tombstone);
+            self.gone.insert(ticket, until);
         }
         self.grant(step);
         match reply {
@@ -247,7 +248,7 @@ impl State {
 
     pub(super) fn drop_holders(
         &mut self,
-        step: &mut Step<'_, '_>,
+        step: &mut Step<'_>,
         is_chosen: impl Fn(&Record) -> bool,
     ) -> Option<Reply> {
         let records = &self.records;
@@ -255,7 +256,7 @@ impl State {
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
         for &(_, ticket) in &dropped {
             if let Some(record) = self.records.remove(&ticket) {
-                (step.publish)(record.member, Message::Lost { ticket });
+                step.tell(record.member, Message::Lost { ticket });
                 self.signals.extend(record.signal);
             }
         }
@@ -264,7 +265,7 @@ impl State {
 
     pub(super) fn refresh(
         &mut self,
-        step: &mut Step<'_, '_>,
+        step: &mut Step<'_>,
         owner: &SharedStr,
         expire: Duration,
     ) -> Option<Reply> {
@@ -273,7 +274,7 @@ impl State {
             if let Some(record) = self.records.get(&ticket)
                 && record.owner == *owner
                 && !record.is_parked()
-                && (step.publish)(record.member, Message::Refresh { ticket, expire, at })
+                && step.tell(record.member, Message::Refresh { ticket, expire, at })
             {
                 holders += 1;
             }
@@ -294,7 +295,12 @@ impl State {
         None
     }
 
-    pub(super) fn signal(&mut self, now: u64, ticket: Ticket, signal: &Signal) -> Option<Reply> {
+    pub(super) fn signal(
+        &mut self,
+        step: &Step<'_>,
+        ticket: Ticket,
+        signal: &Signal,
+    ) -> Option<Reply> {
         if self.gone.contains_key(&ticket) {
             return Some(Reply::Refused);
         }
@@ -303,7 +309,8 @@ impl State {
         let (count, token) = match signal {
             Signal::Token(token) => {
                 self.known = true;
-                self.gone.insert(ticket, now + TOMBSTONE_MS * 1000);
+                let until = step.now + micros(step.limits.tombstone);
+                self.gone.insert(ticket, until);
                 (1, token.clone())
             }
             Signal::One => (unserved.min(1), ticket.to_string().into()),
@@ -316,7 +323,7 @@ impl State {
         Some(Reply::Count(count))
     }
 
-    pub(super) fn delete(&mut self, step: &mut Step<'_, '_>) -> Reply {
+    pub(super) fn delete(&mut self, step: &mut Step<'_>) -> Reply {
         self.grant(step);
         if !self.records.is_empty() {
             return Reply::InUse {
@@ -332,7 +339,7 @@ impl State {
     }
 
     /// Returns `false` if the ticket is unknown or parked.
-    pub(super) fn renew(&mut self, step: &Step<'_, '_>, lease: Lease) -> bool {
+    pub(super) fn renew(&mut self, step: &Step<'_>, lease: Lease) -> bool {
         let ticket = lease.ticket;
         let now = step.now;
         let unclaimed = self.is_unclaimed(step, ticket);
@@ -365,7 +372,7 @@ impl State {
         true
     }
 
-    pub(super) fn is_unclaimed(&self, step: &Step<'_, '_>, ticket: Ticket) -> bool {
+    pub(super) fn is_unclaimed(&self, step: &Step<'_>, ticket: Ticket) -> bool {
         let is_provisional = |record: &Record| record.flag == Flag::Provisional;
         // The first test is nearly always false, which avoids the lookup.
         step.is_closed()

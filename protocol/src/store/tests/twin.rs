@@ -8,8 +8,7 @@ use auto_mutex_model::world::{Action, Executed, World};
 
 use super::of_model::holds;
 use super::words::{self, Words};
-use crate::store::memory::state::State;
-use crate::store::{Lease, Message, Mode, Op, Share};
+use crate::{Env, LIMITS, Lease, Message, Mode, Op, Share, State};
 
 const HOUR_US: u64 = 3_600_000_000;
 
@@ -93,16 +92,20 @@ impl Twin {
         };
         let op = self.op(executed.request, rules);
         let mut told = Vec::new();
-        let mut publish = |to, message: Message| {
+        let hears = |to| {
             let mut members = 0..listening.len() as u8;
-            let hears = members.any(|me| words::member(me) == to && listening[usize::from(me)]);
-            if hears || matches!(message, Message::Near { .. }) {
-                told.push((to, message));
-            }
-            hears
+            members.any(|me| words::member(me) == to && listening[usize::from(me)])
         };
-        let member = words::member(executed.member);
-        let reply = (self.state).apply(self.now, opens, member, &op, &mut publish);
+        let env = Env {
+            now: self.now,
+            grants_from: opens,
+            member: words::member(executed.member),
+            limits: &LIMITS,
+            hears: &hears,
+        };
+        let reply = self.state.on(&op, &env, &mut told);
+        // The model also notifies those who hear nothing, but grants them nothing.
+        told.retain(|(to, message)| hears(*to) || matches!(message, Message::Near { .. }));
         self.note_grants(executed, &reply, &told)?;
         let store = &self.world.store;
         let model = self.words.of_model(executed, held, store, rules);
@@ -148,8 +151,8 @@ impl Twin {
     fn note_grants(
         &mut self,
         executed: &Executed,
-        reply: &crate::store::Reply,
-        told: &[(crate::store::MemberId, Message)],
+        reply: &crate::Reply,
+        told: &[(crate::MemberId, Message)],
     ) -> Result<(), String> {
         let grants = told.iter().filter_map(|(_, message)| match message {
             Message::Grant { token, .. } => Some(*token),
@@ -159,8 +162,7 @@ impl Twin {
         for (grant, token) in granted.zip(grants) {
             self.words.given(grant.token.fence, token)?;
         }
-        if let (Reply::Granted(said), crate::store::Reply::Granted { token, .. }) =
-            (executed.reply, reply)
+        if let (Reply::Granted(said), crate::Reply::Granted { token, .. }) = (executed.reply, reply)
         {
             self.words.given(said.fence, *token)?;
         }

@@ -6,9 +6,9 @@
 //!
 //! | model | memory store |
 //! |---|---|
-//! | a tick | [`CLAIM_MS`], divided by the model's `claim` |
+//! | a tick | [`Limits::claim`](crate::Limits), divided by the model's `claim` |
 //! | `lease`, `place` | `hold_ms` and `place_ms` of every other request |
-//! | `tomb` | [`TOMBSTONE_MS`], in ticks |
+//! | `tomb` | [`Limits::tombstone`](crate::Limits), in ticks |
 //! | `closed` of the store, or of the member that considers it closed | `grants_from` of the operation |
 //! | `retain`, the lease of a lock that is kept | `hold_ms` of a request with a short lease |
 //! | a member that listens | a member whose messages arrive |
@@ -37,7 +37,7 @@ mod words;
 use auto_mutex_model::runs::{Size, holding};
 use auto_mutex_model::store;
 
-use crate::store::limits::{BATCH, NEAR};
+use crate::LIMITS;
 
 /// The number of walks if `AUTO_MUTEX_RUNS` is not set.
 const WALKS: u64 = 2000;
@@ -66,7 +66,7 @@ fn it_does_so_in_every_state_of_the_small_runs() {
     let mut steps = 0;
     for run in holding() {
         // The memory store grants to more waiters at a time.
-        if run.size == Size::Large || usize::from(run.rules.batch) < BATCH {
+        if run.size == Size::Large || usize::from(run.rules.batch) < LIMITS.batch {
             continue;
         }
         steps += breadth::explore(&run, walks() * STATES_PER_WALK);
@@ -76,5 +76,5 @@ fn it_does_so_in_every_state_of_the_small_runs() {
 
 #[test]
 fn both_count_the_same_waiters_as_the_first() {
-    assert_eq!(store::NEAR, NEAR);
+    assert_eq!(store::NEAR, LIMITS.near);
 }

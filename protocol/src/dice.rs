@@ -1,8 +1,12 @@
 //! [`Dice`]: random choices for tests. The same seed gives the same choices on every machine.
 
-use std::time::Duration;
+#![allow(missing_docs)]
 
-use crate::store::{MemberId, Ticket};
+use alloc::format;
+use alloc::string::String;
+use core::time::Duration;
+
+use crate::{MemberId, Ticket};
 
 /// The random number generator SplitMix64.
 pub struct Dice(pub u64);
@@ -50,10 +54,10 @@ impl Dice {
     }
 
     pub fn ticket(&mut self) -> Ticket {
-        Ticket::parse(&self.id()).unwrap()
+        Ticket::parse(&self.id()).expect("an id")
     }
 
     pub fn member(&mut self) -> MemberId {
-        MemberId::parse(&self.id()).unwrap()
+        MemberId::parse(&self.id()).expect("an id")
     }
 }

@@ -8,21 +8,35 @@ mod prune;
 #[cfg(all(test, repository, not(shuttle)))]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Deref;
+use core::time::Duration;
 
-use crate::store::limits::{KEPT_MS, SIGNALS_KEPT_MS};
-use crate::store::{
-    KickRecord, Lease, MemberId, Message, Op, Reply, Retain, SharedStr, Ticket, TicketMap,
+use crate::{
+    KickRecord, Lease, Limits, MemberId, Message, Op, Reply, Retain, SharedStr, Ticket, millis,
 };
 
-/// Sends a message to a member. Returns `false` if the member does not listen.
-pub type Publish<'a> = dyn FnMut(MemberId, Message) -> bool + 'a;
+/// What an operation depends on, beside the state of its name.
+pub struct Env<'a> {
+    /// The store's time, in microseconds.
+    pub now: u64,
+    /// The store grants nothing before this time; zero means that it grants.
+    pub grants_from: u64,
+    /// Whose operation it is.
+    pub member: MemberId,
+    /// The durations.
+    pub limits: &'a Limits,
+    /// Whether a member hears what the store tells it. Who doesn't is granted nothing.
+    pub hears: &'a dyn Fn(MemberId) -> bool,
+}
 
 /// The state of one name, and the rules of locks in plain Rust. Engines are compared with it.
 ///
 /// A table in `docs/protocol.md` explains the fields. Times are in microseconds.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct State {
     token: u64,
     capacity: Option<u32>,
@@ -32,17 +46,17 @@ pub struct State {
     /// A returned signal keeps its number and thus its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
-    records: TicketMap<Record>,
+    records: BTreeMap<Ticket, Record>,
     /// Few (one for a mutex), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
     quiet: BTreeMap<u64, Ticket>,
-    gone: TicketMap<u64>,
+    gone: BTreeMap<Ticket, u64>,
     kick: Option<Box<KickRecord>>,
 }
 
 /// Waiters are `Plain`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Flag {
     Plain,
     /// Granted by another ticket's operation, and not claimed by the holder's member yet.
@@ -52,7 +66,7 @@ enum Flag {
 }
 
 /// See `docs/protocol.md`; `place`, `heard`, `told` and `token` are times in microseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Record {
     place: u64,
     units: u32,
@@ -100,43 +114,62 @@ impl Record {
     }
 }
 
-struct Step<'a, 'p> {
-    now: u64,
-    grants_from: u64,
-    member: MemberId,
+/// An operation while it runs.
+struct Step<'a> {
+    env: &'a Env<'a>,
     own: Option<Ticket>,
-    publish: &'a mut Publish<'p>,
+    messages: &'a mut Vec<(MemberId, Message)>,
 }
 
-impl Step<'_, '_> {
+impl<'a> Deref for Step<'a> {
+    type Target = Env<'a>;
+
+    fn deref(&self) -> &Env<'a> {
+        self.env
+    }
+}
+
+impl Step<'_> {
     fn is_closed(&self) -> bool {
         self.now < self.grants_from
     }
+
+    /// Returns `false` if the member does not hear it.
+    fn tell(&mut self, member: MemberId, message: Message) -> bool {
+        self.messages.push((member, message));
+        (self.hears)(member)
+    }
+}
+
+fn micros(duration: Duration) -> u64 {
+    millis(duration) * 1000
 }
 
 impl State {
-    pub(crate) fn token(&self) -> u64 {
+    /// The last token; zero if it is forgotten.
+    pub fn token(&self) -> u64 {
         self.token
     }
 
-    pub(crate) fn is_idle(&self) -> bool {
+    /// Whether there is neither a ticket, nor a tombstone, nor a signal.
+    pub fn is_idle(&self) -> bool {
         self.records.is_empty() && self.gone.is_empty() && self.signals.is_empty()
     }
 
     /// When the state may be dropped, in microseconds: a while after its last lease, place or tombstone has ended.
-    pub fn kept_until(&self) -> u64 {
+    pub fn kept_until(&self, limits: &Limits) -> u64 {
         let leases = self.held.iter().map(|held| held.0);
         let ends = leases
             .chain(self.places_end())
             .chain(self.gone.values().copied());
         let kept = if self.has_signals() || self.kick.is_some() {
-            SIGNALS_KEPT_MS
+            limits.signals_kept
         } else {
-            KEPT_MS
+            limits.kept
         };
         // Each grant raises the token by a microsecond, so fast grants run ahead of the clock.
         let used = self.clock.max(self.token);
-        ends.fold(used, u64::max).saturating_add(kept * 1000)
+        ends.fold(used, u64::max).saturating_add(micros(kept))
     }
 
     fn holders(&self) -> impl Iterator<Item = &Record> {
@@ -159,7 +192,7 @@ impl State {
     }
 
     /// Frees unused memory: there may be a million idle names.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         if self.is_idle() {
             *self = Self {
                 token: self.token,
@@ -171,34 +204,26 @@ impl State {
         }
     }
 
-    /// Runs an operation of `member` at the store's time `now`, in microseconds. The store grants nothing before
-    /// `grants_from`; zero means that it grants.
-    pub fn apply(
-        &mut self,
-        now: u64,
-        grants_from: u64,
-        member: MemberId,
-        op: &Op,
-        publish: &mut Publish<'_>,
-    ) -> Reply {
+    /// Runs an operation. Adds what the store publishes to `messages`, in order, also for members that do not hear it.
+    pub fn on(&mut self, op: &Op, env: &Env<'_>, messages: &mut Vec<(MemberId, Message)>) -> Reply {
         match op {
-            Op::Inspect { above } => return Reply::Info(self.inspect(now, *above)),
+            Op::Inspect { above } => return Reply::Info(self.inspect(env.now, *above, env.limits)),
             Op::Probe { to, text } => {
-                let text = (**text).into();
-                let heard = publish(*to, Message::Probe { from: member, text });
+                let (from, text) = (env.member, (**text).into());
+                let mut step = Step {
+                    env,
+                    own: None,
+                    messages,
+                };
+                let heard = step.tell(*to, Message::Probe { from, text });
                 return Reply::Count(heard.into());
             }
             _ => {}
         }
-        let mut step = Step {
-            now,
-            grants_from,
-            member,
-            own: op.lease().map(|lease| lease.ticket),
-            publish,
-        };
-        self.prune(now, op.ticket(), matches!(op, Op::Release { .. }));
-        self.clock = now;
+        let own = op.lease().map(|lease| lease.ticket);
+        let mut step = Step { env, own, messages };
+        self.prune(env, op.ticket(), matches!(op, Op::Release { .. }));
+        self.clock = env.now;
         let reply = match op {
             Op::Acquire {
                 lease,
@@ -223,7 +248,7 @@ impl State {
                 let dropped = self.drop_holders(&mut step, |record| record.token == *token);
                 if dropped != Some(Reply::Count(0)) {
                     self.kick = Some(Box::new(KickRecord {
-                        at: now,
+                        at: env.now,
                         token: *token,
                         by: by.clone(),
                     }));
@@ -232,7 +257,7 @@ impl State {
             }
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(*ticket, *token),
-            Op::Signal { ticket, signal } => self.signal(now, *ticket, signal),
+            Op::Signal { ticket, signal } => self.signal(&step, *ticket, signal),
             Op::Inspect { .. } | Op::Probe { .. } => unreachable!("answered above"),
         };
         self.grant(&mut step);

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use auto_mutex_model::network;
 
+use super::super::State;
+use super::super::{Flag, Record};
 use super::view::{Is, Known, Outcome, Said, Told, View};
 use super::words::{Words, index, plain, retain};
-use crate::store::limits::CLAIM_MS;
-use crate::store::memory::state::State;
-use crate::store::memory::state::{Flag, Record};
-use crate::store::{MemberId, Message, Reply, Ticket};
+use crate::{LIMITS, MemberId, Message, Reply, Ticket, millis};
 
 impl Words {
     /// Translates the reply, messages and state of the memory store.
@@ -130,7 +129,7 @@ impl Words {
         match lists.map(|list| list.get(&record.place) == Some(&ticket)) {
             [true, false] => {
                 let age = (record.told > 0).then(|| self.ticks(now - record.told));
-                let longest = CLAIM_MS / self.tick_ms + 1;
+                let longest = millis(LIMITS.claim) / self.tick_ms + 1;
                 Is::Waiting {
                     place,
                     notified: age.map(|age| age.min(longest)),

@@ -1,10 +1,12 @@
 //! Replies and messages as the servers of engines write them: words that `docs/protocol.md` lists.
 
-use std::str::FromStr;
-use std::time::Duration;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use core::str::FromStr;
+use core::time::Duration;
 
-use super::{HolderRecord, MemberId, Message, Reply, Ticket, tell};
-use crate::base::name::Name;
+use super::{HolderRecord, MemberId, Message, Reply, Ticket};
 
 impl Reply {
     /// Parses a reply. `None` if it is malformed.
@@ -78,18 +80,11 @@ fn millis(text: &str) -> Option<Duration> {
 }
 
 impl Message {
-    /// Parses a message on a member's channel, with the name that it is about. Messages are only hints, so a malformed one is
-    /// ignored.
-    pub fn parse(text: &str) -> Option<(Name, Self)> {
-        Self::read(text).or_else(|| {
-            tell(|| tracing::debug!("an invalid message on the member's channel was ignored"));
-            None
-        })
-    }
-
+    /// Parses a message on a member's channel, with the name that it is about. `None` if it is malformed.
+    ///
     /// Reads `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
     /// `refresh <ticket> <ms> [<µs> ]<name>`, `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
-    fn read(text: &str) -> Option<(Name, Self)> {
+    pub fn parse(text: &str) -> Option<(&str, Self)> {
         let (kind, rest) = text.split_once(' ')?;
         let (id, rest) = rest.split_once(' ')?;
         let ticket = Ticket::parse(id);
@@ -126,12 +121,11 @@ impl Message {
             "recall" => (rest, Self::Recall { ticket: ticket? }),
             _ => return None,
         };
-        (!name.is_empty() && !name.contains(' ')).then(|| (Name::from_escaped(name), message))
+        (!name.is_empty() && !name.contains(' ')).then_some((name, message))
     }
 
     /// The text of this message, as servers of engines write it.
-    #[cfg(any(test, feature = "test-util"))]
-    pub fn text(&self, name: &Name) -> String {
+    pub fn text(&self, name: &str) -> String {
         let about = |word: &str, ticket: &Ticket| format!("{word} {ticket} {name}");
         match self {
             Self::Grant {
@@ -159,12 +153,13 @@ impl Message {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     #[test]
     fn messages_are_understood() {
-        let ticket = Ticket::random();
-        let name = Name::from_escaped("n:a:b");
+        let ticket = Ticket::from_random([7; 16]);
+        let name = "n:a:b";
         let grant = Message::Grant {
             ticket,
             token: 1_795_238_067_412_906,
@@ -173,7 +168,7 @@ mod tests {
             signal: None,
         };
         let text = format!("grant {ticket} 1795238067412906 3 2000 n:a:b");
-        assert_eq!(Message::read(&text), Some((name.clone(), grant)));
+        assert_eq!(Message::parse(&text), Some((name, grant)));
         let signalled = Message::Grant {
             ticket,
             token: 17,
@@ -182,7 +177,7 @@ mod tests {
             signal: Some(" any text\n".into()),
         };
         let text = format!("grant {ticket} 17 3 2000 n:a:b  any text\n");
-        assert_eq!(Message::read(&text), Some((name.clone(), signalled)));
+        assert_eq!(Message::parse(&text), Some((name, signalled)));
         for (at, word) in [(0, ""), (17, "17 ")] {
             let refresh = Message::Refresh {
                 ticket,
@@ -190,36 +185,36 @@ mod tests {
                 at,
             };
             let text = format!("refresh {ticket} 1500 {word}n:a:b");
-            assert_eq!(Message::read(&text), Some((name.clone(), refresh)));
+            assert_eq!(Message::parse(&text), Some((name, refresh)));
         }
-        let from = MemberId::random();
+        let from = MemberId::from_random([9; 16]);
         let probe = Message::Probe {
             from,
             text: "ask 1 2".into(),
         };
         let text = format!("probe {from} n:a:b ask 1 2");
-        assert_eq!(Message::read(&text), Some((name.clone(), probe)));
+        assert_eq!(Message::parse(&text), Some((name, probe)));
         let near = Message::Near { ticket };
         assert_eq!(
-            Message::read(&format!("near {ticket} n:a:b")),
-            Some((name.clone(), near))
+            Message::parse(&format!("near {ticket} n:a:b")),
+            Some((name, near))
         );
         let lost = Message::Lost { ticket };
         assert_eq!(
-            Message::read(&format!("lost {ticket} n:a:b")),
-            Some((name.clone(), lost))
+            Message::parse(&format!("lost {ticket} n:a:b")),
+            Some((name, lost))
         );
         let ask = Message::Ask { ticket };
         let text = format!("ask {ticket} n:a:b");
-        assert_eq!(Message::read(&text), Some((name.clone(), ask)));
+        assert_eq!(Message::parse(&text), Some((name, ask)));
         let recall = Message::Recall { ticket };
         let text = format!("recall {ticket} n:a:b");
-        assert_eq!(Message::read(&text), Some((name, recall)));
+        assert_eq!(Message::parse(&text), Some((name, recall)));
     }
 
     #[test]
     fn other_messages_are_not() {
-        let ticket = Ticket::random();
+        let ticket = Ticket::from_random([7; 16]);
         let table = [
             String::new(),
             "grant".into(),
@@ -243,7 +238,7 @@ mod tests {
             "\0\0\0".into(),
         ];
         for text in table {
-            assert_eq!(Message::read(&text), None, "{text}");
+            assert_eq!(Message::parse(&text), None, "{text}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! [`SharedStr`]: a shared string.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
-use std::ops::Deref;
-use std::sync::Arc;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+use core::ops::Deref;
 
 /// A string that is cheap to clone. A `'static` string has no reference count: counting would dominate an uncontended
 /// call.
@@ -23,6 +24,7 @@ impl SharedStr {
 impl Deref for SharedStr {
     type Target = str;
 
+    #[inline]
     fn deref(&self) -> &str {
         match self {
             Self::Fixed(text) => text,

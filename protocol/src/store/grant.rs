@@ -1,24 +1,24 @@
 //! Grants to the waiters in order, while there is room.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::{Flag, State, Step};
-use crate::store::limits::{BATCH, CLAIM_MS, NEAR};
-use crate::store::{Message, Reply, Retain, SharedStr, Ticket};
+use super::{Flag, State, Step, micros};
+use crate::{Message, Reply, Retain, SharedStr, Ticket, millis};
 
 /// The token of a grant, and the signal that is granted instead of units.
 type Offer = (u64, Option<(u64, Arc<str>)>);
 
 impl State {
-    pub(super) fn grant(&mut self, step: &mut Step<'_, '_>) {
+    pub(super) fn grant(&mut self, step: &mut Step<'_>) {
         let mut owners: Vec<_> = step
             .own
             .and_then(|own| self.owner(own))
             .into_iter()
             .collect();
-        for _ in 0..BATCH {
+        for _ in 0..step.limits.batch {
             let first = self.queue.first_key_value().filter(|_| !step.is_closed());
             let Some((&place, &ticket)) = first else {
                 break;
@@ -38,21 +38,21 @@ impl State {
                 self.grant_to_owner(step, &owner);
             }
         }
-        for &ticket in self.queue.values().take(NEAR) {
+        for &ticket in self.queue.values().take(step.limits.near) {
             let Some(record) = self.records.get_mut(&ticket) else {
                 continue;
             };
             if record.told == 0 {
                 record.told = step.now;
                 if step.own != Some(ticket) {
-                    (step.publish)(record.member, Message::Near { ticket });
+                    step.tell(record.member, Message::Near { ticket });
                 }
             }
         }
         self.forget_if_empty();
     }
 
-    fn grant_to_owner(&mut self, step: &mut Step<'_, '_>, owner: &SharedStr) {
+    fn grant_to_owner(&mut self, step: &mut Step<'_>, owner: &SharedStr) {
         let Some((units, token)) = self.shared(owner) else {
             return;
         };
@@ -84,7 +84,7 @@ impl State {
     }
 
     /// Returns `false`, without a grant, if the waiter is unlikely to claim it.
-    fn give(&mut self, step: &mut Step<'_, '_>, ticket: Ticket, offer: Offer) -> bool {
+    fn give(&mut self, step: &mut Step<'_>, ticket: Ticket, offer: Offer) -> bool {
         let (token, signal) = offer;
         let Some(record) = self.records.get_mut(&ticket) else {
             return false;
@@ -93,14 +93,15 @@ impl State {
         let hold_ms = if own {
             record.hold_ms
         } else {
-            record.hold_ms.min(CLAIM_MS)
+            record.hold_ms.min(millis(step.limits.claim))
         };
         if !own {
             // With an older token, the ticket joins a hold.
             let is_new = token > self.token;
             // If the waiter is dead, a grant of the whole capacity would block all others until it expires.
             let alone = is_new && signal.is_none() && Some(record.units) == self.capacity;
-            let silent = step.now.saturating_sub(record.heard.max(record.told)) > CLAIM_MS * 1000;
+            let silent =
+                step.now.saturating_sub(record.heard.max(record.told)) > micros(step.limits.claim);
             let message = Message::Grant {
                 ticket,
                 token,
@@ -108,8 +109,7 @@ impl State {
                 hold: Duration::from_millis(hold_ms),
                 signal: signal.as_ref().map(|signal| signal.1.clone()),
             };
-            if alone && silent && record.member != step.member
-                || !(step.publish)(record.member, message)
+            if alone && silent && record.member != step.member || !step.tell(record.member, message)
             {
                 record.told = 0;
                 return false;
@@ -130,7 +130,7 @@ impl State {
 
     /// Another client keeps the lock between its calls, so it must release the lock for this operation. Returns the reply
     /// if no call is inside.
-    pub(super) fn recalled(&self, step: &mut Step<'_, '_>) -> Option<Reply> {
+    pub(super) fn recalled(&self, step: &mut Step<'_>) -> Option<Reply> {
         let &[(_, ticket)] = self.held.as_slice() else {
             return None;
         };
@@ -138,7 +138,7 @@ impl State {
         if keeper.retain == Retain::No || keeper.member == step.member {
             return None;
         }
-        (step.publish)(keeper.member, Message::Recall { ticket });
+        step.tell(keeper.member, Message::Recall { ticket });
         let holder = self.holder()?;
         (keeper.retain == Retain::Kept).then_some(Reply::Kept { holder })
     }
@@ -180,12 +180,12 @@ impl State {
     /// Holders with the same owner together use as many units as the largest of them.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
         let mut used = 0;
-        let mut shared = HashMap::new();
+        let mut shared = BTreeMap::new();
         for record in held.filter_map(|held| self.records.get(&held.1)) {
             if record.owner.is_empty() {
                 used += record.weight();
             } else {
-                let most = shared.entry(&record.owner).or_insert(0);
+                let most = shared.entry(&*record.owner).or_insert(0);
                 *most = record.weight().max(*most);
             }
         }

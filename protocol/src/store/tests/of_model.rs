@@ -7,7 +7,7 @@ use auto_mutex_model::world::Executed;
 
 use super::view::{Is, Known, Outcome, Said, Told, View};
 use super::words::Words;
-use crate::store::limits::{NEAR, NEAR_MS};
+use crate::{LIMITS, millis};
 
 impl Words {
     /// Translates the reply, messages and state of the model's store.
@@ -65,7 +65,7 @@ impl Words {
     fn queued(&self, executed: &Executed, store: &Store, rules: &Rules) -> Said {
         let opens_ms = self.millis(executed.closed);
         let third = self.millis(rules.place) / 3;
-        let soon = NEAR_MS.min(third);
+        let soon = millis(LIMITS.near_touch).min(third);
         let waiting = |record: &&store::Record| record.lease.is_none() && !record.quiet;
         let mut queue = store.records.iter().filter(waiting).enumerate();
         let Some((index, record)) = queue.find(|it| it.1.ticket == executed.request.ticket) else {
@@ -77,7 +77,7 @@ impl Words {
             };
         };
         let leases = store.records.iter().filter_map(|record| record.lease);
-        let again_ms = if index < NEAR {
+        let again_ms = if index < LIMITS.near {
             let first = leases.clone().map(|lease| self.millis(lease.left)).min();
             let first = match executed.closed {
                 0 => first.unwrap_or(u64::MAX - 1),

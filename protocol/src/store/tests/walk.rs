@@ -8,7 +8,7 @@ use auto_mutex_model::world::Action;
 
 use super::twin::Twin;
 use super::words::Words;
-use crate::testing::Dice;
+use crate::Dice;
 
 const STEPS: usize = 150;
 /// More calls than a member can make in one walk.

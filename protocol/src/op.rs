@@ -1,14 +1,12 @@
 //! [`Op`]: an operation on a name.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::sync::Arc;
+use core::time::Duration;
 
-use super::{MemberId, SharedStr, Ticket};
-use crate::base::error::kind::RW_LOCK;
-use crate::base::error::{HoldKind, LockKind};
+use super::{HoldKind, LockKind, MemberId, RW_LOCK, SharedStr, Ticket};
 
 /// Whether an acquire that cannot be granted at once joins the queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// Joins the queue.
     Queue,
@@ -17,7 +15,7 @@ pub enum Mode {
 }
 
 /// What a client does with a lock after a call: see "Retention" in `docs/protocol.md`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Retain {
     /// Releases it.
     #[default]
@@ -29,7 +27,7 @@ pub enum Retain {
 }
 
 /// What the store keeps for a ticket: its lease if it holds, its place if it waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lease {
     /// The ticket that asks.
     pub ticket: Ticket,
@@ -57,7 +55,7 @@ impl Lease {
 }
 
 /// The units that an acquire asks for, and the lock that they are part of.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// The kind of lock.
     pub kind: LockKind,
@@ -98,7 +96,6 @@ impl Share {
     }
 
     /// Some units of a lock without signals.
-    #[cfg(any(test, feature = "test-util"))]
     pub const fn of(units: u32, capacity: u32) -> Self {
         match capacity {
             1 => Self::new(LockKind::Mutex, units, 1),
@@ -123,7 +120,7 @@ impl Share {
     }
 
     /// The same lock, but none of its units. Does not wait, unless it is for a signal.
-    pub(crate) fn without_units(self) -> Self {
+    pub fn without_units(self) -> Self {
         Self {
             // With several permits, no signal is granted instead.
             kind: if self.takes() {
@@ -145,7 +142,7 @@ impl Share {
 }
 
 /// The kind of signal that [`Op::Signal`] adds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Signal {
     /// A token, kept until a ticket takes it. The store adds it only once per `ticket` of [`Op::Signal`].
     Token(Arc<str>),
@@ -156,7 +153,7 @@ pub enum Signal {
 }
 
 /// An operation on a name. On the wire, durations are whole milliseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Asks for units.
     Acquire {
@@ -166,7 +163,7 @@ pub enum Op {
         share: Share,
         /// Whether to wait.
         mode: Mode,
-        /// The requester: see [`meta`](super::meta). Opaque to the store.
+        /// The requester: see `docs/protocol.md`. Opaque to the store.
         meta: SharedStr,
     },
     /// Renews a lease or a place.
@@ -193,7 +190,7 @@ pub enum Op {
         old: Ticket,
         /// The new holder.
         lease: Lease,
-        /// The requester: see [`meta`](super::meta).
+        /// The requester: see `docs/protocol.md`.
         meta: SharedStr,
     },
     /// Removes the holders of `owner`, or all holders if `owner` is empty.
@@ -205,7 +202,7 @@ pub enum Op {
     Kick {
         /// The token of the grant.
         token: u64,
-        /// Who removes them: see [`meta`](super::meta). Kept for operators if there was such a holder.
+        /// Who removes them: see `docs/protocol.md`. Kept for operators if there was such a holder.
         by: SharedStr,
     },
     /// Tells the holders of `owner` that their `expire` restarts.
@@ -269,8 +266,13 @@ impl Op {
 }
 
 /// Converts to whole milliseconds, the protocol's unit of durations.
-pub fn millis(duration: Duration) -> u64 {
+pub const fn millis(duration: Duration) -> u64 {
     // Far beyond any lease. In microseconds, and added to a time, Lua still represents it exactly.
     const MOST: u128 = 1 << 42;
-    duration.as_millis().min(MOST) as u64
+    let millis = duration.as_millis();
+    if millis < MOST {
+        millis as u64
+    } else {
+        MOST as u64
+    }
 }

@@ -1,0 +1,38 @@
+//! The rules of the locks of [auto-mutex](https://docs.rs/auto-mutex), as values: without a clock, a socket, a thread or
+//! randomness, all of which come in as parameters. Use them through that crate.
+//!
+//! - Words: an operation ([`Op`]) on a name, the [`Reply`] of its store, and a [`Message`] of the store to a member.
+//! - [`State`]: the state of one name in a store, and the rules for it. The memory store runs it; the scripts for Redis and
+//!   the functions for PostgreSQL are compared with it.
+//! - [`Limits`]: every duration, with the standard ones in [`LIMITS`].
+//!
+//! `docs/protocol.md` defines them.
+
+// The tests have the standard library.
+#![cfg_attr(not(test), no_std)]
+
+extern crate alloc;
+
+#[cfg(any(test, feature = "test-util"))]
+mod dice;
+mod id;
+mod kind;
+mod limits;
+mod message;
+mod op;
+mod reply;
+mod shared_str;
+mod store;
+mod text;
+
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub use self::dice::Dice;
+pub use self::id::{MemberId, Ticket};
+pub use self::kind::{HoldKind, LockKind, RW_LOCK};
+pub use self::limits::{LIMITS, Limits, TOKENS_END, TOKENS_OF_A_GRANT};
+pub use self::message::Message;
+pub use self::op::{Lease, Mode, Op, Retain, Share, Signal, millis};
+pub use self::reply::{HolderRecord, KickRecord, NameRecord, Reply, TicketRecord};
+pub use self::shared_str::SharedStr;
+pub use self::store::{Env, State};
