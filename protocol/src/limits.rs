@@ -29,6 +29,51 @@ pub struct Limits {
     pub kept: Duration,
     /// How long signals and the record of a name's last kick are kept.
     pub signals_kept: Duration,
+
+    /// How long a client waits before it claims a grant that came as a message. Most bodies end sooner, and then their
+    /// release suffices.
+    pub claim_within: Duration,
+    /// A call takes over the lease of an earlier one only if more than this is left of it.
+    pub least_left: Duration,
+    /// How long a client waits for another one that was asked to release a lock that it keeps.
+    pub recall: Duration,
+    /// How long a client waits after an error before it asks again.
+    pub retry: Duration,
+    /// The same for a release that found foreign data.
+    pub retry_foreign: Duration,
+    /// How long a call that does not wait gets for an answer, and the extra time of every call after a suspend.
+    pub brief: Duration,
+    /// How soon to check again a waiter whose `block` is over while an answer of the store is missing.
+    pub look_again: Duration,
+    /// If a timer is this late, the process was suspended.
+    pub suspended: Duration,
+    /// Two suspends within this time give extra time only once.
+    pub suspended_again: Duration,
+    /// How long a signal is sent again. Shorter than `tombstone`, for which the store remembers that it was executed.
+    pub signalled_within: Duration,
+
+    /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
+    pub tell: Duration,
+    /// For how long a name is not kept after another client held it or asked for it.
+    pub contended: Duration,
+    /// For how long a name is not kept after two recalls within `recalled_twice`. Doubles up to `longest_pause`.
+    pub pause: Duration,
+    /// See `pause`.
+    pub recalled_twice: Duration,
+    /// See `pause`.
+    pub longest_pause: Duration,
+
+    /// How long a round of the search for deadlocks lasts without an answer. Then its waits have twice as long, up to
+    /// `slowest_round`, because messages may be slow: a client that asks for them gets them a second late.
+    pub round: Duration,
+    /// See `round`.
+    pub slowest_round: Duration,
+    /// Searches start at least this far apart, so that one search covers all waits that are due by then.
+    pub between_searches: Duration,
+    /// When to search again if answers were missing, or another client has to end the deadlock.
+    pub search_again: Duration,
+    /// The longest pause between two searches for one wait, unless the first is longer.
+    pub longest_search_pause: Duration,
 }
 
 /// The limits of every store and client.
@@ -41,4 +86,27 @@ pub const LIMITS: Limits = Limits {
     longest_lease: Duration::from_secs(30),
     kept: Duration::from_secs(600),
     signals_kept: Duration::from_secs(86_400),
+
+    claim_within: Duration::from_millis(20),
+    least_left: Duration::from_millis(50),
+    recall: Duration::from_millis(10),
+    retry: Duration::from_millis(200),
+    retry_foreign: Duration::from_secs(1),
+    brief: Duration::from_secs(1),
+    look_again: Duration::from_millis(20),
+    suspended: Duration::from_millis(100),
+    suspended_again: Duration::from_secs(2),
+    signalled_within: Duration::from_secs(25),
+
+    tell: Duration::from_millis(20),
+    contended: Duration::from_millis(100),
+    pause: Duration::from_secs(30),
+    recalled_twice: Duration::from_secs(1),
+    longest_pause: Duration::from_secs(600),
+
+    round: Duration::from_millis(400),
+    slowest_round: Duration::from_millis(3_200),
+    between_searches: Duration::from_millis(500),
+    search_again: Duration::from_millis(250),
+    longest_search_pause: Duration::from_secs(60),
 };

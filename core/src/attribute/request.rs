@@ -204,12 +204,12 @@ impl<L> Request<L> {
         };
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
-        client.core().check()?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
             _ => Cow::Owned(self.keyed(known, &client)?),
         };
+        client.core().check(&name)?;
         let owner = self.given.as_ref().and_then(|given| given.owner.as_ref());
         let meta = self.meta(known, &client);
         let target = AcquireTarget::new(Cow::Borrowed(&*client), name, meta, owner);
@@ -315,7 +315,6 @@ impl Request<MultiGuard> {
     pub(super) async fn take_all(mut self, blocking: bool) -> Result<MultiGuard, LockError> {
         let caller = Caller::current(blocking);
         let (client, options) = self.terms(&caller)?;
-        client.core().check()?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
@@ -329,6 +328,7 @@ impl Request<MultiGuard> {
             let old = given.and_then(|given| given.old_name(namespace, key));
             for name in iter::once(new).chain(old) {
                 let name = Cow::Owned(self.finish(name)?);
+                client.core().check(&name)?;
                 targets.push(AcquireTarget::new(client.clone(), name, meta.clone(), None));
             }
         }
@@ -359,9 +359,9 @@ impl Request<Leader> {
     pub(super) fn seat(&mut self, blocking: bool) -> Result<Seat<'static>, LockError> {
         let (client, mut options) = self.terms(&Caller::current(blocking))?;
         options.reentry = Reentry::Refused;
-        client.core().check()?;
         let known = self.known(&client);
         let name = Cow::Owned(self.keyed(known, &client)?);
+        client.core().check(&name)?;
         let meta = self.meta(known, &client);
         let leading = mem::take(&mut self.given().leading);
         Seat::new(

@@ -240,3 +240,27 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
         _given_up: giving_up,
     })
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use crate::base::error::LockError;
+    use crate::base::name::Name;
+    use crate::config::Config;
+
+    #[tokio::test]
+    async fn after_a_panic_of_the_driver_calls_are_told_that_and_not_of_a_shutdown() {
+        let settings = Config::new("memory://").unwrap().validate().unwrap();
+        let (id, options) = (MemberId::random(), &settings.options);
+        let (store, _) = settings.engine.unconnected(options, id);
+        let core = ClientCore::new(settings.clone(), store.clone(), id);
+        let (driver, _tick) = tasks(store, async { panic!("as told") }, core.clone());
+        tokio::spawn(driver).await.unwrap_err();
+        core.abandon();
+        let error = core.check(&Name::from_escaped("m")).unwrap_err();
+        let LockError::Unavailable { source, .. } = error else {
+            panic!("{error:?}");
+        };
+        assert!(source.to_string().contains("has panicked"), "{source}");
+    }
+}

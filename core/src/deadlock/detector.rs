@@ -15,25 +15,18 @@ use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicU64, Ordering};
 use crate::base::sync::{HashMap, HashSet};
 use crate::base::wait::lock;
-use crate::store::{Engine, MemberId, NameRecord, Ticket, jittered, random_number};
+use crate::store::{Engine, Limits, MemberId, NameRecord, Ticket, jittered, random_number};
 
-/// After this time without an answer, a round ends even if some are missing. From then on, its waits have twice as long, because
-/// messages may be slow: a client that asks for them gets them a second late.
-const ROUND: Duration = Duration::from_millis(400);
-const SLOWEST: Duration = Duration::from_millis(3200);
-/// Searches start at least this far apart, so that one search covers all waits that are due by then.
-const SPACING: Duration = Duration::from_millis(500);
-/// When to search again if answers were missing, or another client has to end the deadlock.
-const SOON: Duration = Duration::from_millis(250);
+/// How often a search is repeated soon.
 const SOON_TIMES: u32 = 8;
 /// After this many incomplete rounds, a search continues without the missing answers.
 const PATIENT: u32 = 4;
 const REMEMBERED: usize = 64;
-const LONGEST: Duration = Duration::from_secs(60);
 
 pub(crate) struct Detector {
     client: u64,
     engine: Arc<dyn Engine>,
+    limits: &'static Limits,
     state: Mutex<State>,
     /// Begins with a random number, because no answer to another client's question may be taken for one to our own.
     rounds: AtomicU64,
@@ -69,10 +62,11 @@ struct Look {
 }
 
 impl Detector {
-    pub(crate) fn new(client: u64, engine: Arc<dyn Engine>) -> Self {
+    pub(crate) fn new(client: u64, engine: Arc<dyn Engine>, limits: &'static Limits) -> Self {
         Self {
             client,
             engine,
+            limits,
             state: Mutex::default(),
             rounds: AtomicU64::new(u64::from(random_number()) << 32),
         }
@@ -87,7 +81,7 @@ impl Detector {
             pause: after,
             repeated: 0,
             incomplete: 0,
-            patience: ROUND,
+            patience: self.limits.round,
             urged: Instant::START,
             reported: HashSet::default(),
         };
@@ -111,7 +105,7 @@ impl Detector {
             Some(ends) if ends <= now => self.end_round(now),
             _ => Vec::new(),
         };
-        let due = lock(&self.state).take_due(now);
+        let due = lock(&self.state).take_due(now, self.limits);
         todos.extend(self.begin_round(due, None, now));
         todos
     }
@@ -122,7 +116,7 @@ impl Detector {
         let State { looks, due, .. } = &mut *state;
         let look = looks.get_mut(&wait).filter(|look| look.urged <= now);
         if let Some(look) = look.filter(|look| due.contains(&(look.due, wait))) {
-            look.urged = now.after(SPACING);
+            look.urged = now.after(self.limits.between_searches);
             state.plan(wait, now);
             state.rests = state.rests.min(now);
         }
@@ -236,7 +230,10 @@ impl Detector {
         if !search.roots.is_empty() {
             let mut state = lock(&self.state);
             let looks = search.roots.iter().filter_map(|id| state.looks.get(id));
-            search.patience = looks.map(|look| look.patience).max().unwrap_or(ROUND);
+            search.patience = looks
+                .map(|look| look.patience)
+                .max()
+                .unwrap_or(self.limits.round);
             state.search = Some((now.after(search.patience), search));
         }
         todos
@@ -255,15 +252,15 @@ impl Detector {
             };
             look.incomplete = if complete { 0 } else { look.incomplete + 1 };
             if !complete {
-                look.patience = (look.patience * 2).min(SLOWEST);
+                look.patience = (look.patience * 2).min(self.limits.slowest_round);
             }
             // With fewer answers, clients could choose different calls to end. After `PATIENT` incomplete rounds, a
             // silent client counts as gone.
             let waits = (1..PATIENT).contains(&look.incomplete);
             match cycle.filter(|_| !waits) {
-                None => state.rest(id, complete, now),
+                None => state.rest(id, complete, now, self.limits),
                 Some(_) if graph.is_some() => unconfirmed.push(id),
-                Some(cycle) => todos.extend(state.found(id, cycle, now)),
+                Some(cycle) => todos.extend(state.found(id, cycle, now, self.limits)),
             }
         }
         drop(state);
@@ -274,7 +271,7 @@ impl Detector {
 
 impl State {
     /// Returns none while a search is in progress or has just begun.
-    fn take_due(&mut self, now: Instant) -> Vec<WaitId> {
+    fn take_due(&mut self, now: Instant, limits: &Limits) -> Vec<WaitId> {
         if self.search.is_some() || now < self.rests {
             return Vec::new();
         }
@@ -285,15 +282,15 @@ impl State {
         }
         let pauses = due.iter().filter_map(|id| self.looks.get(id));
         if let Some(shortest) = pauses.map(|look| look.pause).min() {
-            self.rests = now.after(jittered(shortest.min(SPACING)));
+            self.rests = now.after(jittered(shortest.min(limits.between_searches)));
         }
         due
     }
 
-    fn found(&mut self, id: WaitId, cycle: Cycle, now: Instant) -> Option<Todo> {
+    fn found(&mut self, id: WaitId, cycle: Cycle, now: Instant, limits: &Limits) -> Option<Todo> {
         let chosen = &cycle.chosen;
         let own = chosen.wait.id == id;
-        self.rest(id, own, now);
+        self.rest(id, own, now, limits);
         if !own {
             // This message may be lost, so the next search sends it again.
             let wait = chosen.wait.id;
@@ -327,17 +324,20 @@ impl State {
     }
 
     /// `settled` means that the search need not be repeated soon.
-    fn rest(&mut self, id: WaitId, settled: bool, now: Instant) {
+    fn rest(&mut self, id: WaitId, settled: bool, now: Instant, limits: &Limits) {
         let Some(look) = self.looks.get_mut(&id) else {
             return;
         };
         let pause = if settled || look.repeated >= SOON_TIMES {
             let pause = look.pause;
-            look.pause = look.pause.saturating_mul(2).min(LONGEST.max(pause));
+            look.pause = look
+                .pause
+                .saturating_mul(2)
+                .min(limits.longest_search_pause.max(pause));
             pause
         } else {
             look.repeated += 1;
-            SOON.min(look.pause)
+            limits.search_again.min(look.pause)
         };
         if settled {
             look.repeated = 0;

@@ -7,12 +7,7 @@ use super::ticket::{Granted, Pending, TicketState};
 use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::LIMITS;
 use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
-
-/// How long another client has to release a lock that it keeps.
-const RECALL: Duration = Duration::from_millis(10);
-pub(super) const RETRY: Duration = Duration::from_millis(200);
 
 impl Transition<'_> {
     pub(super) fn answer(&mut self, answer: Answer) {
@@ -111,7 +106,7 @@ impl Transition<'_> {
             // The client that keeps the lock, which is one of another kind, was asked to release it.
             Reply::Kept { .. } => {
                 ticket.log.executed(lease.counter);
-                ticket.again = self.now.after(RECALL);
+                ticket.again = self.now.after(self.limits.recall);
             }
             // The store has lost the ticket, so the waiter continues with a new one. A correct store never answers the
             // first request of a ticket like this.
@@ -144,7 +139,7 @@ impl Transition<'_> {
                 || kind == StoreErrorKind::Refused && ticket.is_queued() =>
             {
                 ticket.trouble = Some(error);
-                ticket.again = self.now.after(RETRY);
+                ticket.again = self.now.after(self.limits.retry);
             }
             // Every other request would fail the same way.
             StoreErrorKind::Foreign | StoreErrorKind::Forbidden if is_waiting => {
@@ -215,7 +210,7 @@ impl Transition<'_> {
             Err(error) if error.kind() == StoreErrorKind::Foreign => self.lose_unknown(index),
             Err(error) => {
                 // The hold stays valid until its deadline, and a reconnect touches every ticket anyway.
-                ticket.again = ticket.again.min(self.now.after(RETRY));
+                ticket.again = ticket.again.min(self.now.after(self.limits.retry));
                 if held.is_kept() {
                     return;
                 }
@@ -261,7 +256,7 @@ impl Transition<'_> {
             }
             (TicketState::Waiting(_), Message::Ask { .. }) => self.send(index),
             (TicketState::Waiting(_), Message::Near { .. }) => {
-                let soon = self.now.after(LIMITS.near_touch);
+                let soon = self.now.after(self.limits.near_touch);
                 ticket.again = ticket.again.min(soon);
             }
             (TicketState::Held(_), Message::Recall { .. }) => self.recalled(index),

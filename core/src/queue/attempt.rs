@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::due::BRIEF;
 use super::lock_queue::Transition;
 use super::ticket::{Attempting, Ticket, TicketState};
 use super::waiter::{Patience, Waiter};
@@ -130,7 +129,7 @@ impl Transition<'_> {
         let attempt = ticket.attempting().filter(|_| !ticket.is_resting())?;
         let store_timeout = self.queue.store_timeout();
         let silence = attempt.waiter.want.patience.silence();
-        let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(BRIEF));
+        let silence = store_timeout.min(silence.unwrap_or(store_timeout).max(self.limits.brief));
         Some(ticket.log.since.after(silence).max(self.state.spared))
     }
 }

@@ -11,21 +11,12 @@ use crate::base::error::{LockError, LossCause, StoreError};
 use crate::lease::Bound;
 use crate::store::{Closed, HolderRecord, meta};
 
-/// How long a call that does not wait gets for an answer, and the extra time of every call after a suspend.
-pub(super) const BRIEF: Duration = Duration::from_secs(1);
-/// How soon to check again a waiter whose `block` is over while an answer of the store is missing.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// If the background thread is this late, the process was suspended.
-pub(super) const STOOD_STILL: Duration = Duration::from_millis(100);
-/// Two suspends in a row give extra time only once.
-const NOT_AGAIN: Duration = Duration::from_secs(2);
-
 impl Transition<'_> {
     /// The next time to run the queue. Later timers wait for the next renewal, because most are obsolete by then.
     pub(super) fn next_due(&self) -> Instant {
         let state = &*self.state;
-        if state.is_idle() && self.now < state.contention.remembered() {
-            return state.contention.remembered();
+        if state.is_idle() && self.now < state.contention.remembered(self.limits) {
+            return state.contention.remembered(self.limits);
         }
         let mut due = self.queue.next_renewal_after(self.now);
         let mut at = |when: Instant| due = due.min(when);
@@ -66,8 +57,8 @@ impl Transition<'_> {
 
     pub(super) fn spare(&mut self) {
         let spared = self.state.spared;
-        if spared == Instant::START || spared.after(NOT_AGAIN) <= self.now {
-            self.state.spared = self.now.after(BRIEF);
+        if spared == Instant::START || spared.after(self.limits.suspended_again) <= self.now {
+            self.state.spared = self.now.after(self.limits.brief);
         }
     }
 
@@ -128,7 +119,7 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.store_timeout();
-        // A waiter whose `block` is over gets at least `BRIEF` from its request on, so that the store can answer.
+        // A waiter whose `block` is over gets at least `Limits::brief` from its request on, so that the store can answer.
         // `START` if the store is unreachable.
         let asked = match (self.unreachable(), self.unanswered()) {
             (None, Some((ticket, _))) => ticket.log.since,
@@ -140,7 +131,7 @@ impl Transition<'_> {
                 // Not a timeout, because no answer has named a holder. Even a short `block` leaves the store a moment
                 // to answer.
                 Some((since, _)) => {
-                    let brief = waiter.started.max(asked).after(BRIEF);
+                    let brief = waiter.started.max(asked).after(self.limits.brief);
                     let brief = waiter.deadline.max(brief);
                     let ends = brief.min(waiter.started.max(*since).after(store_timeout));
                     ends.max(self.state.spared)
@@ -156,7 +147,7 @@ impl Transition<'_> {
                 continue;
             }
             // The outage may end before the waiter fails. From then on only `block` counts.
-            let look = ends.min(waiter.deadline.max(self.now.after(LOOK_AGAIN)));
+            let look = ends.min(waiter.deadline.max(self.now.after(self.limits.look_again)));
             first_deadline = Some(first_deadline.map_or(look, |first| first.min(look)));
             self.state.waiters.push_back(waiter);
         }

@@ -20,7 +20,7 @@ impl LockQueue {
         let entered = self.step(|step| {
             // Checked again under the mutex. A shutdown makes this check fail before it locks the mutex, so it either
             // stops this call here or finds its waiter.
-            self.core.check()?;
+            self.core.check(&self.name)?;
             if let Some(owner) = &want.owner
                 && let Some(hold) = step.held_by(owner).find(|hold| hold.add_guard())
             {

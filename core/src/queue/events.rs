@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::RETRY;
 use super::client::{Load, Unfinished};
-use super::due::STOOD_STILL;
 use super::lock_queue::{Answered, LockQueue, Query, Transition};
 use super::ticket::Ticket;
 use crate::base::clock::Instant;
@@ -16,9 +14,6 @@ use crate::base::wait::Promise;
 use crate::observe::operation;
 use crate::store::{Op, Reply, RequestId, Ticket as TicketId};
 
-/// Shorter than the 30 s for which the store remembers an executed signal.
-const SIGNALLED_WITHIN: Duration = Duration::from_secs(25);
-
 impl LockQueue {
     /// Runs the timers at the time `armed`. Returns `false` if the queue is idle and may be retired.
     pub(super) fn due(self: &Arc<Self>, armed: Instant) -> bool {
@@ -27,11 +22,11 @@ impl LockQueue {
                 return true;
             }
             step.state.armed = None;
-            if armed.until(step.now) > STOOD_STILL {
+            if armed.until(step.now) > step.limits.suspended {
                 step.spare();
             }
             step.due();
-            !step.state.is_idle() || step.now < step.state.contention.remembered()
+            !step.state.is_idle() || step.now < step.state.contention.remembered(step.limits)
         })
         .unwrap_or(true)
     }
@@ -96,28 +91,40 @@ impl LockQueue {
 
     /// Fails the waiters and releases the holds.
     pub(super) fn close(self: &Arc<Self>) {
+        let error = self.ended();
+        let cause = match error {
+            LockError::ShutDown => LossCause::ShutDown,
+            _ => LossCause::NotRenewed,
+        };
         self.step(|step| {
-            step.fail(&LockError::ShutDown, |_| true);
+            step.fail(&error, |_| true);
             step.release_kept();
             for index in 0..step.state.tickets.len() {
                 if let Some(held) = step.state.tickets[index].held() {
                     let valid = held.hold.is_valid();
                     let park = valid.then(|| held.hold.park(step.now));
-                    step.lose(index, LossCause::ShutDown, park.unwrap_or_default());
+                    step.lose(index, cause, park.unwrap_or_default());
                 }
             }
         });
     }
 
+    /// Why the client makes no more requests.
+    fn ended(&self) -> LockError {
+        let checked = self.core.check(&self.name);
+        checked.err().unwrap_or(LockError::ShutDown)
+    }
+
     /// Fails everything that waits for an answer, because the background thread has ended.
     pub(super) fn abandon(self: &Arc<Self>) {
         self.close();
+        let error = self.ended();
         self.step(|step| {
             for mut ticket in std::mem::take(&mut step.state.tickets) {
-                ticket.answer(|_| true, || Err(LockError::ShutDown), step.wakes);
+                ticket.answer(|_| true, || Err(error.clone()), step.wakes);
             }
             for query in std::mem::take(&mut step.state.queries) {
-                let _ = query.promise.complete(Err(LockError::ShutDown), step.wakes);
+                let _ = query.promise.complete(Err(error.clone()), step.wakes);
             }
             step.state.retired = true;
         });
@@ -147,7 +154,7 @@ impl LockQueue {
             let core = &step.queue.core;
             let store_timeout = core.settings().store_timeout();
             let limit = match op {
-                Op::Signal { .. } => SIGNALLED_WITHIN,
+                Op::Signal { .. } => step.limits.signalled_within,
                 _ => Duration::MAX,
             };
             let query = Query {
@@ -178,7 +185,7 @@ impl Transition<'_> {
         match &result {
             Err(error) if error.is_disconnected() && is_harmless_twice(&query.op) => return,
             Err(error) if error.kind() == StoreErrorKind::Busy => {
-                query.again = self.now.after(RETRY);
+                query.again = self.now.after(self.limits.retry);
                 return;
             }
             _ => {}

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
@@ -14,14 +13,8 @@ use crate::base::clock::Instant;
 use crate::base::error::{StoreError, StoreErrorKind};
 use crate::observe::spans_are_on;
 use crate::observer::Metric;
-use crate::store::{LIMITS, TOKENS_END, TOKENS_OF_A_GRANT};
+use crate::store::{Limits, TOKENS_END, TOKENS_OF_A_GRANT};
 use crate::store::{SharedStr, Ticket as TicketId};
-
-/// How long to wait before claiming a grant that came as a message. Most bodies end sooner, and then their release
-/// suffices.
-const CLAIM_WITHIN: Duration = Duration::from_millis(20);
-
-pub(super) const SHORTEST: Duration = Duration::from_millis(50);
 
 /// A waiter fails after this many grants that had ended before they arrived.
 const STALE: u32 = 5;
@@ -70,7 +63,7 @@ impl Transition<'_> {
         let ticket = &mut self.state.tickets[index];
         let attempt = ticket.attempting().map(|attempt| attempt.number);
         let waiting = ticket.waiting();
-        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted));
+        let plausible = waiting.is_some_and(|waiting| is_plausible(waiting, granted, self.limits));
         let too_late = self.now >= granted.valid;
         if granted.provisional && (too_late || closed || !plausible) {
             // Either it cannot be proved valid any more, or a correct store would not send it now. A touch will find
@@ -104,7 +97,8 @@ impl Transition<'_> {
 
     /// When to claim a grant, or renew a short lease: before the client's common renewal.
     fn claim_at(&self, valid: Instant) -> Instant {
-        self.now.after(CLAIM_WITHIN.min(self.now.until(valid) / 4))
+        self.now
+            .after(self.limits.claim_within.min(self.now.until(valid) / 4))
     }
 
     fn deliver(
@@ -260,7 +254,7 @@ impl Transition<'_> {
         let (times, time) = self.queue.core.settings().handoff;
         held.handed < times
             && self.now < held.since.after(time)
-            && self.now.after(SHORTEST) < before.valid()
+            && self.now.after(self.limits.least_left) < before.valid()
             && before.grant.signal.is_none()
             && before.given_back().is_none()
             && !held.owned
@@ -305,10 +299,10 @@ impl Transition<'_> {
     }
 }
 
-fn is_plausible(waiting: &Waiting, granted: &Granted) -> bool {
+fn is_plausible(waiting: &Waiting, granted: &Granted, limits: &Limits) -> bool {
     let token = granted.token;
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
     // If the ticket's owner already holds the name, the grant has the token of that hold.
     let later = token > last || token == last && !waiting.share.owner.is_empty();
-    granted.lease <= LIMITS.claim && later && token < TOKENS_END
+    granted.lease <= limits.claim && later && token < TOKENS_END
 }

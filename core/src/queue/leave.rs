@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::answer::RETRY;
-use super::due::BRIEF;
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, Transition};
 use super::ticket::{Confirmed, Held, Leaving, Pending, TicketState};
@@ -15,8 +13,6 @@ use crate::lease::{Bounds, Terms};
 use crate::observe::HOLD;
 use crate::store::TOKENS_OF_A_GRANT;
 use crate::store::{Reply, Ticket as TicketId};
-
-const FOREIGN: Duration = Duration::from_secs(1);
 
 impl Hold {
     /// With `returns`, the holder did not use its grant, and a granted signal goes to the next waiter.
@@ -139,7 +135,7 @@ impl Hold {
 impl LockQueue {
     /// How long `try_lock` and similar calls wait for the store's answer.
     fn moment(&self) -> Duration {
-        self.store_timeout().min(BRIEF)
+        self.store_timeout().min(self.core.limits.brief)
     }
 }
 
@@ -305,8 +301,9 @@ impl Transition<'_> {
             // The caller gets the error. The release is sent again, because the hold may exist beside the foreign data
             // until its lease ends.
             StoreErrorKind::Foreign => {
-                let is_over = self.now >= leaving.over || self.queue.core.check().is_err();
-                ticket.again = self.now.after(FOREIGN);
+                let is_over =
+                    self.now >= leaving.over || self.queue.core.check(&self.queue.name).is_err();
+                ticket.again = self.now.after(self.limits.retry_foreign);
                 let error = self.lock_error(error);
                 let ticket = &mut self.state.tickets[index];
                 ticket.answer(|_| true, || Err(error.clone()), self.wakes);
@@ -315,7 +312,7 @@ impl Transition<'_> {
                 }
             }
             _ => {
-                ticket.again = self.now.after(RETRY);
+                ticket.again = self.now.after(self.limits.retry);
                 let name = self.queue.name.clone();
                 if let Some(others) = self.queue.core.failed_releases.pass(self.now) {
                     self.wakes.report(move || {

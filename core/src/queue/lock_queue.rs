@@ -16,7 +16,9 @@ use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Terms;
 use crate::observe::LockLabels;
 use crate::observer::Metric;
-use crate::store::{self, Answer, Op, Reply, Request, RequestId, Retain, Ticket as TicketId};
+use crate::store::{
+    self, Answer, Limits, Op, Reply, Request, RequestId, Retain, Ticket as TicketId,
+};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -104,6 +106,7 @@ pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) state: &'a mut State,
     pub(super) now: Instant,
+    pub(super) limits: &'static Limits,
     pub(super) wakes: &'a mut DeferredWakes,
 }
 
@@ -157,6 +160,7 @@ impl LockQueue {
             queue: self,
             state: &mut state,
             now: Instant::now(),
+            limits: self.core.limits,
             wakes: &mut wakes,
         };
         let result = run(&mut step);
@@ -181,7 +185,7 @@ impl Transition<'_> {
     pub(super) fn send(&mut self, index: usize) {
         let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
         let ticket = &mut self.state.tickets[index];
-        let mut op = ticket.request(self.now, lease);
+        let mut op = ticket.request(self.now, lease, self.limits);
         if self.queue.core.settings().skips()
             && let Op::Acquire { share, .. } = &mut op
         {

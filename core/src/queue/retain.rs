@@ -4,28 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::grant::{Grant, SHORTEST, Via};
+use super::grant::{Grant, Via};
 use super::hold::Hold;
 use super::lock_queue::{LockQueue, State, Transition};
 use super::send_log::SendLog;
 use super::ticket::{Held, Pending, Ticket, TicketState};
 use super::waiter::Want;
 use crate::base::clock::Instant;
-use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
-use crate::store::{Lease, Op, Retain};
+use crate::store::{Lease, Limits, Op, Retain, TOKENS_OF_A_GRANT};
 
 /// The most names that a client keeps.
 const MOST: usize = 1024;
-/// The longest lease of a kept lock: a dead keeper costs a waiter no more.
-const SHORT: Duration = LIMITS.claim;
-/// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
-const TELL: Duration = Duration::from_millis(20);
-/// For how long a name is not kept after another client held it or asked for it.
-const CONTENDED: Duration = Duration::from_millis(100);
-const TWICE_WITHIN: Duration = Duration::from_secs(1);
-/// For how long a name is not kept after two recalls within [`TWICE_WITHIN`]. Doubles up to `LONGEST_PAUSE`.
-const PAUSE: Duration = Duration::from_secs(30);
-const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// What a held ticket needs to be kept after the call.
 #[derive(Debug)]
@@ -77,25 +66,28 @@ pub(super) struct Contention {
 }
 
 impl Contention {
-    fn recalled(&mut self, now: Instant) {
-        let twice = self.last_recall > Instant::START && now < self.last_recall.after(TWICE_WITHIN);
+    fn recalled(&mut self, now: Instant, limits: &Limits) {
+        let twice = self.last_recall > Instant::START
+            && now < self.last_recall.after(limits.recalled_twice);
         let was_quiet = self.until.after(self.pause) <= now;
         self.last_recall = now;
-        self.until = self.until.max(now.after(CONTENDED));
+        self.until = self.until.max(now.after(limits.contended));
         if twice {
             self.pause = match was_quiet {
-                true => PAUSE,
-                false => (self.pause * 2).clamp(PAUSE, LONGEST_PAUSE),
+                true => limits.pause,
+                false => (self.pause * 2).clamp(limits.pause, limits.longest_pause),
             };
             self.until = now.after(self.pause);
         }
     }
 
     /// Until when the name must be remembered although it is idle.
-    pub(super) fn remembered(&self) -> Instant {
+    pub(super) fn remembered(&self, limits: &Limits) -> Instant {
         match self.last_recall {
             Instant::START => Instant::START,
-            last => last.after(TWICE_WITHIN).max(self.until.after(self.pause)),
+            last => last
+                .after(limits.recalled_twice)
+                .max(self.until.after(self.pause)),
         }
     }
 }
@@ -139,18 +131,18 @@ impl Transition<'_> {
     /// Another client holds the lock, or waits for it.
     pub(super) fn note_contention(&mut self) {
         let contention = &mut self.state.contention;
-        contention.until = contention.until.max(self.now.after(CONTENDED));
+        contention.until = contention.until.max(self.now.after(self.limits.contended));
     }
 
     /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
     /// store knows that no call is inside: then other clients get the lock.
     pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
-        let (now, queue) = (self.now, self.queue);
+        let (now, queue, limits) = (self.now, self.queue, self.limits);
         let is_unwanted = self.is_unwanted() && self.state.waiters.is_empty();
         let ticket = &mut self.state.tickets[index];
         let Some(held) = ticket
             .held_mut()
-            .filter(|held| is_unwanted && held.may_be_kept(now))
+            .filter(|held| is_unwanted && held.may_be_kept(now, limits))
         else {
             return false;
         };
@@ -168,10 +160,10 @@ impl Transition<'_> {
         let (token, free) = (hold.grant.token, u64::from(hold.want().share.capacity));
         let few = last_token(held.base) - token < token - retention.from && !retention.asked;
         let untold = retention.told != Retain::Kept && pending.is_some();
-        let tells = few || untold || now.after(SHORT.min(queue.lease())) < held.leased;
+        let tells = few || untold || now.after(limits.claim.min(queue.lease())) < held.leased;
         let tell = match retention.told {
             Retain::Kept => Instant::NEVER,
-            _ => now.after(TELL),
+            _ => now.after(limits.tell),
         };
         ticket.again = retention.renew.min(tell).min(until);
         // A spare ticket would count as a waiter.
@@ -204,11 +196,11 @@ impl Transition<'_> {
     #[inline]
     pub(super) fn enter_kept(&mut self, want: &Want) -> Option<Arc<Hold>> {
         let index = self.state.kept()?;
-        let (now, is_unwanted) = (self.now, self.is_unwanted());
+        let (now, limits, is_unwanted) = (self.now, self.limits, self.is_unwanted());
         let ticket = &mut self.state.tickets[index];
         if let TicketState::Held(held) = &mut ticket.state
             && is_unwanted
-            && held.serves(want, now)
+            && held.serves(want, now, limits)
             && let Some(retention) = &mut held.retention
         {
             let valid = held.hold.valid();
@@ -227,7 +219,7 @@ impl Transition<'_> {
             retention.until = None;
             ticket.again = retention
                 .renew
-                .min(now.after(TELL.min(now.until(valid) / 4)));
+                .min(now.after(limits.tell.min(now.until(valid) / 4)));
             let hold = held.hold.clone();
             // No unit is free, because this call has all of them.
             ticket.answer(|_| true, || Ok(Some(0)), self.wakes);
@@ -247,9 +239,9 @@ impl Transition<'_> {
     }
 
     pub(super) fn due_kept(&mut self, index: usize) {
-        let (now, is_unwanted) = (self.now, self.is_unwanted());
+        let (now, limits, is_unwanted) = (self.now, self.limits, self.is_unwanted());
         let ticket = &self.state.tickets[index];
-        if !is_unwanted || !ticket.kept().is_some_and(|held| held.stays(now)) {
+        if !is_unwanted || !ticket.kept().is_some_and(|held| held.stays(now, limits)) {
             self.withdraw(index);
         } else if ticket.again <= now {
             self.send(index);
@@ -260,13 +252,13 @@ impl Transition<'_> {
     pub(super) fn recalled(&mut self, index: usize) {
         let ticket = &mut self.state.tickets[index];
         if ticket.is_kept() {
-            self.state.contention.recalled(self.now);
+            self.state.contention.recalled(self.now, self.limits);
             self.withdraw(index);
         } else if let Some(retention) = ticket.held_mut().and_then(|held| held.retention.as_mut())
             && !retention.recalled
         {
             retention.recalled = true;
-            self.state.contention.recalled(self.now);
+            self.state.contention.recalled(self.now, self.limits);
             self.send(index);
         }
     }
@@ -295,32 +287,32 @@ impl Held {
         (last < last_token(self.base)).then_some(last + 1)
     }
 
-    fn may_be_kept(&self, now: Instant) -> bool {
+    fn may_be_kept(&self, now: Instant, limits: &Limits) -> bool {
         let (hold, retention) = (&self.hold, self.retention.as_ref());
         hold.given_back().is_none()
             && hold.grant.signal.is_none()
-            && now.after(SHORTEST) < hold.valid()
+            && now.after(limits.least_left) < hold.valid()
             && !hold.want().terms.retain.is_zero()
             && retention.is_some_and(|retention| !retention.recalled)
     }
 
     /// Whether a call for `want` may enter.
-    fn serves(&self, want: &Want, now: Instant) -> bool {
+    fn serves(&self, want: &Want, now: Instant, limits: &Limits) -> bool {
         let last = self.hold.want();
         may_keep(want)
             && last.share == want.share
             && last.meta == want.meta
-            && now.after(SHORTEST) < self.hold.valid()
+            && now.after(limits.least_left) < self.hold.valid()
             && self.token_after(self.hold.grant.token).is_some()
     }
 
     /// Whether a kept lock stays with the client.
-    fn stays(&self, now: Instant) -> bool {
+    fn stays(&self, now: Instant, limits: &Limits) -> bool {
         let until = self
             .retention
             .as_ref()
             .and_then(|retention| retention.until);
-        until.is_some_and(|until| now < until) && now.after(SHORTEST) < self.hold.valid()
+        until.is_some_and(|until| now < until) && now.after(limits.least_left) < self.hold.valid()
     }
 
     /// The next touch of a kept ticket.
@@ -330,9 +322,16 @@ impl Held {
     }
 
     /// Renews the lease: the full one while a call is inside, else the short one.
-    pub(super) fn touch(&mut self, log: &mut SendLog, now: Instant, place: Duration) -> Op {
+    pub(super) fn touch(
+        &mut self,
+        log: &mut SendLog,
+        now: Instant,
+        place: Duration,
+        limits: &Limits,
+    ) -> Op {
         let (units, kept) = (self.hold.given_back().unwrap_or(0), self.is_kept());
-        let short = SHORT.min(place);
+        // A dead keeper costs a waiter no more.
+        let short = limits.claim.min(place);
         let hold = match kept {
             true => short,
             false => self.next_lease(now, place),

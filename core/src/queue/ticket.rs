@@ -12,7 +12,7 @@ use crate::base::clock::Instant;
 use crate::base::error::{LockError, StoreError};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Bound;
-use crate::store::{HolderRecord, Lease, Mode, Op, Retain, Share, Ticket as TicketId};
+use crate::store::{HolderRecord, Lease, Limits, Mode, Op, Retain, Share, Ticket as TicketId};
 
 #[derive(Debug)]
 pub(super) struct Ticket {
@@ -243,7 +243,7 @@ impl Ticket {
     }
 
     /// The request to send now. It may be executed twice without harm. `place` is the client's lease.
-    pub(super) fn request(&mut self, now: Instant, place: Duration) -> Op {
+    pub(super) fn request(&mut self, now: Instant, place: Duration, limits: &Limits) -> Op {
         match &mut self.state {
             TicketState::Waiting(Waiting {
                 waiter: Some(waiter),
@@ -277,7 +277,7 @@ impl Ticket {
                     },
                 }
             }
-            TicketState::Held(held) => held.touch(&mut self.log, now, place),
+            TicketState::Held(held) => held.touch(&mut self.log, now, place, limits),
             TicketState::Leaving(leaving) => {
                 leaving.sent = now;
                 Op::Release {

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
-const USUAL: &str = " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
+const USUAL: &str =
+    " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
 /// The programs of `SLOW` have many dependencies.
 const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];

@@ -66,7 +66,9 @@ pub(crate) async fn each_end_of_a_call_has_its_outcome(store: &dyn TestStore) {
 
     assert!(mutex.try_lock().await.unwrap().is_none());
     assert!(mutex.clone().block("0s").lock().await.is_err());
-    assert_eq!(ends("busy"), 2);
+    let several = client.multi(["m", "n"]).metrics_label("here");
+    assert!(several.try_lock().await.unwrap().is_none());
+    assert_eq!(ends("busy"), 3);
 
     let call = tokio::spawn({
         let mutex = mutex.clone();

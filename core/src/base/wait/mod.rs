@@ -182,16 +182,35 @@ impl<T> Promise<T> {
 
     /// Cancel safe: if the future is dropped, the value stays for the next call.
     pub(crate) async fn wait(&self) -> T {
-        let mut coop = Coop::default();
+        let (mut coop, mut left) = (Coop::default(), None);
         poll_fn(|cx| {
             ready!(coop.poll_proceed(cx));
-            self.poll(cx)
+            let polled = self.poll(cx);
+            if polled.is_pending() {
+                left.get_or_insert_with(|| Left(self));
+            }
+            polled
         })
         .await
     }
 
     pub(crate) fn blocking_wait(&self) -> T {
         block_on(self.wait())
+    }
+}
+
+/// Drops the waker of a wait that ends: whoever drops the promise may have locked a mutex.
+struct Left<'a, T>(&'a Promise<T>);
+
+impl<T> Drop for Left<'_, T> {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.0);
+        let waker = match &mut *state {
+            State::Waiting(waker) => waker.take(),
+            State::Ready(_) | State::Taken => None,
+        };
+        drop(state);
+        drop(waker);
     }
 }
 
@@ -257,6 +276,22 @@ mod tests {
             assert_eq!(promise.poll(&mut cx), Poll::Ready(1));
         });
         dropped.recv_timeout(Duration::from_secs(60)).unwrap();
+    }
+
+    #[test]
+    fn a_wait_that_is_dropped_leaves_no_waker() {
+        let (sender, woken) = mpsc::channel();
+        let waker = Arc::new(Tells(sender));
+        let promise = Promise::new();
+        let mut wait = Box::pin(promise.wait());
+        let polled = (wait.as_mut()).poll(&mut Context::from_waker(&waker.clone().into()));
+        assert!(polled.is_pending());
+        assert!(Arc::strong_count(&waker) > 1);
+        drop(wait);
+        assert_eq!(Arc::strong_count(&waker), 1);
+        promise.complete(7, &mut DeferredWakes::default()).unwrap();
+        assert_eq!(block_on(promise.wait()), 7);
+        woken.try_recv().unwrap_err();
     }
 
     struct Panics;

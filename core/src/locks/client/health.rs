@@ -136,7 +136,7 @@ impl Client {
     /// cluster. Sends nothing and does not wait. `false` after a shutdown.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.core().check().is_ok() && self.core().links.are_up()
+        !self.core().is_over() && self.core().links.are_up()
     }
 
     /// Pings the store, and returns the round-trip time. With several servers, it is the time of the last answer; with

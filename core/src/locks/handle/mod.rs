@@ -68,7 +68,6 @@ impl Handle {
             Some(client) => Cow::Borrowed(client),
             None => Client::in_force(caller)?,
         };
-        client.core().check()?;
         let complete = || self.complete(&client);
         let first = || (client.id(), complete().ok());
         let (name, meta) = match self.first.get_or_init(first) {
@@ -78,6 +77,7 @@ impl Handle {
                 (Cow::Owned(name), meta)
             }
         };
+        client.core().check(&name)?;
         Ok(AcquireTarget {
             client,
             name,

@@ -115,7 +115,7 @@ impl<'a> Seat<'a> {
             let name = &self.target.name;
             tracing::warn!(target: ACQUIRE, %name, %error, ?pause, "cannot stand for the lead; trying again");
             let core = self.target.client.core();
-            core.sleep_until(Instant::now().after(pause)).await?;
+            core.sleep_until(Instant::now().after(pause), name).await?;
         }
     }
 

@@ -73,6 +73,7 @@ pub struct LeaderWatch {
 
 struct Waiting {
     client: Client,
+    name: Name,
     signal: Acquire,
     registered: bool,
 }
@@ -153,6 +154,7 @@ impl Waiting {
         Ok(Self {
             signal: target.await_signal(&caller, Share::WATCH, patience)?,
             client: target.client.into_owned(),
+            name: target.name.into_owned(),
             registered: false,
         })
     }
@@ -168,7 +170,13 @@ impl Waiting {
             }
             Ok(true)
         };
-        let timer = async { self.client.core().sleep_until(look).await.map(|()| false) };
+        let timer = async {
+            self.client
+                .core()
+                .sleep_until(look, &self.name)
+                .await
+                .map(|()| false)
+        };
         first(signal, timer).await
     }
 }

@@ -97,7 +97,8 @@ impl<'a> Call<'a> {
         let names = NameList(targets.iter().map(|target| &*target.name));
         let labels = LockLabels::of(options.label(), &Share::MUTEX);
         let (core, meta) = (targets[0].client.core(), &targets[0].meta);
-        let watch = Watch::begin(core, labels, &names, meta, own.waits());
+        let patience = patience.unwrap_or(own);
+        let watch = Watch::begin(core, labels, &names, meta, patience.waits());
         Ok(Self {
             caller,
             targets,
@@ -106,7 +107,7 @@ impl<'a> Call<'a> {
             options,
             terms,
             watch,
-            patience: patience.unwrap_or(own),
+            patience,
             started: Instant::now(),
             attempts: 0,
             retried: 0,

@@ -49,19 +49,19 @@ impl ClientCore {
     }
 
     /// Completes at `time`, or when the client is closed.
-    pub(crate) async fn sleep_until(&self, time: Instant) -> Result<(), LockError> {
+    pub(crate) async fn sleep_until(&self, time: Instant, name: &Name) -> Result<(), LockError> {
         let alarm = Arc::new(Promise::new());
         {
             let mut alarms = lock(&self.leads.alarms);
             // Checked under the mutex, so that `wake_sleepers` gets every alarm.
-            self.check()?;
+            self.check(name)?;
             // Those whose sleepers have left.
             alarms.retain(|(_, alarm)| Arc::strong_count(alarm) > 1);
             alarms.push((time, alarm.clone()));
         }
         self.timers.interrupt();
         alarm.wait().await;
-        self.check()
+        self.check(name)
     }
 
     /// Returns when to look again.

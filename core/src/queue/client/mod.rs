@@ -24,7 +24,7 @@ pub(crate) use self::timers::NAP;
 use self::timers::Timers;
 use super::lock_queue::LockQueue;
 use crate::base::clock::Instant;
-use crate::base::error::{LockError, StoreError};
+use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::base::process;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -40,8 +40,8 @@ use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Closed, Events, MemberId, Message, Node, NodeChange, RequestId, SharedStr, Store,
-    Ticket, meta,
+    Answer, Closed, Events, LIMITS, Limits, MemberId, Message, Node, NodeChange, RequestId,
+    SharedStr, Store, Ticket, meta,
 };
 
 const OPEN: u8 = 0;
@@ -49,6 +49,8 @@ const OPEN: u8 = 0;
 const DRAINING: u8 = 1;
 const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
+/// The background thread has panicked.
+const BROKEN: u8 = 4;
 
 const REPEATED: Duration = Duration::from_secs(1);
 
@@ -59,6 +61,7 @@ pub(crate) struct ClientCore {
     /// Under which the store knows this client.
     member: MemberId,
     settings: Settings,
+    pub(crate) limits: &'static Limits,
     store: Arc<dyn Store>,
     register: Registry,
     pub(crate) links: Links,
@@ -100,9 +103,10 @@ impl ClientCore {
             id,
             member,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
-            detector: Detector::new(id, settings.engine.clone()),
+            detector: Detector::new(id, settings.engine.clone(), &LIMITS),
             logged: Mutex::new(settings.lazily.then(Vec::new)),
             settings,
+            limits: &LIMITS,
             store,
             register: Registry::default(),
             links: Links::default(),
@@ -193,12 +197,23 @@ impl ClientCore {
 
     /// Fails once the client refuses even the calls of running bodies.
     #[inline]
-    pub(crate) fn check(&self) -> Result<(), LockError> {
+    /// Whether it takes no more calls.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_forked() || self.phase() >= CLOSING
+    }
+
+    /// The error of a call for `name`, if the client takes none.
+    pub(crate) fn check(&self, name: &Name) -> Result<(), LockError> {
         if self.is_forked() {
             return Err(LockError::Forked);
         }
         match self.phase() {
             OPEN | DRAINING => Ok(()),
+            BROKEN => {
+                let message = "the background thread of the client has panicked: make a new client";
+                let error = StoreError::new(StoreErrorKind::Disconnected, message);
+                Err(self.settings.unavailable(name, error))
+            }
             _ => Err(LockError::ShutDown),
         }
     }
@@ -219,7 +234,7 @@ impl ClientCore {
         mut run: impl FnMut(&Arc<LockQueue>) -> Option<T>,
     ) -> Result<T, LockError> {
         loop {
-            self.check()?;
+            self.check(name)?;
             let local = self.register.get(name, self)?;
             if let Some(result) = run(&local) {
                 return Ok(result);
@@ -290,11 +305,11 @@ impl ClientCore {
         self.start_draining();
         self.wait_until(ends, || {
             // The client may be shut down during the drain.
-            stop.load(Ordering::Acquire) || self.check().is_err() || self.load().held == 0
+            stop.load(Ordering::Acquire) || self.is_over() || self.load().held == 0
         });
-        match self.check() {
-            Ok(()) => self.held(),
-            Err(_) => Vec::new(),
+        match self.is_over() {
+            false => self.held(),
+            true => Vec::new(),
         }
     }
 
@@ -307,7 +322,7 @@ impl ClientCore {
         let mut flushed = false;
         self.wait_until(Instant::now().after(limit), || {
             flushed = self.is_flushed();
-            flushed || self.phase() == CLOSED
+            flushed || self.phase() >= CLOSED
         });
         self.close();
         flushed
@@ -362,7 +377,7 @@ impl ClientCore {
     }
 
     pub(crate) fn close(&self) {
-        self.phase.store(CLOSED, Ordering::Release);
+        self.phase.fetch_max(CLOSED, Ordering::AcqRel);
         self.timers.interrupt();
     }
 
@@ -377,7 +392,12 @@ impl ClientCore {
     }
 
     pub(crate) fn abandon(&self) {
-        self.phase.store(CLOSED, Ordering::Release);
+        let phase = if std::thread::panicking() {
+            BROKEN
+        } else {
+            CLOSED
+        };
+        self.phase.fetch_max(phase, Ordering::AcqRel);
         for local in self.register.take() {
             local.abandon();
         }
@@ -390,7 +410,7 @@ impl ClientCore {
     /// Whether the client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
         let orphaned = self.orphaned.load(Ordering::Acquire);
-        self.phase() == CLOSED || orphaned && self.are_over(Instant::now())
+        self.phase() >= CLOSED || orphaned && self.are_over(Instant::now())
     }
 
     /// Call this when the last clone of the `Client` was dropped. The holds stay; the background thread ends after the
@@ -459,7 +479,7 @@ impl LiveClient for ClientCore {
     }
 
     fn has_ended(&self) -> bool {
-        self.is_forked() || self.phase() == CLOSED
+        self.is_forked() || self.phase() >= CLOSED
     }
 
     fn bodies(&self) -> Vec<String> {

@@ -32,7 +32,7 @@ impl Registry {
         if let Some(local) = names.get(name) {
             return Ok(local.clone());
         }
-        core.check()?;
+        core.check(name)?;
         let local = LockQueue::new(name.clone(), core.clone());
         names.insert(name.clone(), local.clone());
         Ok(local)
