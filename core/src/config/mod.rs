@@ -397,9 +397,8 @@ impl Config {
     ///   until then, it has what is left of the two seconds.
     /// - A kept lock is not [locked](crate::LockInfo::locked), but [kept](crate::LockInfo::kept).
     ///
-    /// The default is one second for `memory://`. For servers, only locks with their own option
-    /// ([`Mutex::retain`](crate::Mutex::retain), `retain = "1s"`) are kept. Zero turns all of it off, also those
-    /// options. A quorum and [`replicas`](Self::replicas) don't support this setting, and ignore the options.
+    /// By default, only locks with their own option ([`Mutex::retain`](crate::Mutex::retain), `retain = "1s"`) are
+    /// kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't support this setting, and ignore the options.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

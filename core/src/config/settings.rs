@@ -16,8 +16,6 @@ use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The minimum of most options: the resolution of the store's clock.
 pub(super) const SHORTEST: Duration = Duration::from_millis(1);
-/// Keeping a lock of a store in this process costs nobody anything.
-const RETAIN_IN_PROCESS: Duration = Duration::from_secs(1);
 const LONGEST_NAMESPACE: usize = 256;
 /// The grant uses the first of its fencing tokens, and each handoff one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
@@ -74,7 +72,7 @@ impl Settings {
             deadlock_after: Duration::from_secs(1),
             store_timeout: None,
             handoff: (100, Duration::from_millis(5)),
-            retain: (layout == Layout::InProcess).then_some(RETAIN_IN_PROCESS),
+            retain: None,
             options: StoreOptions {
                 connect_timeout: Duration::from_secs(5),
                 restart_guard: !matches!(layout, Layout::InProcess | Layout::OneServer),

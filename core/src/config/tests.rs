@@ -142,3 +142,11 @@ fn a_configuration_may_cross_a_caught_panic_with_a_callbacks_too() {
     fn crosses<T: std::panic::UnwindSafe + std::panic::RefUnwindSafe + Send + Sync>() {}
     crosses::<Config>();
 }
+
+/// Tests of users take the same path as production.
+#[test]
+fn a_lock_is_kept_between_calls_only_if_somebody_says_so() {
+    for url in ["memory://", "memory://shared"] {
+        assert_eq!(Config::new(url).unwrap().settings.retain, None, "{url}");
+    }
+}
