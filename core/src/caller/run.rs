@@ -11,12 +11,14 @@ use super::body::BodySpan;
 use super::enter;
 use super::frames::{enter_scope, leave, push_locks};
 use crate::base::error::LockError;
+use crate::lease::ListenerKey;
 use crate::queue::{Holds, OpenClient};
 
 pin_project! {
     #[must_use = "futures do nothing unless polled"]
     pub(crate) struct Run<F> {
         holds: Holds,
+        key: Option<ListenerKey>,
         span: BodySpan,
         #[pin]
         body: Option<F>,
@@ -29,6 +31,7 @@ pin_project! {
                 let _span = this.span.enter();
                 let _entered = enter(this.holds);
                 this.body.set(None);
+                this.holds.forget(*this.key);
             }
         }
     }
@@ -39,6 +42,7 @@ pub(crate) fn run<F: Future>(holds: Holds, body: F) -> Run<F> {
     Run {
         span: BodySpan::of(&holds),
         holds,
+        key: None,
         body: Some(body),
     }
 }
@@ -53,9 +57,10 @@ impl<F: Future> Future for Run<F> {
         };
         let _span = this.span.enter();
         let _entered = enter(this.holds);
-        let polled = poll_body(this.holds, body, Loss::Ends, cx);
+        let polled = poll_body(this.holds, this.key, body, Loss::Ends, cx);
         if polled.is_ready() {
             this.body.set(None);
+            this.holds.forget(*this.key);
         }
         polled
     }
@@ -72,6 +77,7 @@ pub(crate) enum Loss {
 
 fn poll_body<F: Future>(
     holds: &Holds,
+    key: &mut Option<ListenerKey>,
     body: Pin<&mut F>,
     loss: Loss,
     cx: &mut Context<'_>,
@@ -87,7 +93,7 @@ fn poll_body<F: Future>(
     // Not earlier, because most bodies end in their first poll and need no waker.
     match loss {
         Loss::Nothing => Poll::Pending,
-        Loss::Ends | Loss::EndsLater => holds.poll_lost(cx).map(Err),
+        Loss::Ends | Loss::EndsLater => holds.poll_lost(cx, key).map(Err),
     }
 }
 
@@ -96,6 +102,7 @@ fn poll_body<F: Future>(
 #[derive(Debug, Default)]
 pub(crate) struct Around {
     span: BodySpan,
+    key: Option<ListenerKey>,
     /// Set while a cancelled future is dropped.
     leaving: Option<u64>,
 }
@@ -112,10 +119,13 @@ impl Around {
         let polled = {
             let _span = self.span.enter();
             let _entered = enter(holds);
-            poll_body(holds, body, loss, cx)
+            poll_body(holds, &mut self.key, body, loss, cx)
         };
-        if let Poll::Ready(Ok(_)) = polled {
-            self.span.end();
+        if let Poll::Ready(ended) = &polled {
+            holds.forget(self.key);
+            if ended.is_ok() {
+                self.span.end();
+            }
         }
         polled
     }
@@ -128,6 +138,7 @@ impl Around {
     /// The body is cancelled. Until this value is dropped (right after the body, on this thread), nested calls can
     /// re-enter.
     pub(crate) fn cancel(&mut self, holds: &Holds) {
+        holds.forget(self.key);
         self.span.enter_to_end();
         self.leaving = Some(push_locks(holds));
     }

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
 use std::task::{Context, Waker};
 
 use crate::base::sync::Mutex;
@@ -15,47 +17,37 @@ pub(crate) struct Listeners {
     /// A listener sets this before it checks whether the hold has ended. The ending thread marks the end before it
     /// reads this. Both are sequentially consistent, so at least one sees the other's write.
     any: AtomicBool,
-    list: Mutex<Vec<(ListenerKey, Waker)>>,
+    list: Mutex<BTreeMap<ListenerKey, Waker>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ListenerKey {
-    Numbered(u64),
-    /// The address of a body. Its entry is not removed; a later body at this address replaces it.
-    Pinned(usize),
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct ListenerKey(u64);
+
+impl ListenerKey {
+    pub(crate) fn new() -> Self {
+        static KEYS: AtomicU64 = AtomicU64::new(0);
+        Self(KEYS.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Listeners {
     pub(crate) fn register(&self, cx: &Context<'_>, key: ListenerKey) {
-        let is_pinned = |key| matches!(key, ListenerKey::Pinned(_));
-        // An executor may use a new waker for each poll. The bodies of one task share an entry.
-        let serves = |known: &(ListenerKey, Waker)| {
-            let shared = is_pinned(known.0) && is_pinned(key) && known.1.will_wake(cx.waker());
-            known.0 == key || shared
-        };
         // Cloned before the list is locked, and a replaced one is dropped after, because it may own a task's last
         // reference.
         let waker = cx.waker().clone();
-        let mut listeners = lock(&self.list);
-        let known = listeners.iter().position(serves);
-        let known = known.map(|index| listeners.swap_remove(index));
-        listeners.push((key, waker));
-        drop(listeners);
+        let known = lock(&self.list).insert(key, waker);
         drop(known);
         self.any.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn remove(&self, key: ListenerKey) {
-        let mut listeners = lock(&self.list);
-        let mine = listeners.iter().position(|listener| listener.0 == key);
-        let mine = mine.map(|index| listeners.swap_remove(index));
-        drop(listeners);
+        let mine = lock(&self.list).remove(&key);
         drop(mine);
     }
 
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         if self.any.load(Ordering::SeqCst) {
-            wakes.add(lock(&self.list).drain(..).map(|listener| listener.1));
+            wakes.add(std::mem::take(&mut *lock(&self.list)).into_values());
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::slice;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -111,18 +111,30 @@ impl Holds {
         Instant::now().until(ends.fold(self.bounds.expires(), Instant::min))
     }
 
-    /// Like [`lost`](Self::lost), and registers the task's waker. `self` belongs to the pinned future that runs the
-    /// body.
-    pub(crate) fn poll_lost(&self, cx: &mut Context<'_>) -> Poll<LockError> {
-        let by = ListenerKey::Pinned(std::ptr::from_ref(self).addr());
-        self.poll_until(cx, by, Hold::is_lost)
+    /// Like [`lost`](Self::lost), and registers the task's waker until [`forget`](Self::forget).
+    pub(crate) fn poll_lost(
+        &self,
+        cx: &mut Context<'_>,
+        key: &mut Option<ListenerKey>,
+    ) -> Poll<LockError> {
+        let key = *key.get_or_insert_with(ListenerKey::new);
+        self.poll_until(cx, key, Hold::is_lost)
+    }
+
+    /// Removes the task's waker, because a hold can last for days and have many listeners.
+    pub(crate) fn forget(&self, key: Option<ListenerKey>) {
+        let Some(key) = key else { return };
+        // Another thread of the parent may have held a list's mutex at a fork.
+        let holds = self.all().iter();
+        for hold in holds.filter(|hold| !hold.queue.core.is_forked()) {
+            hold.listeners.remove(key);
+        }
     }
 
     pub(crate) fn ended(&self) -> Ended<'_> {
-        static KEYS: AtomicU64 = AtomicU64::new(0);
         Ended {
             holds: self,
-            key: ListenerKey::Numbered(KEYS.fetch_add(1, Ordering::Relaxed)),
+            key: ListenerKey::new(),
         }
     }
 
@@ -156,7 +168,6 @@ impl Holds {
     }
 }
 
-/// Removes its wakers when dropped, because a hold can last for days and have many listeners.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Ended<'a> {
     holds: &'a Holds,
@@ -174,9 +185,7 @@ impl Future for Ended<'_> {
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
-        for hold in self.holds.all() {
-            hold.listeners.remove(self.key);
-        }
+        self.holds.forget(Some(self.key));
     }
 }
 

@@ -1,7 +1,10 @@
 //! Unit tests of [`Hold`] and [`Holds`].
 
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicUsize;
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use super::*;
@@ -13,6 +16,7 @@ use crate::queue::grant::Via;
 use crate::queue::{ClientCore, Holds};
 use crate::store::memory::MemoryStore;
 use crate::store::{MemberId, RandomId, Share, Ticket};
+use crate::{attribute, caller};
 
 fn held() -> Arc<Hold> {
     of(1, 1)
@@ -79,9 +83,9 @@ fn a_loss_wakes_all_listeners_once() {
     let hold = held();
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let waker = count.clone().into();
-    for key in 1..=2 {
+    for _ in 0..2 {
         let cx = Context::from_waker(&waker);
-        hold.listeners.register(&cx, ListenerKey::Numbered(key));
+        hold.listeners.register(&cx, ListenerKey::new());
     }
     for _ in 0..2 {
         hold.lose(LossCause::Forced, &mut DeferredWakes::default());
@@ -128,7 +132,7 @@ fn a_body_leaves_one_waker_whatever_wakers_its_executor_makes() {
     let hold = held();
     let mut bodies = [(); 2].map(|()| {
         let body = std::future::pending::<()>();
-        Box::pin(crate::caller::run(hold.clone().into(), body))
+        Box::pin(caller::run(hold.clone().into(), body))
     });
     for _ in 0..1000 {
         for body in &mut bodies {
@@ -138,15 +142,51 @@ fn a_body_leaves_one_waker_whatever_wakers_its_executor_makes() {
         }
     }
     assert_eq!(hold.listeners.count(), 2);
-    // The bodies of one task need one waker.
-    let waker = Waker::from(Arc::new(Task));
-    let mut cx = Context::from_waker(&waker);
-    for _ in 0..2 {
-        for body in &mut bodies {
-            assert!(body.as_mut().poll(&mut cx).is_pending());
-        }
+}
+
+#[test]
+fn a_body_that_is_done_or_dropped_leaves_no_waker() {
+    struct Task;
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {}
     }
-    assert!(hold.listeners.count() <= 2);
+    let hold = held();
+    let holds = &Holds::from(hold.clone());
+    for ends in [true, false] {
+        let done = Cell::new(false);
+        let body = || {
+            poll_fn(|_| match done.get() {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            })
+        };
+        let mut bodies: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
+        for _ in 0..2 {
+            let run = caller::run(holds.clone(), body());
+            bodies.push(Box::pin(async { drop(run.await) }));
+            // Two tasks may use one guard.
+            let mut lock = attribute::held(&holds);
+            bodies.push(Box::pin(async move {
+                drop(attribute::under(&mut lock, pin!(body())).await);
+            }));
+        }
+        let mut poll = |expected: Poll<()>| {
+            for body in &mut bodies {
+                let waker = Waker::from(Arc::new(Task));
+                let polled = body.as_mut().poll(&mut Context::from_waker(&waker));
+                assert_eq!(polled, expected);
+            }
+        };
+        poll(Poll::Pending);
+        assert_eq!(hold.listeners.count(), 4);
+        if ends {
+            done.set(true);
+            poll(Poll::Ready(()));
+        } else {
+            bodies.clear();
+        }
+        assert_eq!(hold.listeners.count(), 0, "ends: {ends}");
+    }
 }
 
 #[test]

@@ -340,7 +340,8 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
         ..Terms::default()
     });
     let mut cx = Context::from_waker(Waker::noop());
-    assert!(Holds::from(hold.clone()).poll_lost(&mut cx).is_pending());
+    let lost = Holds::from(hold.clone()).poll_lost(&mut cx, &mut None);
+    assert!(lost.is_pending());
     let told = rig.member.timers.next().unwrap();
     assert!(
         told <= rig.now.after(SECOND),
