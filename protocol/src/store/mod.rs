@@ -240,20 +240,23 @@ impl State {
             Op::Delete => return self.delete(&mut step),
             Op::Touch { lease, units } => self.touch(&step, *lease, *units),
             Op::Adopt { old, lease, meta } => self.adopt(&step, *old, *lease, meta),
-            Op::Force { owner } => self.drop_holders(&mut step, |record| {
-                owner.is_empty() || record.owner == *owner
-            }),
+            // A lock that is only kept is nobody's loss.
+            Op::Force { owner } => {
+                let chosen = |record: &Record| owner.is_empty() || record.owner == *owner;
+                Some(Reply::Count(self.drop_holders(&mut step, chosen).0))
+            }
             // Holders with the same token belong to one owner and share a hold.
             Op::Kick { token, by } => {
-                let dropped = self.drop_holders(&mut step, |record| record.token == *token);
-                if dropped != Some(Reply::Count(0)) {
+                let chosen = |record: &Record| record.token == *token;
+                let (_, dropped) = self.drop_holders(&mut step, chosen);
+                if dropped > 0 {
                     self.kick = Some(Box::new(KickRecord {
                         at: env.now,
                         token: *token,
                         by: by.clone(),
                     }));
                 }
-                dropped
+                Some(Reply::Count(dropped))
             }
             Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(*ticket, *token),

@@ -246,21 +246,24 @@ impl State {
         released
     }
 
+    /// Returns how many of those that it drops have a call inside, as far as the store knows, and how many it drops.
     pub(super) fn drop_holders(
         &mut self,
         step: &mut Step<'_>,
         is_chosen: impl Fn(&Record) -> bool,
-    ) -> Option<Reply> {
+    ) -> (u64, u64) {
         let records = &self.records;
         let chosen = |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(&is_chosen);
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
+        let mut used = 0;
         for &(_, ticket) in &dropped {
             if let Some(record) = self.records.remove(&ticket) {
+                used += u64::from(record.retain != Retain::Kept);
                 step.tell(record.member, Message::Lost { ticket });
                 self.signals.extend(record.signal);
             }
         }
-        Some(Reply::Count(dropped.len() as u64))
+        (used, dropped.len() as u64)
     }
 
     pub(super) fn refresh(

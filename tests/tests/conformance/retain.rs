@@ -191,7 +191,7 @@ pub(crate) async fn force_unlock_frees_what_is_kept(store: &dyn TestStore) {
     let [client, other] = store.members();
     let (mutex, theirs) = (retaining(&client, "m"), other.mutex("m"));
     let (token, _) = keep(store, &mutex, &theirs).await;
-    let _ = theirs.force_unlock().await.unwrap();
+    assert!(!theirs.force_unlock().await.unwrap(), "nobody holds it");
     becomes!("nothing is kept", is_unused(theirs.info().await.unwrap()));
     // Calls may enter until the client hears of it, as after any `force_unlock`.
     let mut last = token;

@@ -78,7 +78,8 @@ macro_rules! query_methods {
                 $crate::base::wait::block_on(self.info())
             }
 
-            /// Takes the lock away from all its holders, and returns whether there was one. They are notified: their
+            /// Takes the lock away from all its holders, and returns whether there was one. A client that only
+            /// [keeps](crate::Config::retain) the lock loses it too, but doesn't count. Holders are notified: their
             /// guards are lost, and their async bodies are cancelled. Intended for operators, because a former holder
             /// may still use the protected resource for a moment.
             ///

@@ -261,6 +261,7 @@ DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   t auto_mutex.tickets;
   dropped integer := 0;
+  used integer := 0;
 BEGIN
   FOR t IN
     DELETE FROM auto_mutex.tickets AS x
@@ -268,6 +269,10 @@ BEGIN
       RETURNING *
   LOOP
     dropped := dropped + 1;
+    -- No call is inside of a lock that is only kept.
+    IF token > 0 OR t.retain < 2 THEN
+      used := used + 1;
+    END IF;
     PERFORM auto_mutex.publish(t.member, 'lost ' || auto_mutex.id(t.ticket) || ' ' || wanted);
     n := auto_mutex.put_back(n, t.number, t.text);
   END LOOP;
@@ -277,7 +282,7 @@ BEGIN
     n.kick_token := token;
     n.kick_by := kicked_by;
   END IF;
-  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || dropped);
+  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || used);
 END $$;
 
 CREATE FUNCTION auto_mutex.refresh(

@@ -259,7 +259,8 @@
           if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
             tell(r, 'lost', after)
             drop_holder(r, true)
-            count = count + 1
+            -- No call is inside of a lock that is only kept.
+            if code == KICK or r[MODE] < 4 then count = count + 1 end
           elseif code == REFRESH and r[OWNER] == owner and r[FLAG] ~= 2 and tell(r, 'refresh', after) > 0 then
             count = count + 1
           end
