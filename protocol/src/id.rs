@@ -24,6 +24,16 @@ macro_rules! id {
                 Self(Builder::from_random_bytes(bytes).into_uuid())
             }
 
+            /// The id with these [`as_bytes`](Self::as_bytes).
+            pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Uuid::from_bytes(bytes))
+            }
+
+            /// The id as bytes.
+            pub const fn as_bytes(&self) -> &[u8; 16] {
+                self.0.as_bytes()
+            }
+
             /// Parses the `Display` output.
             pub fn parse(text: &str) -> Option<Self> {
                 Uuid::try_parse(text).ok().map(Self)

@@ -35,4 +35,4 @@ pub use self::message::Message;
 pub use self::op::{Lease, Mode, Op, Retain, Share, Signal, millis};
 pub use self::reply::{HolderRecord, KickRecord, NameRecord, Reply, TicketRecord};
 pub use self::shared_str::SharedStr;
-pub use self::store::{Env, State};
+pub use self::store::{BytesError, Env, State};

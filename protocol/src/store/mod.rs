@@ -2,11 +2,14 @@
 //! except [`Op::Inspect`] and [`Op::Probe`] prunes, does its own part, and then grants.
 
 mod answer;
+mod bytes;
 mod grant;
 mod operations;
 mod prune;
 #[cfg(all(test, repository, not(shuttle)))]
 mod tests;
+
+pub use self::bytes::BytesError;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

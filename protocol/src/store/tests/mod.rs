@@ -26,6 +26,7 @@
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.
 
 mod breadth;
+mod bytes;
 mod of_memory;
 mod of_model;
 mod seeded;
