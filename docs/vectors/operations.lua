@@ -718,7 +718,7 @@ for _, r in ipairs(code == 107 and s[20] == 1 and others().with_token(number) or
 if code == 102 and (owner == '' or r[13] == owner) or code == 107 and r[5] == number then
 tell(r, 'lost', after)
 drop_holder(r, true)
-count = count + 1
+if code == 107 or r[12] < 4 then count = count + 1 end
 elseif code == 101 and r[13] == owner and r[1] ~= 2 and tell(r, 'refresh', after) > 0 then
 count = count + 1
 end
