@@ -104,11 +104,13 @@ impl Share {
     }
 
     /// The kind of hold that they make.
+    #[inline]
     pub fn hold_kind(&self) -> HoldKind {
         HoldKind::of(self.kind, self.units)
     }
 
     /// Whether the ticket accepts a signal instead of the units.
+    #[inline]
     pub fn takes(&self) -> bool {
         match self.kind {
             LockKind::Mutex | LockKind::RwLock => false,
@@ -120,6 +122,7 @@ impl Share {
     }
 
     /// The same lock, but none of its units. Does not wait, unless it is for a signal.
+    #[inline]
     pub fn without_units(self) -> Self {
         Self {
             // With several permits, no signal is granted instead.
@@ -135,6 +138,7 @@ impl Share {
 
     /// Whether no other ticket can hold at the same time: no units are left, and it can neither get a signal nor join
     /// this hold. Then one ticket can serve all waiters of a process. A standby has its own, which has its value.
+    #[inline]
     pub fn excludes_all(&self) -> bool {
         let serves_all = !matches!(self.kind, LockKind::Semaphore | LockKind::Leader);
         serves_all && self.units == self.capacity && self.owner.is_empty()
@@ -245,6 +249,7 @@ pub enum Op {
 
 impl Op {
     /// The lease that the operation asks for, if any.
+    #[inline]
     pub fn lease(&self) -> Option<Lease> {
         match *self {
             Self::Acquire { lease, .. } | Self::Touch { lease, .. } | Self::Adopt { lease, .. } => {
@@ -255,6 +260,7 @@ impl Op {
     }
 
     /// The ticket of the operation, if it has one.
+    #[inline]
     pub fn ticket(&self) -> Option<Ticket> {
         match *self {
             Self::Release { ticket, .. }
@@ -266,6 +272,7 @@ impl Op {
 }
 
 /// Converts to whole milliseconds, the protocol's unit of durations.
+#[inline]
 pub const fn millis(duration: Duration) -> u64 {
     // Far beyond any lease. In microseconds, and added to a time, Lua still represents it exactly.
     const MOST: u128 = 1 << 42;

@@ -73,6 +73,7 @@ pub enum Reply {
 
 impl Reply {
     /// The number in a `Count` reply, and 0 for any other.
+    #[inline]
     pub fn count(&self) -> u64 {
         match *self {
             Self::Count(count) => count,
@@ -81,6 +82,7 @@ impl Reply {
     }
 
     /// The record in an `Info` reply, and an empty one for any other.
+    #[inline]
     pub fn into_record(self) -> NameRecord {
         match self {
             Self::Info(record) => record,

@@ -66,7 +66,7 @@ impl State {
     pub(super) fn first(&self) -> Option<&Record> {
         self.first_holder().or_else(|| {
             let mut waiting = self.queue.values().chain(self.quiet.values());
-            self.records.get(waiting.next()?)
+            self.record(*waiting.next()?)
         })
     }
 

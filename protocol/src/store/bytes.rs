@@ -201,7 +201,7 @@ impl<'a> Reader<'a> {
             state.held.push((until, ticket));
             state
                 .records
-                .insert(ticket, record)
+                .insert(ticket, Box::new(record))
                 .is_none()
                 .then_some(())?;
         }
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
                 line.insert(record.place, ticket);
                 state
                     .records
-                    .insert(ticket, record)
+                    .insert(ticket, Box::new(record))
                     .is_none()
                     .then_some(())?;
             }

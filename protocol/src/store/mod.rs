@@ -49,7 +49,8 @@ pub struct State {
     /// A returned signal keeps its number and thus its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
-    records: BTreeMap<Ticket, Record>,
+    /// In boxes, because the map moves its values.
+    records: BTreeMap<Ticket, Box<Record>>,
     /// Few (one for a mutex), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
@@ -175,10 +176,14 @@ impl State {
         ends.fold(used, u64::max).saturating_add(micros(kept))
     }
 
+    fn record(&self, ticket: Ticket) -> Option<&Record> {
+        Some(&**self.records.get(&ticket)?)
+    }
+
     fn holders(&self) -> impl Iterator<Item = &Record> {
         self.held
             .iter()
-            .filter_map(|(_, ticket)| self.records.get(ticket))
+            .filter_map(|(_, ticket)| self.record(*ticket))
     }
 
     /// The waiters in the order of their places.
@@ -191,7 +196,7 @@ impl State {
 
     fn places_end(&self) -> impl Iterator<Item = u64> {
         let waiters = self.records.values().filter(|record| record.is_waiting());
-        waiters.map(Record::place_ends)
+        waiters.map(|record| record.place_ends())
     }
 
     /// Frees unused memory: there may be a million idle names.

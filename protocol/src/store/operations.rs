@@ -1,5 +1,6 @@
 //! What each operation does after pruning. Most leave granting to their caller.
 
+use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -97,12 +98,12 @@ impl State {
         } else {
             self.queue.insert(record.place, ticket);
         }
-        self.records.insert(ticket, record);
+        self.records.insert(ticket, Box::new(record));
         granted.then_some(self.token)
     }
 
     fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
-        let record = self.records.get(&ticket);
+        let record = self.record(ticket);
         if share.units > share.capacity && !share.takes() {
             return Some(Reply::TooMany);
         }
@@ -164,9 +165,7 @@ impl State {
         if self.renew(step, lease) {
             return None;
         }
-        if self.records.contains_key(&ticket)
-            || self.records.get(&old).is_some_and(Record::is_parked)
-        {
+        if self.records.contains_key(&ticket) || self.record(old).is_some_and(Record::is_parked) {
             return Some(Reply::Gone);
         }
         let Some(held) = self.held.iter_mut().find(|held| held.1 == old) else {
@@ -188,10 +187,10 @@ impl State {
             retain: Retain::No,
             member: step.member,
             meta: meta.clone(),
-            ..record
+            ..*record
         };
         *held = (now + record.hold_ms * 1000, ticket);
-        self.records.insert(ticket, record);
+        self.records.insert(ticket, Box::new(record));
         None
     }
 
@@ -253,7 +252,8 @@ impl State {
         is_chosen: impl Fn(&Record) -> bool,
     ) -> (u64, u64) {
         let records = &self.records;
-        let chosen = |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(&is_chosen);
+        let chosen =
+            |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(|it| is_chosen(it));
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
         let mut used = 0;
         for &(_, ticket) in &dropped {
@@ -380,6 +380,6 @@ impl State {
         // The first test is nearly always false, which avoids the lookup.
         step.is_closed()
             && step.own == Some(ticket)
-            && self.records.get(&ticket).is_some_and(is_provisional)
+            && self.record(ticket).is_some_and(is_provisional)
     }
 }
