@@ -10,7 +10,7 @@ use crate::list::{Area, Fault};
 const ALLOW: &str = "#![allow(warnings)] ";
 const SWITCH: &str = "
 pub(crate) fn __fault(id: &str) -> bool {
-    static CHOSEN: std::sync::OnceLock<Option<String>> = std::sync::OnceLock::new();
+    static CHOSEN: std::sync::OnceLock<Option<std::string::String>> = std::sync::OnceLock::new();
     CHOSEN.get_or_init(|| std::env::var(\"AUTO_MUTEX_FAULT\").ok()).as_deref() == Some(id)
 }
 ";
