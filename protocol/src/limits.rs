@@ -12,7 +12,7 @@ pub const TOKENS_OF_A_GRANT: u64 = 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
     /// How long a grant by message lasts until its member claims it. Other members' operations do not grant the whole
-    /// capacity to a waiter that was silent for longer.
+    /// capacity to a waiter that was silent for longer. Also the longest lease of a lock that is kept between calls.
     pub claim: Duration,
     /// How many waiters at the head of the queue touch often.
     pub near: usize,

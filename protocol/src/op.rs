@@ -271,15 +271,16 @@ impl Op {
     }
 }
 
+/// The longest duration: far beyond any lease. In microseconds, and added to a time, Lua still represents it exactly.
+pub(crate) const MOST_MS: u64 = 1 << 42;
+
 /// Converts to whole milliseconds, the protocol's unit of durations.
 #[inline]
 pub const fn millis(duration: Duration) -> u64 {
-    // Far beyond any lease. In microseconds, and added to a time, Lua still represents it exactly.
-    const MOST: u128 = 1 << 42;
     let millis = duration.as_millis();
-    if millis < MOST {
+    if millis < MOST_MS as u128 {
         millis as u64
     } else {
-        MOST as u64
+        MOST_MS
     }
 }

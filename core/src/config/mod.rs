@@ -398,7 +398,8 @@ impl Config {
     /// - A kept lock is not [locked](crate::LockInfo::locked), but [kept](crate::LockInfo::kept).
     ///
     /// By default, only locks with their own option ([`Mutex::retain`](crate::Mutex::retain), `retain = "1s"`) are
-    /// kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't support this setting, and ignore the options.
+    /// kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't support this
+    /// setting, and ignore the options.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

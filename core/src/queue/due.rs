@@ -119,7 +119,7 @@ impl Transition<'_> {
             return;
         }
         let store_timeout = self.queue.store_timeout();
-        // A waiter whose `block` is over gets at least `Limits::brief` from its request on, so that the store can answer.
+        // A waiter whose `block` is over gets at least `brief` from its request on, so that the store can answer.
         // `START` if the store is unreachable.
         let asked = match (self.unreachable(), self.unanswered()) {
             (None, Some((ticket, _))) => ticket.log.since,

@@ -301,8 +301,7 @@ impl Transition<'_> {
             // The caller gets the error. The release is sent again, because the hold may exist beside the foreign data
             // until its lease ends.
             StoreErrorKind::Foreign => {
-                let is_over =
-                    self.now >= leaving.over || self.queue.core.check(&self.queue.name).is_err();
+                let is_over = self.now >= leaving.over || self.queue.core.is_over();
                 ticket.again = self.now.after(self.limits.retry_foreign);
                 let error = self.lock_error(error);
                 let ticket = &mut self.state.tickets[index];

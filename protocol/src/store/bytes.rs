@@ -12,13 +12,12 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{Flag, Record, State};
+use crate::op::MOST_MS;
 use crate::{KickRecord, MemberId, Retain, SharedStr, TOKENS_END, Ticket};
 
 /// The most bytes of a state.
 const MOST: usize = 1 << 20;
 const VERSION: u8 = 1;
-/// The longest duration: see [`millis`](crate::millis).
-const MOST_MS: u64 = 1 << 42;
 
 /// Why bytes are no state, or a state has no bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

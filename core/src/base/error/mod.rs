@@ -12,8 +12,7 @@ mod tls;
 
 pub use auto_mutex_protocol::{HoldKind, LockKind};
 pub use deadlock::DeadlockHop;
-pub use holder::Holder;
-pub use holder::apart;
+pub use holder::{Holder, apart};
 pub use lock::LockError;
 pub use lost::LossCause;
 pub use setup::SetupError;

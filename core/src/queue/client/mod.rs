@@ -195,26 +195,31 @@ impl ClientCore {
         self.phase() == DRAINING
     }
 
-    /// Fails once the client refuses even the calls of running bodies.
+    /// Whether the client refuses even the calls of running bodies.
     #[inline]
-    /// Whether it takes no more calls.
     pub(crate) fn is_over(&self) -> bool {
         self.is_forked() || self.phase() >= CLOSING
     }
 
-    /// The error of a call for `name`, if the client takes none.
+    /// Fails with the reason once the client [is over](Self::is_over).
+    #[inline]
     pub(crate) fn check(&self, name: &Name) -> Result<(), LockError> {
-        if self.is_forked() {
-            return Err(LockError::Forked);
+        match self.is_over() {
+            false => Ok(()),
+            true => Err(self.refusal(name)),
         }
+    }
+
+    #[cold]
+    fn refusal(&self, name: &Name) -> LockError {
         match self.phase() {
-            OPEN | DRAINING => Ok(()),
+            _ if self.is_forked() => LockError::Forked,
             BROKEN => {
                 let message = "the background thread of the client has panicked: make a new client";
                 let error = StoreError::new(StoreErrorKind::Disconnected, message);
-                Err(self.settings.unavailable(name, error))
+                self.settings.unavailable(name, error)
             }
-            _ => Err(LockError::ShutDown),
+            _ => LockError::ShutDown,
         }
     }
 

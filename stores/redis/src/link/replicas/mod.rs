@@ -133,7 +133,7 @@ impl Confirmed {
         self.grants.insert(ticket, (token, now));
     }
 
-    /// Whether the replicas have this grant. If so, it is remembered for at least another [`Limits::longest_lease`](auto_mutex_core::store::Limits).
+    /// Whether the replicas have this grant. If so, it is remembered for at least another `longest_lease`.
     fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         match self.grants.get_mut(&ticket) {
             Some((known, mentioned)) if *known == token => {
