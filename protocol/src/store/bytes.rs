@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
             state.held.push((until, ticket));
             state
                 .records
-                .insert(ticket, Box::new(record))
+                .insert(ticket, record)
                 .is_none()
                 .then_some(())?;
         }
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                 line.insert(record.place, ticket);
                 state
                     .records
-                    .insert(ticket, Box::new(record))
+                    .insert(ticket, record)
                     .is_none()
                     .then_some(())?;
             }

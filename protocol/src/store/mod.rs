@@ -49,8 +49,7 @@ pub struct State {
     /// A returned signal keeps its number and thus its order.
     signals: BTreeMap<u64, Arc<str>>,
     last_signal: u64,
-    /// In boxes, because the map moves its values.
-    records: BTreeMap<Ticket, Box<Record>>,
+    records: BTreeMap<Ticket, Record>,
     /// Few (one for a mutex), so a vector suffices.
     held: Vec<(u64, Ticket)>,
     queue: BTreeMap<u64, Ticket>,
@@ -177,7 +176,7 @@ impl State {
     }
 
     fn record(&self, ticket: Ticket) -> Option<&Record> {
-        Some(&**self.records.get(&ticket)?)
+        self.records.get(&ticket)
     }
 
     fn holders(&self) -> impl Iterator<Item = &Record> {

@@ -1,6 +1,5 @@
 //! What each operation does after pruning. Most leave granting to their caller.
 
-use alloc::boxed::Box;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -98,7 +97,7 @@ impl State {
         } else {
             self.queue.insert(record.place, ticket);
         }
-        self.records.insert(ticket, Box::new(record));
+        self.records.insert(ticket, record);
         granted.then_some(self.token)
     }
 
@@ -187,10 +186,10 @@ impl State {
             retain: Retain::No,
             member: step.member,
             meta: meta.clone(),
-            ..*record
+            ..record
         };
         *held = (now + record.hold_ms * 1000, ticket);
-        self.records.insert(ticket, Box::new(record));
+        self.records.insert(ticket, record);
         None
     }
 
