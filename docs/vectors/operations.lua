@@ -18,7 +18,7 @@ free = 0
 elseif #state == 12 then
 local form, tok = unpack_struct('<c4d', state)
 if form == '2 i ' then free = tok end
-elseif #state >= 137 then
+elseif #state >= 133 then
 if codes == 'ra' then
 local form, _, tok = unpack_struct('<c4dd', state)
 if form == '2 s ' and sub(state, 29, 92) == text then
@@ -84,7 +84,7 @@ return not redis.pcall('SET', KEY, text, 'PX', '1200000').err
 end
 local function holder(from)
 local length, token = unpack_struct('<I', from, 101), unpack_struct('<d', from, 101 + 33)
-return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, 101 + 151, 101 + 41 + length))
+return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, 101 + 147, 101 + 41 + length))
 end
 local function queued(from, queue, position, again)
 if position <= 3 then
@@ -107,7 +107,7 @@ local from = state
 if form == '2 q ' and #state >= 101 then
 tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
 if told == 0 and waiting > 0 then break end
-elseif form == '2 s ' and #state >= 137 and sub(state, 134, 137) == '\0\0\0\0' then
+elseif form == '2 s ' and #state >= 133 then
 if code ~= 97 and code ~= 98 then break end
 local hold, token, _
 clk, tok, token = unpack_struct('<ddd', state, 5)
@@ -121,8 +121,8 @@ end
 if not (now >= clk and now < due and latest <= now + 300000 * 1000 and tok < 9007199254740992 and holders > 0) then break end
 local queue = 101 + size
 if code == 97 or code == 98 then
-local hold, wait, units, capacity, mode, owner = unpack_struct('<ddddBI', text, 73)
-if capacity ~= cap or units > cap or hold > 300000 or owner > 0
+local hold, wait, units, capacity, mode = unpack_struct('<ddddB', text, 73)
+if capacity ~= cap or units > cap or hold > 300000
 or holders + waiting >= 24 or string.find(from, '\31' .. ticket, 101, true) then
 break
 end
@@ -256,13 +256,13 @@ if first > #codes then return replies[2] and replies or replies[1] end
 form = state and sub(state, 1, 4)
 local function run()
 local ceil, insert, remove = math.ceil, table.insert, table.remove
-local s = {0, 0, 0, 0, 0, 9007199254740992, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+local s = {0, 0, 0, 0, 0, 9007199254740992, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 local held, queue, starts = {}, {}, {}
 local records = {}
 local opens, closed, renews, plain = 0, false, false, true
 local moved, allowed = false, false
 local most, few = 24, 12
-local reach, others, signalling, owning, seldom
+local reach, others, signalling, seldom
 local function foreign(what)
 error('FOREIGN ' .. what, 0)
 end
@@ -271,16 +271,13 @@ if number < 1000000000 then return string.format('%d', number) end
 return string.format('%d%09d', number / 1000000000, number % 1000000000)
 end
 local function record_of(request, flag, place, heard, time, token, number, text)
-local counter, hold, wait, units, _, mode, owner = unpack_struct('<dddddBI', request, 65)
+local counter, hold, wait, units, _, mode = unpack_struct('<dddddB', request, 65)
 local sum = place + heard + time + token + number + counter + hold + wait + units
-if not (sum >= 0 and sum <= 9 * 9007199254740992 and token >= 0 and token <= s[1] and mode <= 5 and 109 + owner <= #request) then
+if not (sum >= 0 and sum <= 9 * 9007199254740992 and token >= 0 and token <= s[1] and mode <= 5) then
 foreign('a record is unreadable')
 end
 local ticket = sub(request, 1, 32)
-local r = {
-flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode,
-owner > 0 and sub(request, 109 + 1, 109 + owner) or '', counter, true, text,
-}
+local r = {flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode, counter, true, text}
 records[ticket] = r
 return r
 end
@@ -288,7 +285,7 @@ local function read(text, start, stop)
 if stop - start + 1 < 42 then foreign('a record is unreadable') end
 local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
 local from = start + 42
-if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < 109 then foreign('a record is unreadable') end
+if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < 105 then foreign('a record is unreadable') end
 if signal == 0 then return record_of(sub(text, from, stop), flag, place, heard, time, token, 0) end
 if signal < 8 then foreign('a record is unreadable') end
 local number, next = unpack_struct('<d', text, stop - signal + 1)
@@ -299,7 +296,7 @@ local r = list[i]
 if type(r) == 'number' then
 r = read(state, starts[r], starts[r + 1] - 1)
 if (list == held) ~= (r[5] > 0) then foreign('a record is unreadable') end
-list[i], r[15] = r, list[i]
+list[i], r[14] = r, list[i]
 end
 return r
 end
@@ -320,10 +317,10 @@ if at and sub(state, at + 42, at + 42 + 31) == ticket then return fetch(list, i)
 end
 end
 end
-return s[20] + s[21] > 0 and others().find(ticket)
+return s[18] + s[19] > 0 and others().find(ticket)
 end
 local function place_at(i)
-if s[21] == 1 then return others().place(i) end
+if s[19] == 1 then return others().place(i) end
 local r = queue[i]
 if not r then return end
 if type(r) == 'table' then
@@ -334,54 +331,32 @@ if flag ~= 3 then return place, told end
 end
 end
 local function eldest_holder()
-return s[20] == 0 and fetch(held, 1) or others().eldest()
+return s[18] == 0 and fetch(held, 1) or others().eldest()
 end
 local function meta_of(r)
-return sub(r[8], 109 + 1 + #r[13])
+return sub(r[8], 105 + 1)
 end
 local function holder(r)
 return ' ' .. int(r[5]) .. ' ' .. meta_of(r)
 end
 local function waiter_at(i)
-return s[21] == 1 and others().waiter(i) or fetch(queue, i)
+return s[19] == 1 and others().waiter(i) or fetch(queue, i)
 end
-local function add_holder(r, newest)
-if r[13] ~= '' then
-s[5] = s[5] + owning().add(r)
-elseif r[6] == 0 then
-s[5] = s[5] + r[11]
-end
-if r[6] > 0 then s[17] = s[17] + 1 end
-r[15] = true
-if s[20] == 1 then
-others().enter(r)
-else
-local i = #held + 1
-while not newest and i > 1 do
-local other = fetch(held, i - 1)
-if other[5] < r[5] or other[5] == r[5] and other[2] < r[2] then break end
-i = i - 1
-end
-insert(held, i, r)
-end
+local function add_holder(r)
+if r[6] > 0 then s[17] = s[17] + 1 else s[5] = s[5] + r[11] end
+r[14] = true
+if s[18] == 1 then others().enter(r) else held[#held + 1] = r end
 s[9], s[6], s[7] = s[9] + 1, min(s[6], r[4]), max(s[7], r[4])
 end
 local function remove_holder(r)
-local units = r[6] == 0 and r[11] or 0
-if r[13] ~= '' then units = owning().remove(r) end
-if r[6] > 0 then s[17] = max(0, s[17] - 1) end
-if s[20] == 1 then
-others().let_go(r)
-else
-remove(held, index_of(held, r))
-end
-s[9], s[5] = max(0, s[9] - 1), max(0, s[5] - units)
+if r[6] > 0 then s[17] = max(0, s[17] - 1) else s[5] = max(0, s[5] - r[11]) end
+if s[18] == 1 then others().let_go(r) else remove(held, index_of(held, r)) end
+s[9] = max(0, s[9] - 1)
 end
 local function put_waiter(r)
-r[15], moved = true, true
+r[14], moved = true, true
 s[10], s[6] = s[10] + 1, min(s[6], r[3] + r[10] * 1000)
-if r[13] ~= '' then s[19] = s[19] + 1 end
-if s[21] == 1 then return others().wait(r) end
+if s[19] == 1 then return others().wait(r) end
 local i = #queue + 1
 if r[1] == 3 then
 while i > 1 and not place_at(i - 1) and r[2] < fetch(queue, i - 1)[2] do i = i - 1 end
@@ -393,8 +368,7 @@ end
 local function take_waiter(r)
 moved = true
 s[10] = max(0, s[10] - 1)
-if r[13] ~= '' then s[19] = max(0, s[19] - 1) end
-if s[21] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
+if s[19] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
 end
 local function tell(r, word, after)
 return publish(sub(r[8], 33, 64), seal(word, r[7], after))
@@ -403,43 +377,43 @@ local function allow()
 if not allowed then call('PEXPIRE', KEY, '1200000') end
 allowed = true
 end
-local function give(member, own, r, token, joins, number, text)
+local function give(member, own, r, number, text)
 local hold, flag = r[9], 0
+local token = max(now, s[1] + 1)
 if r ~= own then
 hold, flag = min(2000, hold), 1
-local alone = not joins and number == 0 and r[11] == s[2]
+local alone = number == 0 and r[11] == s[2]
 local deaf = alone and now - max(r[3], r[4]) > 2000 * 1000 and sub(r[8], 33, 64) ~= member
 if not deaf then
 allow()
-local after = ' ' .. int(token) .. ' ' .. int(r[14]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, 13, -2)
+local after = ' ' .. int(token) .. ' ' .. int(r[13]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, 13, -2)
 deaf = tell(r, 'grant', text and after .. ' ' .. text or after) == 0
 end
 if deaf then
-r[4], r[15] = 0, true
+r[4], r[14] = 0, true
 return false
 end
 end
 take_waiter(r)
-r[1], r[5], r[4], r[6], r[16] = flag, token, now + hold * 1000, number, text
+r[1], r[5], r[4], r[6], r[15] = flag, token, now + hold * 1000, number, text
 if number > 0 then signalling().take(number, text) end
-local newest = token > s[1]
-s[1] = max(s[1], token)
-add_holder(r, newest)
+s[1] = token
+add_holder(r)
 return true
 end
 local function text_of(r)
-local signal = r[16] and pack('<d', r[6]) .. r[16] or ''
+local signal = r[15] and pack('<d', r[6]) .. r[15] or ''
 return pack('<IIBddddB', #r[8] + #signal, #signal, r[1], r[2], r[3], r[4], r[5], 31) .. r[8] .. signal
 end
 local function ask(r, counter, hold, wait, units)
-r[14], r[9], r[10], r[11], r[15] = counter, hold, wait, units, true
+r[13], r[9], r[10], r[11], r[14] = counter, hold, wait, units, true
 r[8] = sub(r[8], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[8], 97)
 end
 local function retain(r, mark)
 local mode = r[12] % 2 + 2 * mark
 if mode == r[12] then return end
 r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
-r[12], r[15] = mode, true
+r[12], r[14] = mode, true
 end
 local function ask_back(r, member)
 if s[9] > 1 or r[12] < 2 or sub(r[8], 33, 64) == member then return false end
@@ -447,9 +421,9 @@ tell(r, 'recall', ' ' .. sub(KEY, 13, -2))
 return r[12] > 3
 end
 local function lease_until(r, ends)
-r[4], r[15] = ends, true
+r[4], r[14] = ends, true
 s[6], s[7] = min(s[6], ends), max(s[7], ends)
-if s[20] == 1 then others().hold(r) end
+if s[18] == 1 then others().hold(r) end
 end
 local function forget()
 if s[9] + s[10] == 0 then
@@ -458,23 +432,22 @@ end
 if s[15] + s[17] == 0 then s[16] = 0 end
 end
 if not state then
-elseif form == '2 s ' and #state >= 137 then
+elseif form == '2 s ' and #state >= 133 then
 local heard, token
 heard, s[1], token = unpack_struct('<ddd', state, 5)
 local r = record_of(sub(state, 29), 0, 0, heard, 0, token, 0)
 local ends = heard + r[9] * 1000
 r[4], held[1] = ends, r
-if r[13] ~= '' then s[18], plain = 1, false end
 s[2], s[4], s[5], s[6], s[7], s[9], s[11] = unpack_struct('<d', state, 125), heard, r[11], ends, ends, 1, 1
-elseif form == '2 q ' and #state >= 101 - 1 or form == '2 f ' and #state >= 173 - 1 then
+elseif form == '2 q ' and #state >= 101 - 1 or form == '2 f ' and #state >= 157 - 1 then
 local at = 101
 s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12] = unpack_struct('<dddddddddddd', state, 5)
 if form == '2 f ' then
-plain, at = false, 173
-s[13], s[14], s[15], s[16], s[17], s[18], s[19], s[20], s[21] = unpack_struct('<ddddddddd', state, 101)
+plain, at = false, 157
+s[13], s[14], s[15], s[16], s[17], s[18], s[19] = unpack_struct('<ddddddd', state, 101)
 end
-local here = s[20] == 0 and s[9] or 0
-for i = 1, here + (s[21] == 0 and s[10] or 0) do
+local here = s[18] == 0 and s[9] or 0
+for i = 1, here + (s[19] == 0 and s[10] or 0) do
 if at + 42 > #state then foreign('a record is unreadable') end
 starts[i] = at
 at = at + 42 + unpack_struct('<I', state, at)
@@ -501,8 +474,6 @@ elseif code == 116 then
 renews = true
 elseif code ~= 97 and code ~= 98 then
 plain, renews = false, renews or code ~= 115 and code ~= 63 and code ~= 112 and code ~= 117 and code ~= 111
-elseif sub(text, 106, 109) ~= '\0\0\0\0' then
-plain = false
 end
 end
 if not plain then
@@ -511,22 +482,16 @@ function reach()
 if not reached and not are_here() then error('TRYAGAIN a part of the keys is on its way', 0) end
 reached = true
 end
-local function before(a, b)
-return a[5] < b[5] or a[5] == b[5] and a[2] < b[2]
-end
 local function all_of(list)
 local all = {}
 for i = 1, #list do all[i] = fetch(list, i) end
 return all
 end
 local function all_holders()
-if s[20] == 0 then return all_of(held) end
-local all = others().all(':held')
-table.sort(all, before)
-return all
+return s[18] == 1 and others().all(':tokens') or all_of(held)
 end
 local function all_waiters()
-return s[21] == 1 and others().all(':queue') or all_of(queue)
+return s[19] == 1 and others().all(':queue') or all_of(queue)
 end
 function signalling()
 local x = {}
@@ -557,47 +522,13 @@ s[15] = s[15] - 1
 end
 return x
 end
-function owning()
-local x = {}
-owning = function() return x end
-local of = {} -- owner -> its holders: ticket -> record
-local function put(r)
-if r[13] == '' then return end
-of[r[13]] = of[r[13]] or {}
-of[r[13]][r[7]] = r
-end
-for _, r in ipairs(all_holders()) do put(r) end
-local function weight(r)
-return r[6] > 0 and 0 or r[11]
-end
-function x.share(owner)
-local all, units, token = 0, nil, nil
-for _, r in pairs(of[owner] or {}) do
-all = max(all, weight(r))
-if r[1] ~= 2 then units, token = max(units or 0, weight(r)), max(token or 0, r[5]) end
-end
-return all, units, token
-end
-function x.add(r)
-local all = x.share(r[13])
-put(r)
-s[18] = s[18] + 1
-return max(0, weight(r) - all)
-end
-function x.remove(r)
-of[r[13]][r[7]] = nil
-s[18] = max(0, s[18] - 1)
-return max(0, weight(r) - x.share(r[13]))
-end
-return x
-end
 function seldom()
 local x = {}
 seldom = function() return x end
 local function drop_holder(r, returns)
 remove_holder(r)
 records[r[7]] = false
-if returns and r[6] > 0 then signalling().put(r[6], r[16], 1) end
+if returns and r[6] > 0 then signalling().put(r[6], r[15], 1) end
 end
 local function step_back()
 s[7] = 0
@@ -606,8 +537,8 @@ r[3] = min(r[3], now)
 lease_until(r, min(r[4], now + (r[1] == 1 and min(2000, r[9]) or r[9]) * 1000))
 end
 for _, r in ipairs(all_waiters()) do
-r[3], r[4], r[15] = min(r[3], now), min(r[4], now), true
-if s[21] == 1 then others().stay(r) end
+r[3], r[4], r[14] = min(r[3], now), min(r[4], now), true
+if s[19] == 1 then others().stay(r) end
 end
 if s[13] > 0 then
 local ends = now + 30000 * 1000
@@ -625,8 +556,8 @@ drop_holder(r, true)
 else
 remove_holder(r)
 local waits = r[6] > 0 and r[3] > r[4] - min(2000, r[9]) * 1000
-if r[6] > 0 then signalling().put(r[6], r[16], 1) end
-r[1], r[4], r[5], r[6], r[16] = waits and 0 or 3, 0, 0, 0, nil
+if r[6] > 0 then signalling().put(r[6], r[15], 1) end
+r[1], r[4], r[5], r[6], r[15] = waits and 0 or 3, 0, 0, 0, nil
 put_waiter(r)
 if waits then s[8] = min(s[8], r[2] - 1) end
 end
@@ -651,17 +582,17 @@ end
 end
 return left
 end
-local r = s[20] + s[21] > 0 and find(own)
+local r = s[18] + s[19] > 0 and find(own)
 local holds = r and r[5] > 0
 local left = pass(holds and {r} or {}, 50)
-if s[20] == 1 then
+if s[18] == 1 then
 pass(others().ended(':held'), left)
 s[6] = min(s[6], others().first_end(':held'))
 else
 pass(all_of(held), left)
 end
 left = pass(r and not holds and {r} or {}, 50)
-if s[21] == 1 then
+if s[19] == 1 then
 pass(others().ended(':waits'), left)
 s[6] = min(s[6], others().first_end(':waits'))
 else
@@ -670,11 +601,11 @@ end
 end
 function x.prune(code, ticket, text)
 local tomb = code == 114 and #text > 64 and byte(text, 81) == 1
-if tomb or code == 115 or s[13] + s[15] + s[17] + s[20] + s[21] > 0 then
+if tomb or code == 115 or s[13] + s[15] + s[17] + s[18] + s[19] > 0 then
 reach()
 if renews then allow() end
 end
-if not looked and s[20] + s[21] > 0 then others().mend() end
+if not looked and s[18] + s[19] > 0 then others().mend() end
 looked = true
 if s[15] > 0 and call('ZCARD', KEY .. ':signals') == 0 then s[15] = 0 end
 if now < s[4] then step_back() end
@@ -692,41 +623,21 @@ end
 function x.is_buried(ticket)
 return call('ZSCORE', KEY .. ':gone', ticket)
 end
-function x.let_in(member, own, owner)
-local _, units, token = owning().share(owner)
-if not units then return end
-local found = {}
-for _, r in ipairs(all_waiters()) do
-if r[13] == owner and r[11] <= units then found[#found + 1] = r end
-end
-table.sort(found, before)
-for _, r in ipairs(found) do
-if not give(member, own, r, token, true, 0) and r[1] ~= 3 then
-s[8] = min(s[8], r[2] - 1)
-moved = true
-end
-end
-end
 function x.operate(code, text, ticket)
 if code == 100 then return x.adopt(text, ticket) end
-if code == 102 or code == 107 or code == 101 then
-local owner, count = sub(text, code == 102 and 65 or 73), 0
-local number = code ~= 102 and unpack_struct('<d', text, 65)
-local after = ' ' .. sub(KEY, 13, -2)
-if code == 101 then after = ' ' .. int(number) .. ' ' .. int(now) .. after end
-for _, r in ipairs(code == 107 and s[20] == 1 and others().with_token(number) or all_holders()) do
-if code == 102 and (owner == '' or r[13] == owner) or code == 107 and r[5] == number then
-tell(r, 'lost', after)
+if code == 102 or code == 107 then
+local token, count = code == 107 and unpack_struct('<d', text, 65), 0
+for _, r in ipairs(token and s[18] == 1 and others().with_token(token) or all_holders()) do
+if not token or r[5] == token then
+tell(r, 'lost', ' ' .. sub(KEY, 13, -2))
 drop_holder(r, true)
-if code == 107 or r[12] < 4 then count = count + 1 end
-elseif code == 101 and r[13] == owner and r[1] ~= 2 and tell(r, 'refresh', after) > 0 then
-count = count + 1
+if token or r[12] < 4 then count = count + 1 end
 end
 end
-if code == 107 and count > 0 then
-redis.pcall('SET', KEY .. ':kick', int(now) .. ' ' .. int(number) .. ' ' .. owner, 'PX', 86400000)
+if token and count > 0 then
+redis.pcall('SET', KEY .. ':kick', int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 73), 'PX', 86400000)
 end
-return nil, nil, false, (code == 101 and 'TOLD ' or 'FREED ') .. count
+return nil, nil, false, 'FREED ' .. count
 elseif code == 105 then
 local r = find(ticket)
 if not r or r[5] == 0 or r[1] == 2 then return nil, nil, false, 'GONE' end
@@ -735,7 +646,7 @@ if r[5] < token then
 remove_holder(r)
 s[1] = max(token, s[1] + 1)
 r[5] = s[1]
-add_holder(r, true)
+add_holder(r)
 end
 return r, nil, false
 elseif code == 115 then
@@ -759,14 +670,14 @@ if r and r[1] ~= 2 then return r, r, true end
 local old = not r and find(sub(text, 89, 120))
 if not old or old[5] == 0 or old[1] == 2 then return r, r, false, 'GONE' end
 if closed then return nil, nil, false, 'BUSY' end
-local number, words, place = old[6], old[16], old[2]
-local request = sub(text, 1, 88) .. sub(old[8], 89, 109 + #old[13]) .. sub(text, 121)
+local number, words, place = old[6], old[15], old[2]
+local request = sub(text, 1, 88) .. sub(old[8], 89, 105) .. sub(text, 121)
 drop_holder(old)
 s[1] = max(now, s[1] + 1)
 r = record_of(request, 0, place, now, 0, s[1], number, words)
 r[4] = now + r[9] * 1000
 retain(r, 0)
-add_holder(r, true)
+add_holder(r)
 return r, r, false
 end
 function x.delete()
@@ -777,8 +688,8 @@ s[11], s[15], s[16] = 0, 0, 0
 return existed and 'DELETED 1' or 'DELETED 0'
 end
 function x.inspect(above)
-if s[15] + s[20] + s[21] > 0 then reach() end
-local used, shared = 0, {}
+if s[15] + s[18] + s[19] > 0 then reach() end
+local used = 0
 local count = s[15] > 0 and call('ZCARD', KEY .. ':signals') > 0 and s[15] or 0
 local holders, waiters = {}, above > 0 and above >= s[2] and {} or all_waiters()
 local function describe(r, ends)
@@ -792,15 +703,10 @@ if r[4] <= now then
 if r[6] > 0 then count = count + 1 end
 else
 holders[#holders + 1] = describe(r, r[4])
-local units, known = r[6] == 0 and r[11] or 0, shared[r[13]] or 0
-if r[13] == '' then
-used = used + units
-elseif units > known then
-used, shared[r[13]] = used + units - known, units
+if r[6] == 0 then used = used + r[11] end
 end
 end
-end
-table.sort(waiters, before)
+table.sort(waiters, function(a, b) return a[2] < b[2] end)
 local waiting = {}
 for _, r in ipairs(waiters) do
 local ends = r[3] + r[10] * 1000
@@ -811,11 +717,11 @@ local exists = (s[11] == 1 or count > 0) and 1 or 0
 return {'INFO', int(s[1]), s[9] + s[10] > 0 and s[2] or '', used, count, exists, holders, waiting, type(kick) == 'string' and kick or ''}
 end
 function x.settle(ms)
-if s[20] + s[21] > 0 or s[9] > most or s[10] > most then
+if s[18] + s[19] > 0 or s[9] > most or s[10] > most then
 reached = reached or are_here()
 if reached then others().settle() end
 end
-local apart = s[20] + s[21] > 0
+local apart = s[18] + s[19] > 0
 if not apart and s[15] == 0 then
 s[14] = 0
 elseif s[14] < now + (ms - 600000) * 1000 then
@@ -842,7 +748,7 @@ end
 local function read_stored(ticket, text)
 stored[ticket] = text and true
 records[ticket] = text and read(text, 1, #text)
-if text then records[ticket][15] = false end
+if text then records[ticket][14] = false end
 return records[ticket]
 end
 function x.find(ticket)
@@ -890,11 +796,7 @@ function x.first_end(suffix)
 return tonumber(call('ZRANGE', KEY .. suffix, 0, 0, 'WITHSCORES')[2]) or 9007199254740992
 end
 function x.eldest()
-local first = need(call('ZRANGE', TOKENS_KEY, 0, 0)[1] or foreign('the holders are missing'))
-if first[13] == '' then return first end
-local all = x.with_token(first[5])
-table.sort(all, before)
-return all[1]
+return need(call('ZRANGE', TOKENS_KEY, 0, 0)[1] or foreign('the holders are missing'))
 end
 function x.hold(r)
 if s[9] == 0 then s[14] = 0 end
@@ -934,45 +836,45 @@ local here = call('HLEN', TICKETS_KEY)
 local function are_in(count, one, other)
 return call('ZCARD', one) == count and call('ZCARD', other) == count
 end
-local held_here = s[20] == 0 or are_in(s[9], HELD_KEY, TOKENS_KEY)
-local queue_here = s[21] == 0 or are_in(s[10], QUEUE_KEY, WAITS_KEY)
-if held_here and queue_here and here == s[20] * s[9] + s[21] * s[10] then return end
-if s[20] == 1 then
+local held_here = s[18] == 0 or are_in(s[9], HELD_KEY, TOKENS_KEY)
+local queue_here = s[19] == 0 or are_in(s[10], QUEUE_KEY, WAITS_KEY)
+if held_here and queue_here and here == s[18] * s[9] + s[19] * s[10] then return end
+if s[18] == 1 then
 if now >= s[4] and now < s[4] + 30000 * 1000 then foreign('a part of the state is missing') end
-s[9], s[5], s[17], s[18] = 0, 0, 0, 0
+s[9], s[5], s[17] = 0, 0, 0
 end
-if s[21] == 1 then s[10], s[19], s[8] = 0, 0, 0 end
-s[20], s[21], s[14], s[6] = 0, 0, 0, 0
+if s[19] == 1 then s[10], s[8] = 0, 0 end
+s[18], s[19], s[14], s[6] = 0, 0, 0, 0
 clear()
 end
 function x.settle()
 local drops, keeps = {}, {}
 local function balance(list, all, apart, count, least, keys)
 if s[apart] == 0 and count > least then
-if s[20] + s[21] == 0 then clear() end
+if s[18] + s[19] == 0 then clear() end
 for i = 1, #list do
 local r = fetch(list, i)
 for key, score in pairs(keys) do call('ZADD', key, score(r), r[7]) end
-r[15] = true
+r[14] = true
 end
 s[apart], s[14] = 1, 0
 return {}
 elseif s[apart] == 1 and count <= few then
 list = all()
-for _, r in ipairs(list) do r[15] = true end
+for _, r in ipairs(list) do r[14] = true end
 for key in pairs(keys) do call('DEL', key) end
 s[apart] = 0
 end
 return list
 end
-held = balance(held, all_holders, 20, s[9], max(1, most), {
+held = balance(held, all_holders, 18, s[9], max(1, most), {
 [HELD_KEY] = function(r) return int(r[4]) end, [TOKENS_KEY] = function(r) return int(r[5]) end,
 })
-queue = balance(queue, all_waiters, 21, s[10], most, {[QUEUE_KEY] = score_of, [WAITS_KEY] = place_ends})
+queue = balance(queue, all_waiters, 19, s[10], most, {[QUEUE_KEY] = score_of, [WAITS_KEY] = place_ends})
 for ticket, r in pairs(records) do
-if not r or s[r[5] > 0 and 20 or 21] == 0 then
+if not r or s[r[5] > 0 and 18 or 19] == 0 then
 if stored[ticket] then drops[#drops + 1] = ticket end
-elseif r[15] == true then
+elseif r[14] == true then
 keeps[#keeps + 1] = ticket
 keeps[#keeps + 1] = text_of(r)
 end
@@ -982,8 +884,8 @@ for i = 1, #drops, 1000 do call('HDEL', TICKETS_KEY, unpack(drops, i, min(i + 99
 end
 function x.expire(ms)
 call('PEXPIRE', TICKETS_KEY, ms)
-for _, key in ipairs(s[20] == 1 and {HELD_KEY, TOKENS_KEY} or {}) do call('PEXPIRE', key, ms) end
-for _, key in ipairs(s[21] == 1 and {QUEUE_KEY, WAITS_KEY} or {}) do call('PEXPIRE', key, ms) end
+for _, key in ipairs(s[18] == 1 and {HELD_KEY, TOKENS_KEY} or {}) do call('PEXPIRE', key, ms) end
+for _, key in ipairs(s[19] == 1 and {QUEUE_KEY, WAITS_KEY} or {}) do call('PEXPIRE', key, ms) end
 end
 return x
 end
@@ -1046,42 +948,41 @@ else
 word = 'RELEASED'
 if r[1] ~= 2 and park > 0 and r[6] == 0 then
 r[1] = 2
-ask(r, r[14], park, r[10], r[11])
+ask(r, r[13], park, r[10], r[11])
 retain(r, 0)
 lease_until(r, now + park * 1000)
 elseif r[1] ~= 2 then
 remove_holder(r)
 records[ticket] = false
-if r[6] > 0 and r[5] ~= used then signalling().put(r[6], r[16], 1) end
+if r[6] > 0 and r[5] ~= used then signalling().put(r[6], r[15], 1) end
 end
 end
 if tomb == 1 then seldom().bury(ticket) end
 else
 r, own, heard, word = seldom().operate(code, text, ticket)
 end
-if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<d', text, 65) < own[14] then heard = false end
+if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<d', text, 65) < own[13] then heard = false end
 if heard then
 local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
 own[3] = now
 unclaimed = closed and own[1] == 1
-ask(own, max(counter, own[14]), unclaimed and own[9] or hold, wait, own[11])
+ask(own, max(counter, own[13]), unclaimed and own[9] or hold, wait, own[11])
 if own[5] > 0 then
 if not unclaimed then
 own[1] = 0
 lease_until(own, now + hold * 1000)
 end
 if code == 116 and units > 0 and units < own[11] then
-remove_holder(own)
-ask(own, own[14], own[9], wait, units)
-add_holder(own, false)
+if own[6] == 0 then s[5] = max(0, s[5] - own[11] + units) end
+ask(own, own[13], own[9], wait, units)
 end
 if code == 116 then
-local mark = #text > 96 and not closed and s[9] == 1 and own[13] == '' and own[6] == 0 and byte(text, 97) or 0
+local mark = #text > 96 and not closed and s[9] == 1 and own[6] == 0 and byte(text, 97) or 0
 if mark == 2 or mark == 1 and own[12] > 3 then
 remove_holder(own)
 s[1] = max(now, s[1] + 1)
 own[5] = s[1]
-add_holder(own, true)
+add_holder(own)
 end
 retain(own, mark)
 end
@@ -1091,42 +992,25 @@ if own[1] == 3 then
 take_waiter(own)
 own[1] = 0
 put_waiter(own)
-elseif s[21] == 1 then
+elseif s[19] == 1 then
 others().stay(own)
 end
 own[4], moved = 0, true
 s[8] = min(s[8], own[2] - 1)
 end
 end
-local found, tries = nil, 0
+local tries = 0
 while tries < 50 and s[10] > 0 and not closed and place_at(1) do
-if s[5] >= s[2] and (plain or s[15] == 0 and (s[19] == 0 or s[18] == 0)) then break end
-local first = waiter_at(1)
-local token, joins, number, words = nil, false, 0, nil
-if not plain and first[13] ~= '' and s[18] > 0 then
-local _, units, shared = owning().share(first[13])
-if units and first[11] <= units then token, joins = shared, true end
-end
-if not token then
+if s[5] >= s[2] and s[15] == 0 then break end
+local first, number, words = waiter_at(1), 0, nil
 if first[12] % 2 == 1 and s[15] > 0 then number, words = signalling().first() end
 if number == 0 and s[5] + first[11] > s[2] then break end
-token = max(now, s[1] + 1)
-end
 tries = tries + 1
-if give(member, own, first, token, joins, number, words) then
-if first[13] ~= '' then
-found = found or {}
-found[#found + 1] = first[13]
-end
-else
+if not give(member, own, first, number, words) then
 take_waiter(first)
 first[1] = 3
 put_waiter(first)
 end
-end
-if not closed and s[19] > 0 and s[18] > 0 then
-if own then seldom().let_in(member, own, own[13]) end
-for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
 end
 if moved and s[10] > 0 then
 for position = 1, 3 do
@@ -1136,7 +1020,7 @@ if place > s[8] then
 if not told or told == 0 then
 local near = waiter_at(position)
 if near[4] == 0 then
-near[4], near[15] = now, true
+near[4], near[14] = now, true
 if near ~= own then tell(near, 'near', ' ' .. sub(KEY, 13, -2)) end
 end
 end
@@ -1154,17 +1038,17 @@ word = 'KEPT' .. holder(known)
 elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
 elseif not word and r[5] > 0 then
-word = r[16] and {int(r[5]), r[16]} or r[5]
+word = r[15] and {int(r[5]), r[15]} or r[5]
 elseif not word then
 if code == 98 then
 word = 'BUSY'
 else
-local position = s[21] == 1 and others().position(r) or index_of(queue, r)
+local position = s[19] == 1 and others().position(r) or index_of(queue, r)
 local again = r[10] / 3
 if r[4] > 0 or position <= 3 then again = min(1100, again) end
 if position <= 3 then
 local ends = 9007199254740992
-if s[20] == 1 then
+if s[18] == 1 then
 ends = others().first_end(':held')
 else
 for _, one in ipairs(held) do
@@ -1200,7 +1084,7 @@ local ms = (signals and 86400000 or 600000) + 600000 + max(0, ceil((s[7] - now) 
 if not plain then seldom().settle(ms) end
 ms = int(ms + max(0, ceil((s[1] - now) / 1000)))
 local text
-local r = s[9] == 1 and s[10] + s[13] + s[15] + s[17] + s[20] == 0 and fetch(held, 1)
+local r = s[9] == 1 and s[10] + s[13] + s[15] + s[17] + s[18] == 0 and fetch(held, 1)
 if s[9] + s[10] + s[13] + s[15] == 0 then
 if s[1] + s[11] == 0 then
 if state then call('DEL', KEY) end
@@ -1213,7 +1097,7 @@ else
 local parts, size, odd = {'', '', ''}, 0, closed and s[10] > 0
 for _, list in ipairs({held, queue}) do
 for _, one in ipairs(list) do
-local at = type(one) == 'table' and one[15] or one
+local at = type(one) == 'table' and one[14] or one
 local part = at == true and text_of(one) or sub(state, starts[at], starts[at + 1] - 1)
 odd = odd or byte(part, 9) > 1
 parts[#parts + 1] = part
@@ -1222,8 +1106,8 @@ end
 end
 s[12] = size
 parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
-for i = 13, 21 do odd = odd or s[i] > 0 end
-if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
+for i = 13, 19 do odd = odd or s[i] > 0 end
+if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddd', unpack(s, 13, 19)) end
 text = table.concat(parts)
 end
 if not allowed then

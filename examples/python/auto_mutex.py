@@ -43,9 +43,9 @@ def doubles(*numbers):
     return struct.pack(f"<{len(numbers)}d", *numbers)
 
 
-def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, retain, owner, meta):
-    kind = doubles(capacity) + struct.pack("<BI", takes + 2 * retain, len(owner.encode()))
-    return encode_touch(ids, counter, hold_ms, place_ms, units) + kind + owner.encode() + meta.encode()
+def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, retain, meta):
+    kind = doubles(capacity) + bytes([takes + 2 * retain])
+    return encode_touch(ids, counter, hold_ms, place_ms, units) + kind + meta.encode()
 
 
 def encode_touch(ids, counter, hold_ms, place_ms, units, retain=0):
@@ -237,7 +237,7 @@ class Client(AbstractContextManager):
             code, parameters = "t", encode_touch(ids, ticket.counter, ms, ms, 0)
         if ticket.state == ASKING:
             code, ticket.is_unanswered = "a" if ticket.waits else "b", True
-            parameters = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, 0, "", ticket.meta)
+            parameters = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, 0, ticket.meta)
         sent, key = (ticket.id, ticket.counter, code), f"auto_mutex:{{{ticket.name}}}"
         words = [code, parameters] if now() >= self.closed_until else ["u" + code, doubles(self.opens), parameters]
         self.send(lambda reply: self.answer(ticket, *sent, reply), "EVALSHA", list(self.scripts)[0], 1, key, *words)

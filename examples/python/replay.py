@@ -43,9 +43,8 @@ def encode(member, operation, fields, names):
         return ids.encode() + kind + values["text"].encode()
     if operation == "probe":
         return (ids + id_text(values["to"]) + values["text"]).encode()
-    numbers = [values[name] for name in names if name in ("token", "expire_ms", "above")]
-    texts = [values[name] for name in names if name in ("owner", "by")]
-    return ids.encode() + doubles(*numbers) + "".join(texts).encode()
+    numbers = [values[name] for name in names if name in ("token", "above")]
+    return ids.encode() + doubles(*numbers) + values.get("by", "").encode()
 
 
 def arguments(vectors, letters, names, step):
@@ -68,8 +67,8 @@ def fits(expected, found):
 
 
 def in_order(messages):
-    """The order of messages that begin with these words is not fixed."""
-    free = [message for message in messages if message[1].startswith(("lost ", "refresh "))]
+    """The order of messages that tell of losses is not fixed."""
+    free = [message for message in messages if message[1].startswith("lost ")]
     return sorted(free) + [message for message in messages if message not in free]
 
 

@@ -11,7 +11,7 @@ use auto_mutex_core::store::{TOKENS_OF_A_GRANT, TicketRecord, meta, time_of};
 pub struct Hold {
     /// Identifies the request in the store. A waiter that becomes a holder keeps it.
     pub id: String,
-    /// The fencing token of the grant. Holds with the same owner share it.
+    /// The fencing token of the grant.
     pub token: u64,
     /// The number of units that are held.
     pub units: u32,

@@ -41,16 +41,6 @@ pub enum Message {
         /// The ticket.
         ticket: Ticket,
     },
-    /// The ticket's `expire` restarts now.
-    Refresh {
-        /// The ticket.
-        ticket: Ticket,
-        /// The new `expire`, counted from now.
-        expire: Duration,
-        /// The server's time in microseconds. A member ignores a copy of an earlier message. Zero where nobody can
-        /// repeat a message.
-        at: u64,
-    },
     /// A message from another member: see [`Op::Probe`](super::Op::Probe).
     Probe {
         /// The member that sends it.
@@ -68,8 +58,7 @@ impl Message {
             | Self::Near { ticket }
             | Self::Lost { ticket }
             | Self::Ask { ticket }
-            | Self::Recall { ticket }
-            | Self::Refresh { ticket, .. } => Some(ticket),
+            | Self::Recall { ticket } => Some(ticket),
             Self::Probe { .. } => None,
         }
     }

@@ -55,7 +55,7 @@ impl Lease {
 }
 
 /// The units that an acquire asks for, and the lock that they are part of.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// The kind of lock.
     pub kind: LockKind,
@@ -63,8 +63,6 @@ pub struct Share {
     pub units: u32,
     /// Zero if only signals are granted.
     pub capacity: u32,
-    /// The escaped owner, or an empty text. In the whole cluster, tickets with the same owner share a hold.
-    pub owner: SharedStr,
 }
 
 impl Share {
@@ -91,7 +89,6 @@ impl Share {
             kind,
             units,
             capacity,
-            owner: SharedStr::EMPTY,
         }
     }
 
@@ -136,12 +133,11 @@ impl Share {
         }
     }
 
-    /// Whether no other ticket can hold at the same time: no units are left, and it can neither get a signal nor join
-    /// this hold. Then one ticket can serve all waiters of a process. A standby has its own, which has its value.
+    /// Whether no other ticket can hold at the same time: no units are left, and it can get no signal. Then one ticket can serve all waiters of a process. A standby has its own, which has its value.
     #[inline]
     pub fn excludes_all(&self) -> bool {
         let serves_all = !matches!(self.kind, LockKind::Semaphore | LockKind::Leader);
-        serves_all && self.units == self.capacity && self.owner.is_empty()
+        serves_all && self.units == self.capacity
     }
 }
 
@@ -197,24 +193,14 @@ pub enum Op {
         /// The requester: see `docs/protocol.md`.
         meta: SharedStr,
     },
-    /// Removes the holders of `owner`, or all holders if `owner` is empty.
-    Force {
-        /// The owner; empty for all holders.
-        owner: SharedStr,
-    },
+    /// Removes all holders.
+    Force,
     /// Removes the holders with this token, but no newer ones.
     Kick {
         /// The token of the grant.
         token: u64,
         /// Who removes them: see `docs/protocol.md`. Kept for operators if there was such a holder.
         by: SharedStr,
-    },
-    /// Tells the holders of `owner` that their `expire` restarts.
-    Refresh {
-        /// The owner whose holders are notified.
-        owner: SharedStr,
-        /// The new `expire`, counted from now.
-        expire: Duration,
     },
     /// Raises the token of a holder to `token`, or to the next unused token if that is higher. The servers of a quorum
     /// use this to agree on one token for a grant.

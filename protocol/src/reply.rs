@@ -57,7 +57,7 @@ pub enum Reply {
     },
     /// The release ended a wait.
     Cancelled,
-    /// A number: of holders removed (force, kick) or notified (refresh), of members that received a probe, of signals
+    /// A number: of holders removed (force, kick), of members that received a probe, of signals
     /// added, or of names deleted.
     Count(u64),
     /// The name was not deleted, because it is in use.

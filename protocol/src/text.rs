@@ -83,7 +83,7 @@ impl Message {
     /// Parses a message on a member's channel, with the name that it is about. `None` if it is malformed.
     ///
     /// Reads `grant <ticket> <token> <counter> <ms> <name>`, followed by ` <signal>` if one was granted,
-    /// `refresh <ticket> <ms> [<µs> ]<name>`, `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
+    /// `probe <member> <name> <text>`, or `near`, `lost`, `ask` or `recall` with `<ticket> <name>`.
     pub fn parse(text: &str) -> Option<(&str, Self)> {
         let (kind, rest) = text.split_once(' ')?;
         let (id, rest) = rest.split_once(' ')?;
@@ -104,16 +104,6 @@ impl Message {
                     signal: words.clone().nth(1).map(Into::into),
                 };
                 (words.next()?, grant)
-            }
-            "refresh" => {
-                let (expire, rest) = rest.split_once(' ')?;
-                let (at, name) = rest.split_once(' ').unwrap_or(("0", rest));
-                let refresh = Self::Refresh {
-                    ticket: ticket?,
-                    expire: millis(expire)?,
-                    at: at.parse().ok()?,
-                };
-                (name, refresh)
             }
             "near" => (rest, Self::Near { ticket: ticket? }),
             "lost" => (rest, Self::Lost { ticket: ticket? }),
@@ -143,9 +133,6 @@ impl Message {
             Self::Lost { ticket } => about("lost", ticket),
             Self::Ask { ticket } => about("ask", ticket),
             Self::Recall { ticket } => about("recall", ticket),
-            Self::Refresh { ticket, expire, at } => {
-                format!("refresh {ticket} {} {at} {name}", expire.as_millis())
-            }
             Self::Probe { from, text } => format!("probe {from} {name} {text}"),
         }
     }
@@ -178,15 +165,6 @@ mod tests {
         };
         let text = format!("grant {ticket} 17 3 2000 n:a:b  any text\n");
         assert_eq!(Message::parse(&text), Some((name, signalled)));
-        for (at, word) in [(0, ""), (17, "17 ")] {
-            let refresh = Message::Refresh {
-                ticket,
-                expire: Duration::from_millis(1500),
-                at,
-            };
-            let text = format!("refresh {ticket} 1500 {word}n:a:b");
-            assert_eq!(Message::parse(&text), Some((name, refresh)));
-        }
         let from = MemberId::from_random([9; 16]);
         let probe = Message::Probe {
             from,
@@ -225,10 +203,6 @@ mod tests {
             format!("near {ticket}"),
             format!("near {ticket} "),
             format!("near {ticket} n more"),
-            format!("refresh {ticket} n"),
-            format!("refresh {ticket} 1"),
-            format!("refresh {ticket} 1 x n"),
-            format!("refresh {ticket} 1 2 3 n"),
             format!("stolen {ticket} n"),
             format!("probe {ticket}"),
             format!("probe {ticket} n"),

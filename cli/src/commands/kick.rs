@@ -121,17 +121,6 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
         hold.token,
         short(hold.lease_left)
     )?;
-    let shared = lock
-        .holders
-        .iter()
-        .filter(|other| other.token == hold.token)
-        .count();
-    if shared > 1 {
-        writeln!(
-            out,
-            "  {shared} processes share this hold, as one owner: it ends for all of them"
-        )?;
-    }
     let follows = match hold.kept {
         true => "its next call asks the store again. A call that has just begun loses its guard.",
         false if lock.is_seat() => {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::iter;
 use std::marker::PhantomData;
 use std::mem;
+use std::sync::Arc;
 
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
 use crate::base::duration::doubt_block;
@@ -17,7 +18,7 @@ use crate::locks::multi::{MultiGuard, take};
 use crate::locks::mutex::MutexGuard;
 use crate::locks::semaphore::{self, Permit};
 use crate::site::{Declared, OfClient, Site};
-use crate::store::{Owner, Share, SharedStr};
+use crate::store::{Share, SharedStr};
 
 /// Borrows nothing, so that it can be kept across an await.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub struct Request<L> {
 #[derive(Debug)]
 struct Given {
     options: Options,
-    owner: Option<Owner>,
+    owner: Option<Arc<str>>,
     /// Whether the name in the option `was` is inside the namespace, and how it begins.
     was: Option<(bool, &'static str)>,
     /// If empty, the parts of the key complete the name of `was`.
@@ -269,7 +270,7 @@ impl Request<MutexGuard> {
             // Refused as an empty name is.
             name.clear();
         }
-        self.given().owner = Some(Owner::Here(name.into()));
+        self.given().owner = Some(name.into());
     }
 }
 

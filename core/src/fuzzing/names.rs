@@ -1,7 +1,7 @@
 //! Names: different parts always make different names, and every name can be sent to a server.
 
 use crate::base::name::{Name, NameBuilder, escape, unescape};
-use crate::store::{Owner, Ticket, meta};
+use crate::store::{Ticket, meta};
 
 /// Builds names from `bytes`, which have one part per line; the first part is the namespace.
 pub fn names(bytes: &[u8]) {
@@ -23,11 +23,9 @@ pub fn names(bytes: &[u8]) {
     ] {
         name.iter().for_each(sendable);
     }
-    let owner = Owner::Anywhere(namespace.into());
     let meta = meta::write(&meta::machine(namespace, None), 1, rest);
-    let meta = meta::owned(&meta, &owner);
+    let meta = meta::owned(&meta, namespace);
     assert_eq!(meta::owner(&meta).as_deref(), Some(namespace));
-    assert!(meta::names(&meta, &Owner::in_store(Some(&owner))));
     assert_eq!(unescape(&escape(&text).to_string()), text);
     if let Some(ticket) = Ticket::parse(&text) {
         assert_eq!(Ticket::parse(&ticket.to_string()), Some(ticket));

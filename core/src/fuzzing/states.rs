@@ -29,11 +29,7 @@ pub fn states(bytes: &[u8]) {
         used: 0,
     };
     let touch = Op::Touch { lease, units: 0 };
-    let owner = SharedStr::EMPTY;
-    for (seconds, op) in [acquire, touch, release, Op::Force { owner }]
-        .iter()
-        .enumerate()
-    {
+    for (seconds, op) in [acquire, touch, release, Op::Force].iter().enumerate() {
         let env = Env {
             now: AT + 1_000_000 * seconds as u64,
             grants_from: 0,

@@ -116,7 +116,7 @@ impl Transition<'_> {
             }
             reply => {
                 if let Some(waiting) = ticket.waiting() {
-                    let share = waiting.share.clone();
+                    let share = waiting.share;
                     self.refuse(index, self.refused(&share, &reply));
                 }
                 match reply {
@@ -263,13 +263,6 @@ impl Transition<'_> {
             // The message may be outdated. Let the answer to a renewal decide.
             (TicketState::Held(held), Message::Lost { .. }) if !held.forced => {
                 held.forced = true;
-                self.send(index);
-            }
-            (TicketState::Held(held), Message::Refresh { expire, at, .. })
-                if *at == 0 || *at > ticket.refreshed =>
-            {
-                ticket.refreshed = *at;
-                held.hold.expire_after(Some(*expire), self.now);
                 self.send(index);
             }
             _ => {}

@@ -12,7 +12,7 @@ use crate::base::error::LockError;
 use crate::base::task::runs_a_task;
 use crate::config::Deadlock;
 use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
-use crate::store::{Engine, Owner, Ticket as TicketId};
+use crate::store::{Engine, Ticket as TicketId};
 
 impl LockQueue {
     /// Returns `None` if the name was retired.
@@ -44,7 +44,6 @@ impl LockQueue {
                 let first = step.state.first_deadline.get_or_insert(Instant::NEVER);
                 *first = waiter.deadline.min(*first);
                 step.note_blocked(&waiter);
-                step.state.owners |= !want.share.owner.is_empty();
                 step.state.waiters.push_back(waiter.clone());
             } else {
                 step.attempt(waiter.clone(), None, 1);
@@ -54,7 +53,7 @@ impl LockQueue {
         Some(entered.map(Acquire::look))
     }
 
-    pub(crate) fn held_by(self: &Arc<Self>, owner: &Owner) -> Option<Arc<Hold>> {
+    pub(crate) fn held_by(self: &Arc<Self>, owner: &str) -> Option<Arc<Hold>> {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
 
@@ -147,9 +146,9 @@ impl Transition<'_> {
         (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
     }
 
-    fn held_by<'a>(&'a self, owner: &'a Owner) -> impl Iterator<Item = &'a Arc<Hold>> {
+    fn held_by<'a>(&'a self, owner: &'a str) -> impl Iterator<Item = &'a Arc<Hold>> {
         self.holds()
-            .filter(move |hold| hold.want().owner.as_ref() == Some(owner) && hold.is_valid())
+            .filter(move |hold| hold.want().owner.as_deref() == Some(owner) && hold.is_valid())
     }
 
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {

@@ -233,5 +233,5 @@ impl Transition<'_> {
 /// A second `Force` could break the lock of the next holder, and a second `Delete` could drop signals added since. A
 /// second `Kick` would report that it broke nothing.
 fn is_harmless_twice(op: &Op) -> bool {
-    !matches!(op, Op::Force { .. } | Op::Kick { .. } | Op::Delete)
+    !matches!(op, Op::Force | Op::Kick { .. } | Op::Delete)
 }

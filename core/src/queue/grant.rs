@@ -111,7 +111,6 @@ impl Transition<'_> {
         let want = &waiter.want;
         let ticket = &self.state.tickets[index];
         let holder = ticket.waiting().and_then(|it| it.holder.as_ref());
-        let adopts = ticket.attempting().and_then(|it| it.adopts);
         let behind = holder.filter(|_| spans_are_on());
         let lasts = |expire| expire <= granted.lease;
         let grant = Grant {
@@ -145,8 +144,6 @@ impl Transition<'_> {
             base: granted.token,
             leased: self.now.after(ticket.lease),
             handed: 0,
-            // An adopted hold may have an owner that only the store knows.
-            owned: !want.share.owner.is_empty() || adopts.is_some(),
             forced: false,
             bounds: Vec::new(),
             retention,
@@ -257,7 +254,6 @@ impl Transition<'_> {
             && self.now.after(self.limits.least_left) < before.valid()
             && before.grant.signal.is_none()
             && before.given_back().is_none()
-            && !held.owned
     }
 
     /// If `before` had only some of the units, the store may have granted other units, or a signal, with a greater
@@ -300,9 +296,6 @@ impl Transition<'_> {
 }
 
 fn is_plausible(waiting: &Waiting, granted: &Granted, limits: &Limits) -> bool {
-    let token = granted.token;
     let last = waiting.holder.as_ref().map_or(0, |holder| holder.token);
-    // If the ticket's owner already holds the name, the grant has the token of that hold.
-    let later = token > last || token == last && !waiting.share.owner.is_empty();
-    granted.lease <= limits.claim && later && token < TOKENS_END
+    granted.lease <= limits.claim && (last + 1..TOKENS_END).contains(&granted.token)
 }

@@ -51,8 +51,6 @@ pub(super) struct State {
     pub(super) look_at_workers: Option<Instant>,
     pub(super) warned_of: u64,
     pub(super) waiters: VecDeque<Arc<Waiter>>,
-    /// Whether some of `waiters` may have an owner that the store knows.
-    pub(super) owners: bool,
     /// Those that wait have the same order as their waiters.
     pub(super) tickets: Vec<Ticket>,
     pub(super) queries: Vec<Query>,
@@ -189,7 +187,7 @@ impl Transition<'_> {
         if self.queue.core.settings().skips()
             && let Op::Acquire { share, .. } = &mut op
         {
-            *share = share.clone().without_units();
+            *share = share.without_units();
         }
         ticket.again = match &ticket.state {
             TicketState::Held(held) => held.kept_again().unwrap_or(renewal),

@@ -7,7 +7,6 @@ use super::lock_queue::{State, Transition};
 use super::ticket::{Ticket, TicketState, Waiting};
 use super::waiter::Waiter;
 use crate::base::clock::Instant;
-use crate::base::sync::HashSet;
 
 /// Does not apply to waiters for signals, because `notify_all` must reach all of them.
 const TOGETHER: usize = 64;
@@ -22,11 +21,10 @@ impl Transition<'_> {
             }
             return;
         }
-        let owners = self.owners_behind(wanted);
         let State {
             waiters, tickets, ..
         } = &mut *self.state;
-        let first = waiters.iter().take(wanted).chain(&owners);
+        let first = waiters.iter().take(wanted);
         let waiting = tickets.iter().filter(|ticket| ticket.waiting().is_some());
         let count = waiting.clone().count();
         let pairs = first.clone().zip(waiting);
@@ -40,11 +38,8 @@ impl Transition<'_> {
         for (waiter, ticket) in first.zip(waiting) {
             ticket.is_for(waiter);
         }
-        for index in matching..wanted + owners.len() {
-            let waiter = match index.checked_sub(wanted) {
-                None => self.state.waiters[index].clone(),
-                Some(behind) => owners[behind].clone(),
-            };
+        for index in matching..wanted {
+            let waiter = self.state.waiters[index].clone();
             self.begin_waiting(waiter, self.now);
         }
     }
@@ -52,7 +47,7 @@ impl Transition<'_> {
     fn begin_waiting(&mut self, waiter: Arc<Waiter>, unanswered_since: Instant) {
         let lease = self.queue.lease_of(waiter.want.terms);
         let waiting = Waiting {
-            share: waiter.want.share.clone(),
+            share: waiter.want.share,
             waiter: Some(waiter),
             unanswered_since,
             queued: false,
@@ -90,7 +85,7 @@ impl Transition<'_> {
         for ticket in &mut spare {
             keep_the_better_place(ticket, &mut kept);
             if let Some(waiting) = ticket.waiting().filter(|waiting| !waiting.queued) {
-                unanswered.push((waiting.share.clone(), waiting.unanswered_since));
+                unanswered.push((waiting.share, waiting.unanswered_since));
             }
         }
         for (mut ticket, waiter) in kept {
@@ -128,23 +123,6 @@ impl Transition<'_> {
         // A request for more than the capacity gets a ticket, so that the store refuses it.
         let together = self.state.waiters.iter().take_while(fits).take(limit);
         together.count().max(1)
-    }
-
-    /// One waiter for each owner that may hold in another process. The store grants its request regardless of its
-    /// place.
-    fn owners_behind(&mut self, wanted: usize) -> Vec<Arc<Waiter>> {
-        if !self.state.owners {
-            return Vec::new();
-        }
-        let (mut known, mut behind) = (HashSet::default(), Vec::new());
-        for (index, waiter) in self.state.waiters.iter().enumerate() {
-            let owner = &waiter.want.share.owner;
-            if !owner.is_empty() && known.insert(owner) && index >= wanted {
-                behind.push(waiter.clone());
-            }
-        }
-        self.state.owners = !known.is_empty();
-        behind
     }
 
     /// The ticket's own waiter or, if that one has left, the first waiter that the ticket may serve.

@@ -24,8 +24,6 @@ pub(super) struct Ticket {
     pub(super) trouble: Option<StoreError>,
     /// The counter and the token of the last grant that came as a message.
     pub(super) last_grant: (u64, u64),
-    /// When the last obeyed refresh was made, by the server's clock.
-    pub(super) refreshed: u64,
     pub(super) pending: Vec<Pending>,
     pub(super) state: TicketState,
 }
@@ -90,7 +88,6 @@ pub(super) struct Held {
     pub(super) leased: Instant,
     /// The number of local handoffs.
     pub(super) handed: u32,
-    pub(super) owned: bool,
     /// The store reported that `force_unlock` took the lock away; the answer to the next renewal decides.
     pub(super) forced: bool,
     /// Bounds of nested calls whose end a listener waits for.
@@ -135,7 +132,6 @@ impl Ticket {
             again: Instant::NEVER,
             trouble: None,
             last_grant: (0, 0),
-            refreshed: 0,
             pending: Vec::new(),
             state,
         }
@@ -255,7 +251,7 @@ impl Ticket {
                     retain: self.retain,
                     ..self.log.lease(now, self.lease, place)
                 },
-                share: share.clone(),
+                share: *share,
                 mode: Mode::Queue,
                 meta: waiter.want.meta.clone(),
             },
@@ -271,7 +267,7 @@ impl Ticket {
                     Some(old) => Op::Adopt { old, lease, meta },
                     None => Op::Acquire {
                         lease,
-                        share: want.share.clone(),
+                        share: want.share,
                         mode: Mode::Try,
                         meta,
                     },

@@ -8,7 +8,7 @@ use crate::base::error::LockError;
 use crate::base::task::{Home, TaskId};
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Terms;
-use crate::store::{Owner, Share, SharedStr};
+use crate::store::{Share, SharedStr};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -57,7 +57,7 @@ impl Patience {
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
     pub(crate) share: Share,
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<Arc<str>>,
     pub(crate) terms: Terms,
     pub(crate) patience: Patience,
     pub(crate) meta: SharedStr,

@@ -1,50 +1,14 @@
-//! The requester (holder or waiter), as text in the store. [`Owner`]: the owner that a call gives.
+//! The requester (holder or waiter), as text in the store.
 //!
 //! Three percent-escaped words: machine, process id, site; then the owner or a leader's value, and the locks of the task, if any. The
 //! machine is the host, followed by a comma and the pod if it differs. (Host names contain no comma. Clients unaware of
 //! pods take the whole word for the host.)
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
-use crate::base::error::{HoldKind, Holder, LockError, LockKind};
+use crate::base::error::{HoldKind, Holder, LockKind};
 use crate::base::name::{Name, escape, unescape};
-
-/// The owner that a call gives in place of its task.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Owner {
-    /// All calls of this client with this owner share a hold.
-    Here(Arc<str>),
-    /// All calls in the cluster with this owner share a hold.
-    Anywhere(Arc<str>),
-}
-
-impl Owner {
-    /// The name of the owner.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Here(name) | Self::Anywhere(name) => name,
-        }
-    }
-
-    /// Rejects an owner without a name.
-    pub fn check(&self) -> Result<(), LockError> {
-        if self.name().is_empty() {
-            let reason = "it is empty: give an owner, or leave it out";
-            return Err(LockError::invalid("owner", reason));
-        }
-        Ok(())
-    }
-
-    /// Returns the owner as stored: escaped, and empty for an owner within this client.
-    pub fn in_store(owner: Option<&Self>) -> SharedStr {
-        match owner {
-            Some(Self::Anywhere(owner)) => escape(owner).to_string().into(),
-            _ => SharedStr::default(),
-        }
-    }
-}
 
 /// Limits of the locks listed for a task: how many, and how many bytes their names take. They keep the record of a
 /// ticket small.
@@ -74,12 +38,8 @@ pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
 }
 
 /// Appends an owner to `meta`.
-pub fn owned(meta: &str, owner: &Owner) -> SharedStr {
-    let (scope, owner) = match owner {
-        Owner::Here(owner) => (HERE, owner),
-        Owner::Anywhere(owner) => (ANYWHERE, owner),
-    };
-    format!("{meta}{scope}{}", escape(owner)).into()
+pub fn owned(meta: &str, owner: &str) -> SharedStr {
+    format!("{meta}{OWNER}{}", escape(owner)).into()
 }
 
 /// Appends the value that a leader publishes.
@@ -168,18 +128,12 @@ pub fn describe(ticket: &TicketRecord, capacity: u32) -> Option<Holder> {
 
 /// The owner in `meta`.
 pub fn owner(meta: &str) -> Option<String> {
-    let named = after(meta, HERE).or_else(|| after(meta, ANYWHERE));
-    named.map(unescape)
+    after(meta, OWNER).map(unescape)
 }
 
 /// The value that a leader or a standby publishes; `None` for other callers.
 pub fn leads(meta: &str) -> Option<String> {
     after(meta, LEADS).map(unescape)
-}
-
-/// Whether `meta` has an owner in the cluster that is `owner` [in the store](Owner::in_store).
-pub fn names(meta: &str, owner: &str) -> bool {
-    after(meta, ANYWHERE) == Some(owner)
 }
 
 /// Converts a time of the store, in microseconds.
@@ -196,10 +150,8 @@ fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
 
 /// The separator before a pod.
 const POD: char = ',';
-/// The separators before an owner within the client, and before one in the cluster. Escaped words contain neither
-/// colons nor spaces.
-const HERE: &str = " here:";
-const ANYWHERE: &str = " anywhere:";
+/// The separator before an owner. Escaped words contain neither colons nor spaces.
+const OWNER: &str = " owner:";
 /// The separator before the value of a leader.
 const LEADS: &str = " lead:";
 /// The separator before a lock that the task holds. A name contains no space.
@@ -220,7 +172,6 @@ mod tests {
 
     #[test]
     fn a_pod_comes_with_its_host_and_costs_others_nothing() {
-        let owner = Owner::Here("me".into());
         for (pod, words) in [
             (None, "node-1 7 f%20at%20x"),
             (
@@ -234,7 +185,7 @@ mod tests {
             let holder = read(meta).unwrap();
             assert_eq!((&*holder.host, holder.pod.as_deref()), ("node-1", pod));
             assert_eq!((holder.pid, &*holder.site), (7, "f at x"));
-            let meta = meta::owned(&meta::write(&machine, 7, "f"), &owner);
+            let meta = meta::owned(&meta::write(&machine, 7, "f"), "me");
             let holder = read(meta::holding(&meta, &names(&["n:a,b"]))).unwrap();
             assert_eq!(holder.pod.as_deref(), pod);
             assert_eq!(holder.owner.as_deref(), Some("me"));
@@ -255,17 +206,15 @@ mod tests {
     #[test]
     fn what_the_task_holds_comes_last_and_hides_nothing() {
         let plain = meta::write("host", 7, "a::b at src/b.rs:41");
-        let owner = Owner::Anywhere("night shift".into());
-        let owned = meta::owned(&plain, &owner);
+        let owned = meta::owned(&plain, "night shift");
         for (meta, owner) in [(&plain, None), (&owned, Some("night shift"))] {
-            let held = names(&["n:a:b", "here:x", "anywhere:y,z"]);
+            let held = names(&["n:a:b", "owner:x", "lead:y,z"]);
             let meta = meta::holding(meta, &held);
             let caller = meta::caller(&meta).unwrap();
-            assert_eq!(caller.holds, ["n:a:b", "here:x", "anywhere:y,z"]);
+            assert_eq!(caller.holds, ["n:a:b", "owner:x", "lead:y,z"]);
             assert_eq!(caller.owner.as_deref(), owner);
             assert_eq!((caller.host.as_str(), caller.pid), ("host", 7));
             assert_eq!((caller.file(), caller.line()), (Some("src/b.rs"), Some(41)));
-            assert_eq!(meta::names(&meta, "night%20shift"), owner.is_some());
             assert_eq!(meta::location(&meta), &*plain);
             // New names replace the old ones.
             let again = meta::holding(&meta, &names(&["other"]));

@@ -34,7 +34,7 @@ pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
 pub use self::id::{RandomId, TicketMap, random_number};
-pub use self::meta::{Owner, time_of};
+pub use self::meta::time_of;
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
 #[cfg(any(test, feature = "test-util"))]

@@ -129,14 +129,12 @@ mod tests {
     }
 
     fn all(ticket: Ticket) -> Vec<Message> {
-        let (expire, at) = (Duration::from_millis(1500), 17);
         vec![
             grant(ticket, None),
             grant(ticket, Some(" any text\n")),
             Message::Near { ticket },
             Message::Lost { ticket },
             Message::Recall { ticket },
-            Message::Refresh { ticket, expire, at },
         ]
     }
 

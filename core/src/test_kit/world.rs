@@ -242,16 +242,12 @@ impl Shared {
         }
         self.note(host, name, Happening::Granted, Some(hold.grant.token));
         let taken = lock(&self.record).taken.clone();
-        let (mut owners, mut units, mut hosts) = (Vec::new(), 0, Vec::new());
+        let (mut units, mut hosts) = (0, Vec::new());
         for member in self.all_members() {
             let holds = member.core().map(|core| core.valid_holds(hold.name()));
             for other in holds.into_iter().flatten() {
-                let owner = other.want().share.owner.clone();
-                if taken.contains(&other.grant.ticket) || owners.contains(&owner) {
+                if taken.contains(&other.grant.ticket) {
                     continue;
-                }
-                if !owner.is_empty() {
-                    owners.push(owner);
                 }
                 units += u64::from(other.weight());
                 hosts.push(member.host.clone());

@@ -148,7 +148,6 @@ fn record(to: &mut Vec<u8>, ticket: Ticket, record: &Record, at: u64) {
         number(to, *place);
         text(to, signal);
     }
-    text(to, &record.owner);
     text(to, &record.meta);
 }
 
@@ -267,7 +266,6 @@ impl<'a> Reader<'a> {
                 _ => return None,
             },
             member,
-            owner: self.shared()?,
             meta: self.shared()?,
         };
         let is_waiter = record.token == 0 && record.flag == Flag::Plain && record.signal.is_none();

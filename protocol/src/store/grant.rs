@@ -1,23 +1,16 @@
 //! Grants to the waiters in order, while there is room.
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{Flag, State, Step, micros};
-use crate::{Message, Reply, Retain, SharedStr, Ticket, millis};
+use super::{Flag, Record, State, Step, micros};
+use crate::{Message, Reply, Retain, Ticket, millis};
 
 /// The token of a grant, and the signal that is granted instead of units.
 type Offer = (u64, Option<(u64, Arc<str>)>);
 
 impl State {
     pub(super) fn grant(&mut self, step: &mut Step<'_>) {
-        let mut owners: Vec<_> = step
-            .own
-            .and_then(|own| self.owner(own))
-            .into_iter()
-            .collect();
         for _ in 0..step.limits.batch {
             let first = self.queue.first_key_value().filter(|_| !step.is_closed());
             let Some((&place, &ticket)) = first else {
@@ -26,16 +19,9 @@ impl State {
             let Some(offer) = self.offer(step.now, ticket) else {
                 break;
             };
-            if self.give(step, ticket, offer) {
-                owners.extend(self.owner(ticket));
-            } else {
+            if !self.give(step, ticket, offer) {
                 self.queue.remove(&place);
                 self.quiet.insert(place, ticket);
-            }
-        }
-        if !step.is_closed() {
-            for owner in owners {
-                self.grant_to_owner(step, &owner);
             }
         }
         for &ticket in self.queue.values().take(step.limits.near) {
@@ -52,27 +38,8 @@ impl State {
         self.forget_if_empty();
     }
 
-    fn grant_to_owner(&mut self, step: &mut Step<'_>, owner: &SharedStr) {
-        let Some((units, token)) = self.shared(owner) else {
-            return;
-        };
-        for (_, ticket) in self.waiters() {
-            if let Some(record) = self.records.get(&ticket)
-                && record.owner == *owner
-                && u64::from(record.units) <= units
-            {
-                self.give(step, ticket, (token, None));
-            }
-        }
-    }
-
     fn offer(&self, now: u64, ticket: Ticket) -> Option<Offer> {
         let record = self.records.get(&ticket)?;
-        if let Some((units, token)) = self.shared(&record.owner)
-            && u64::from(record.units) <= units
-        {
-            return Some((token, None));
-        }
         let token = now.max(self.token + 1);
         if record.takes
             && let Some((&number, text)) = self.signals.first_key_value()
@@ -96,10 +63,8 @@ impl State {
             record.hold_ms.min(millis(step.limits.claim))
         };
         if !own {
-            // With an older token, the ticket joins a hold.
-            let is_new = token > self.token;
             // If the waiter is dead, a grant of the whole capacity would block all others until it expires.
-            let alone = is_new && signal.is_none() && Some(record.units) == self.capacity;
+            let alone = signal.is_none() && Some(record.units) == self.capacity;
             let silent =
                 step.now.saturating_sub(record.heard.max(record.told)) > micros(step.limits.claim);
             let message = Message::Grant {
@@ -121,7 +86,7 @@ impl State {
             self.signals.remove(number);
         }
         record.signal = signal;
-        self.token = self.token.max(token);
+        self.token = token;
         self.held.push((step.now + hold_ms * 1000, ticket));
         self.queue.remove(&record.place);
         self.quiet.remove(&record.place);
@@ -143,22 +108,6 @@ impl State {
         (keeper.retain == Retain::Kept).then_some(Reply::Kept { holder })
     }
 
-    fn owner(&self, ticket: Ticket) -> Option<SharedStr> {
-        let owner = &self.records.get(&ticket)?.owner;
-        (!owner.is_empty()).then(|| owner.clone())
-    }
-
-    /// The most units of any holder of `owner`, and the token.
-    fn shared(&self, owner: &SharedStr) -> Option<(u64, u64)> {
-        if owner.is_empty() {
-            return None;
-        }
-        self.holders()
-            .filter(|record| record.owner == *owner && !record.is_parked())
-            .map(|record| (record.weight(), record.token))
-            .reduce(|one, other| (one.0.max(other.0), one.1.max(other.1)))
-    }
-
     pub(super) fn forget_if_empty(&mut self) {
         if self.held.is_empty() && self.queue.is_empty() && self.quiet.is_empty() {
             self.capacity = None;
@@ -177,18 +126,8 @@ impl State {
         self.used_by(self.held.iter())
     }
 
-    /// Holders with the same owner together use as many units as the largest of them.
     pub(super) fn used_by<'a>(&self, held: impl Iterator<Item = &'a (u64, Ticket)>) -> u64 {
-        let mut used = 0;
-        let mut shared = BTreeMap::new();
-        for record in held.filter_map(|held| self.records.get(&held.1)) {
-            if record.owner.is_empty() {
-                used += record.weight();
-            } else {
-                let most = shared.entry(&*record.owner).or_insert(0);
-                *most = record.weight().max(*most);
-            }
-        }
-        used + shared.values().sum::<u64>()
+        let held = held.filter_map(|held| self.records.get(&held.1));
+        held.map(Record::weight).sum()
     }
 }

@@ -76,7 +76,6 @@ struct Record {
     takes: bool,
     /// Held instead of units.
     signal: Option<(u64, Arc<str>)>,
-    owner: SharedStr,
     hold_ms: u64,
     place_ms: u64,
     counter: u64,
@@ -107,7 +106,7 @@ impl Record {
         self.heard + self.place_ms * 1000
     }
 
-    /// The units that it holds, unless another holder of the same owner covers them.
+    /// The units that it holds.
     fn weight(&self) -> u64 {
         if self.signal.is_some() {
             0
@@ -248,11 +247,7 @@ impl State {
             Op::Touch { lease, units } => self.touch(&step, *lease, *units),
             Op::Adopt { old, lease, meta } => self.adopt(&step, *old, *lease, meta),
             // A lock that is only kept is nobody's loss.
-            Op::Force { owner } => {
-                let chosen = |record: &Record| owner.is_empty() || record.owner == *owner;
-                Some(Reply::Count(self.drop_holders(&mut step, chosen).0))
-            }
-            // Holders with the same token belong to one owner and share a hold.
+            Op::Force => Some(Reply::Count(self.drop_holders(&mut step, |_| true).0)),
             Op::Kick { token, by } => {
                 let chosen = |record: &Record| record.token == *token;
                 let (_, dropped) = self.drop_holders(&mut step, chosen);
@@ -265,7 +260,6 @@ impl State {
                 }
                 Some(Reply::Count(dropped))
             }
-            Op::Refresh { owner, expire } => self.refresh(&mut step, owner, *expire),
             Op::Raise { ticket, token } => self.raise(*ticket, *token),
             Op::Signal { ticket, signal } => self.signal(&step, *ticket, signal),
             Op::Inspect { .. } | Op::Probe { .. } => unreachable!("answered above"),

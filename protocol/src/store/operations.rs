@@ -35,7 +35,6 @@ impl State {
                 units: share.units,
                 takes: share.takes(),
                 signal: None,
-                owner: share.owner.clone(),
                 hold_ms: millis(lease.hold),
                 place_ms: millis(lease.place),
                 counter: lease.counter,
@@ -133,8 +132,7 @@ impl State {
                 record.units = record.units.min(units);
             }
             if may_claim {
-                let is_plain = record.owner.is_empty() && record.signal.is_none();
-                let retain = match alone && is_plain {
+                let retain = match alone && record.signal.is_none() {
                     true => lease.retain,
                     false => Retain::No,
                 };
@@ -251,8 +249,7 @@ impl State {
         is_chosen: impl Fn(&Record) -> bool,
     ) -> (u64, u64) {
         let records = &self.records;
-        let chosen =
-            |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(|it| is_chosen(it));
+        let chosen = |held: &mut (u64, Ticket)| records.get(&held.1).is_some_and(&is_chosen);
         let dropped: Vec<_> = self.held.extract_if(.., chosen).collect();
         let mut used = 0;
         for &(_, ticket) in &dropped {
@@ -263,25 +260,6 @@ impl State {
             }
         }
         (used, dropped.len() as u64)
-    }
-
-    pub(super) fn refresh(
-        &mut self,
-        step: &mut Step<'_>,
-        owner: &SharedStr,
-        expire: Duration,
-    ) -> Option<Reply> {
-        let (mut holders, at) = (0, step.now);
-        for &(_, ticket) in &self.held {
-            if let Some(record) = self.records.get(&ticket)
-                && record.owner == *owner
-                && !record.is_parked()
-                && step.tell(record.member, Message::Refresh { ticket, expire, at })
-            {
-                holders += 1;
-            }
-        }
-        Some(Reply::Count(holders))
     }
 
     pub(super) fn raise(&mut self, ticket: Ticket, token: u64) -> Option<Reply> {

@@ -93,7 +93,7 @@ pub(crate) struct Call {
 impl Call {
     /// `opens` is when the store grants again, or 0.
     pub(crate) fn of(name: &Name, op: &Op, caller: MemberId, opens: i64) -> Self {
-        let mut values = Vec::with_capacity(15);
+        let mut values = Vec::with_capacity(14);
         values.push(text(name.as_str()));
         if !matches!(op, Op::Inspect { .. }) {
             values.push(id(caller));
@@ -107,9 +107,8 @@ impl Call {
             } => {
                 values.extend([id(lease.ticket), count(lease.counter)]);
                 values.extend([int(share.units), int(share.capacity)]);
-                values.extend([flag(share.takes()), text(&share.owner)]);
-                values.extend([time(lease.hold), time(lease.place), retain(lease.retain)]);
-                values.extend([flag(*mode == Mode::Try), text(meta)]);
+                values.extend([flag(share.takes()), time(lease.hold), time(lease.place)]);
+                values.extend([retain(lease.retain), flag(*mode == Mode::Try), text(meta)]);
                 "acquire"
             }
             Op::Touch { lease, units } => {
@@ -132,17 +131,13 @@ impl Call {
                 values.extend([time(lease.hold), time(lease.place), text(meta)]);
                 "adopt"
             }
-            Op::Force { owner } => {
-                values.extend([text(owner), count(0), text("")]);
+            Op::Force => {
+                values.extend([count(0), text("")]);
                 "drop_holders"
             }
             Op::Kick { token, by } => {
-                values.extend([text(""), count(*token), text(by)]);
+                values.extend([count(*token), text(by)]);
                 "drop_holders"
-            }
-            Op::Refresh { owner, expire } => {
-                values.extend([text(owner), time(*expire)]);
-                "refresh"
             }
             Op::Raise { ticket: own, token } => {
                 values.extend([id(*own), count(*token)]);

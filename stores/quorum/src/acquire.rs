@@ -132,12 +132,7 @@ impl Quorum {
                 let signal = None;
                 return self.end(job.request, Ok(Reply::Granted { token, signal }));
             }
-            // Holders with one owner share a token, so no new one is chosen while a majority may still give the same.
-            let is_owned = !state.share.owner.is_empty();
-            let waits = is_owned && job.token == 0 && same + unanswered >= majority;
-            if !waits || !job.is_in_grace(now, grace) {
-                job.raise(nodes, state.lease.ticket);
-            }
+            job.raise(nodes, state.lease.ticket);
         } else if is_over
             || !possible && (answered >= majority || unanswered == 0)
             || answered >= majority && answered > granted && !job.is_in_grace(now, grace)

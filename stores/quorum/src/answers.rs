@@ -58,7 +58,6 @@ impl Quorum {
             // Members ignore probes that they have already received.
             return self.tell(name, message);
         };
-        let mut message = message;
         let majority = self.nodes.majority();
         let Some(state) = self.tickets.get_mut(&ticket) else {
             return;
@@ -70,7 +69,7 @@ impl Quorum {
             }
             state.on[node].last_grant = token;
         }
-        let passes_on = match &mut message {
+        let passes_on = match &message {
             Message::Grant { token, .. } if *name != state.name => {
                 return self.woken(node, ticket, *token);
             }
@@ -83,19 +82,6 @@ impl Quorum {
             Message::Lost { .. } => {
                 let is_new = !std::mem::replace(&mut state.on[node].lost, true);
                 is_new && state.on.iter().filter(|on| on.lost).count() == majority
-            }
-            // Of each node, a copy of an earlier message is ignored. The clocks of the nodes differ, so the member cannot
-            // compare their times.
-            Message::Refresh { at, .. } => {
-                let last = &mut state.on[node].refreshed_at;
-                if *at > 0 && *at <= *last {
-                    return;
-                }
-                *last = std::mem::take(at);
-                state.on[node].refreshed += 1;
-                let before = state.refreshed;
-                state.refreshed = before.max(state.on[node].refreshed);
-                state.refreshed > before
             }
             // A quorum has no keepers.
             Message::Probe { .. } | Message::Recall { .. } => false,

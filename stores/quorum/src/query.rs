@@ -58,7 +58,7 @@ impl Quorum {
         if is_possible && !is_complete && !is_done && waits {
             return None;
         }
-        if matches!(job.request.op, Op::Force { .. } | Op::Kick { .. }) {
+        if matches!(job.request.op, Op::Force | Op::Kick { .. }) {
             self.wake_one(&job.request.name);
         }
         if is_answered {
@@ -67,7 +67,7 @@ impl Quorum {
         let error = self.nodes.unreachable(majority);
         // Not `Busy`, after which the member would resend the operation, although some nodes may have executed it.
         let error = match job.request.op {
-            Op::Force { .. } | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
+            Op::Force | Op::Kick { .. } | Op::Delete if !error.is_disconnected() => {
                 error.as_kind(StoreErrorKind::Refused)
             }
             _ => error,

@@ -647,42 +647,6 @@ fn what_is_missing_is_said_as_it_is() {
     );
 }
 
-/// Tickets with one owner share a hold and its token, so the second ticket must not choose a new token while node 0's
-/// answer may confirm that of the first.
-#[test]
-fn shares_of_one_owner_have_one_token_although_a_node_lags_behind() {
-    let mut rig = Rig::new(3);
-    let of_owner = |ticket| {
-        let mut op = acquire(ticket, 1, 1);
-        if let Op::Acquire { share, .. } = &mut op {
-            share.owner = "o".into();
-        }
-        op
-    };
-    let token = |answer: Option<Result<Reply, StoreError>>| match answer {
-        Some(Ok(Reply::Granted { token, .. })) => token,
-        other => panic!("{other:?}"),
-    };
-    rig.ways[2] = Way::Freezes;
-    let first = token(rig.ask(of_owner(Ticket::random())));
-    // Node 2 grants later, with another token than the other nodes.
-    rig.pass(Duration::from_millis(30));
-    for (node, request) in std::mem::take(&mut rig.kept) {
-        rig.execute(node, &request);
-    }
-    rig.ways = vec![Way::Freezes, Way::Answers, Way::Answers];
-    assert!(
-        rig.ask(of_owner(Ticket::random())).is_none(),
-        "one is awaited"
-    );
-    rig.ways[0] = Way::Answers;
-    for (node, request) in std::mem::take(&mut rig.kept) {
-        let result = Ok(rig.execute(node, &request));
-        rig.take(Input::Answered(node, Answer { request, result }));
-    }
-    assert_eq!(token(rig.answer()), first);
-}
-
 #[test]
 fn releases_that_are_too_many_to_keep_are_counted() {
     let (mut quorum, _, _) = quorum(3);

@@ -36,8 +36,6 @@ pub(super) struct TicketState {
     pub(super) woken: bool,
     /// Consecutive rounds that nobody seems to have won.
     pub(super) collisions: u32,
-    /// How often `expire` was restarted: the maximum of the nodes.
-    pub(super) refreshed: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,11 +61,8 @@ pub(super) struct OnNode {
     pub(super) queued: Option<Instant>,
     pub(super) wake: Option<u64>,
     pub(super) lost: bool,
-    pub(super) refreshed: u32,
     /// The token of the last grant that came as a message.
     pub(super) last_grant: u64,
-    /// The node's time of the last refresh.
-    pub(super) refreshed_at: u64,
 }
 
 impl OnNode {
@@ -90,7 +85,7 @@ impl TicketState {
         let (share, adopts, mode, meta) = match &request.op {
             Op::Acquire {
                 share, mode, meta, ..
-            } => (share.clone(), None, *mode, meta),
+            } => (*share, None, *mode, meta),
             // Only mutexes can be adopted.
             Op::Adopt { old, meta, .. } => (Share::MUTEX, Some(*old), Mode::Try, meta),
             _ => return None,
@@ -111,7 +106,6 @@ impl TicketState {
             wake_queue: None,
             woken: false,
             collisions: 0,
-            refreshed: 0,
         })
     }
 
@@ -165,7 +159,7 @@ impl TicketState {
             Some(old) => Op::Adopt { old, lease, meta },
             None => Op::Acquire {
                 lease,
-                share: self.share.clone(),
+                share: self.share,
                 mode: if self.listens() { self.mode } else { Mode::Try },
                 meta,
             },

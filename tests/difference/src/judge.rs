@@ -4,10 +4,10 @@
 //! until it ends by the server's clock, the ticket is among the holders, with its token. All holds together fit into
 //! the capacity. Tokens grow. No ticket holds for longer than it asked. No signal is lost or duplicated.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use auto_mutex_core::store::{
-    Lease, MemberId, Message, NameRecord, Op, Reply, SharedStr, Ticket, TicketRecord,
+    Lease, MemberId, Message, NameRecord, Op, Reply, Ticket, TicketRecord,
 };
 
 use super::Outcome;
@@ -35,8 +35,6 @@ pub(super) struct Judge {
     promises: HashMap<Ticket, Promise>,
     /// The tokens of the grants that handed out a signal.
     lent: HashMap<Ticket, u64>,
-    /// All owners that each ticket has ever named.
-    owners: HashMap<Ticket, HashSet<SharedStr>>,
     /// The longest hold that each ticket has asked for.
     longest: HashMap<Ticket, u64>,
     /// The greatest counter of each ticket's requests.
@@ -47,11 +45,9 @@ impl Judge {
     /// Records that the store has returned to the state of `before`: its tokens and signals are the earlier ones, and no
     /// promise counts.
     pub(super) fn returned_to(&mut self, before: &Self) {
-        let owners = std::mem::take(&mut self.owners);
         let longest = std::mem::take(&mut self.longest);
         *self = before.clone();
         self.promises.clear();
-        self.owners = owners;
         self.longest = longest;
     }
 
@@ -97,10 +93,6 @@ impl Judge {
         *longest = (*longest).max(hold.as_micros() as u64);
         let newest = self.counters.entry(ticket).or_default();
         *newest = op.lease().map_or(0, |lease| lease.counter).max(*newest);
-        if let Op::Acquire { share, .. } = op {
-            let owners = self.owners.entry(ticket).or_default();
-            owners.insert(share.owner.clone());
-        }
     }
 
     /// Removes the promises that the operation ends.
@@ -128,15 +120,8 @@ impl Judge {
                 let longest = self.longest.get(old).copied().unwrap_or_default();
                 let entry = self.longest.entry(*ticket).or_default();
                 *entry = (*entry).max(longest);
-                let owners = self.owners.get(old).cloned().unwrap_or_default();
-                self.owners.entry(*ticket).or_default().extend(owners);
             }
-            (Op::Force { owner }, _) => {
-                let owners = &self.owners;
-                let is_of = |ticket: &Ticket| owners.get(ticket).is_some_and(|o| o.contains(owner));
-                self.promises
-                    .retain(|ticket, _| !owner.is_empty() && !is_of(ticket));
-            }
+            (Op::Force, _) => self.promises.clear(),
             (Op::Kick { token, .. }, reply) => {
                 let before = self.promises.len();
                 self.promises.retain(|_, promise| promise.token != *token);
@@ -258,27 +243,10 @@ impl Judge {
         }
     }
 
-    /// Checks a lower bound of the units in use. It leaves out holders that have named several owners, because they may
-    /// share a hold.
     fn nobody_is_too_many(&self, info: &NameRecord) {
         let capacity = u64::from(info.capacity.unwrap_or_default());
-        let mut units = 0;
-        let mut shared = HashMap::<&SharedStr, u64>::new();
-        for holder in &info.holders {
-            if self.is_lent(holder) {
-                continue;
-            }
-            let mut named = self.owners.get(&holder.ticket).into_iter().flatten();
-            match (named.next(), named.next()) {
-                (Some(owner), None) if owner.is_empty() => units += u64::from(holder.units),
-                (Some(owner), None) => {
-                    let most = shared.entry(owner).or_default();
-                    *most = (*most).max(holder.units.into());
-                }
-                _ => {}
-            }
-        }
-        units += shared.values().sum::<u64>();
+        let holders = info.holders.iter().filter(|holder| !self.is_lent(holder));
+        let units: u64 = holders.map(|holder| u64::from(holder.units)).sum();
         assert!(
             units <= capacity && info.used <= capacity,
             "{units} units, or {}, of {capacity} are held: {info:?}",
@@ -298,16 +266,12 @@ impl Judge {
     fn tokens_grow(&mut self, info: &NameRecord) {
         assert!(info.token >= self.token, "{} before {info:?}", self.token);
         for (number, holder) in info.holders.iter().enumerate() {
-            let twin = info.holders[..number]
-                .iter()
-                .find(|twin| twin.token == holder.token);
-            if let Some(twin) = twin {
-                assert!(self.may_share(twin, holder), "{twin:?} and {holder:?}");
-            }
+            let mut before = info.holders[..number].iter();
+            let twin = before.find(|twin| twin.token == holder.token);
+            assert!(twin.is_none(), "{twin:?} and {holder:?}");
             let known = self.held.get(&holder.ticket) == Some(&holder.token);
-            let joins = self.held.values().any(|token| *token == holder.token);
             assert!(
-                known || joins || holder.token > self.token,
+                known || holder.token > self.token,
                 "{holder:?} came behind {}",
                 self.token
             );
@@ -319,14 +283,6 @@ impl Judge {
             .iter()
             .map(|holder| (holder.ticket, holder.token))
             .collect();
-    }
-
-    fn may_share(&self, one: &TicketRecord, other: &TicketRecord) -> bool {
-        let named = |record: &TicketRecord| self.owners.get(&record.ticket);
-        let (Some(one), Some(other)) = (named(one), named(other)) else {
-            return false;
-        };
-        one.intersection(other).any(|owner| !owner.is_empty())
     }
 
     fn no_signal_is_lost_or_doubled(&self, info: &NameRecord) {

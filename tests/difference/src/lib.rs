@@ -99,7 +99,7 @@ impl Outcome {
         // Holders get their messages first, and in no particular order.
         self.messages
             .sort_by_cached_key(|(member, message)| match message {
-                Message::Lost { .. } | Message::Refresh { .. } => format!("{member} {message:?}"),
+                Message::Lost { .. } => format!("{member} {message:?}"),
                 Message::Grant { .. }
                 | Message::Near { .. }
                 | Message::Ask { .. }
@@ -208,8 +208,6 @@ const USUAL: &[&str] = &[
     "Force Count, closed",
     "Raise Gone",
     "Raise Granted",
-    "Refresh Count",
-    "Refresh Count nobody",
     "Release Cancelled",
     "Release Gone",
     "Release Released",
@@ -244,7 +242,6 @@ const USUAL: &[&str] = &[
     "a late Touch Granted",
     "a loss of all data",
     "a return to older data",
-    "a shared hold",
     "pair Released Busy",
     "pair Released Granted",
     "pair Released Queued",
@@ -253,7 +250,6 @@ const USUAL: &[&str] = &[
     "told Lost",
     "told Near",
     "told Recall",
-    "told Refresh",
 ];
 
 #[cfg(test)]

@@ -43,10 +43,6 @@ pub(super) fn kinds(op: &Op, outcome: &Outcome, before: &NameRecord) -> Vec<Stri
     if outcome.messages.iter().filter(is_grant).count() == LIMITS.batch {
         kinds.push("as many grants as one operation makes".into());
     }
-    let holders = &outcome.info.holders;
-    if holders.windows(2).any(|two| two[0].token == two[1].token) {
-        kinds.push("a shared hold".into());
-    }
     let units = |info: &NameRecord, ticket| {
         let mut holders = info.holders.iter();
         holders

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use auto_mutex_core::LockKind;
-use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, SharedStr, Signal, Ticket};
+use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, Signal, Ticket};
 use auto_mutex_core::testing::Dice;
 
 /// Texts of signals, which may be anything.
@@ -20,15 +20,11 @@ const TEXTS: [&str; 10] = [
     "ünïcödé%20",
     "{}",
 ];
-/// Owners, in their escaped form. Requests may also have no owner.
-const OWNERS: [&str; 4] = ["alice", "alice", "bob%20b", "%C3%A7"];
 
 /// The use of one name in a run.
 pub(super) struct Use {
     capacity: u32,
     kind: LockKind,
-    /// One request in `owned` has an owner.
-    owned: u64,
     /// Leases are long and little time passes, so that the queue grows.
     crowd: bool,
     /// Only acquires, touches and releases are used.
@@ -52,11 +48,6 @@ impl Use {
                 _ if !plain && dice.one_in(2) => LockKind::Semaphore,
                 _ => LockKind::Mutex,
             },
-            owned: if plain {
-                1_000_000
-            } else {
-                dice.of(&[2, 4, 1000])
-            },
             crowd,
             plain,
             retains,
@@ -68,14 +59,6 @@ impl Use {
     /// Records that a ticket was granted.
     pub(super) fn granted(&mut self, ticket: Ticket, token: u64) {
         self.tokens.insert(ticket, token);
-    }
-
-    fn owner(&self, dice: &mut Dice) -> SharedStr {
-        if dice.one_in(self.owned) {
-            dice.of(&OWNERS).into()
-        } else {
-            SharedStr::default()
-        }
     }
 
     fn share(&self, dice: &mut Dice) -> Share {
@@ -98,7 +81,6 @@ impl Use {
             },
             units,
             capacity,
-            owner: self.owner(dice),
         }
     }
 
@@ -135,7 +117,7 @@ impl Use {
         counter: u64,
     ) -> Op {
         let mut ticket = dice.of(tickets);
-        let kind = dice.below(if self.plain { 44 } else { 58 });
+        let kind = dice.below(if self.plain { 44 } else { 56 });
         if kind >= 20 && !holding.is_empty() && dice.one_in(2) {
             ticket = dice.of(holding);
         }
@@ -186,29 +168,16 @@ impl Use {
                 token: self.tokens.get(&ticket).copied().unwrap_or(17),
                 by: "host 56 ops".into(),
             },
-            46 => {
-                let of_one = dice.one_in(2);
-                Op::Force {
-                    owner: if of_one {
-                        dice.of(&OWNERS).into()
-                    } else {
-                        SharedStr::default()
-                    },
-                }
-            }
-            47..49 => Op::Refresh {
-                owner: self.owner(dice),
-                expire: dice.millis(&[1, 60_000]),
-            },
-            49..55 => self.signal(dice),
+            46 => Op::Force,
+            47..53 => self.signal(dice),
             // In a crowd, a raise is rare.
-            55 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
-            55 => Op::Raise {
+            53 if self.crowd && !dice.one_in(8) => self.release(dice, ticket),
+            53 => Op::Raise {
                 ticket,
                 // A token that another server might have given at about the same time.
                 token: self.tokens.get(&ticket).copied().unwrap_or(17) + dice.below(3) * 400_000,
             },
-            56 => Op::Delete,
+            54 => Op::Delete,
             _ => Op::Inspect {
                 above: dice.of(&[0, 1, 2, 4, RW_LOCK]),
             },
@@ -223,7 +192,6 @@ impl Use {
                 kind: self.kind,
                 units: 1,
                 capacity: self.capacity,
-                owner: SharedStr::default(),
             },
             mode: Mode::Queue,
             meta: "host 12 a%20site".into(),

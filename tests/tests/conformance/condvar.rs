@@ -178,7 +178,8 @@ pub(crate) async fn threads_wait_and_notify_too(store: &dyn TestStore) {
 
 pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
     let [a, b] = store.members();
-    let guard = a.mutex("m").cluster_owner("o").lock().await.unwrap();
+    let owned = a.mutex("m").owner("o");
+    let guard = owned.lock().await.unwrap();
     let task = tokio::spawn(async move { a.condvar("m").wait(guard).await.unwrap() });
     // If only a minority of a quorum has queued the waiter so far, `notify_one` may wake it and yet return false.
     becomes!(
@@ -186,7 +187,7 @@ pub(crate) async fn an_owner_is_the_same_after_a_wait(store: &dyn TestStore) {
         b.condvar("m").notify_one().await.unwrap() || task.is_finished()
     );
     let guard = soon("the waiter", task).await.unwrap();
-    let same = b.mutex("m").cluster_owner("o").try_lock().await.unwrap();
+    let same = owned.try_lock().await.unwrap();
     assert_eq!(same.unwrap().fencing_token(), guard.fencing_token());
 }
 

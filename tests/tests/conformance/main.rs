@@ -95,7 +95,7 @@ auto_mutex_tests::conformance! {
         a_nested_wait_for_a_notification_goes_on, a_body_that_does_not_end_is_reported_and_cut_off, a_drain_may_be_cut_short;
     owners:
         tasks_of_one_owner_share_the_lock, who_waits_enters_with_its_owner, an_owner_refreshes_and_unlocks_from_any_task,
-        an_owner_of_the_cluster_is_everywhere, an_owner_has_a_name, an_owner_passes_who_waits_beside_it;
+        an_owner_has_a_name;
     exclusion:
         a_lock_is_held_by_one_at_a_time, try_lock_finds_a_held_lock_busy_and_a_free_one_free, a_guard_knows_what_it_is,
         many_members_and_tasks_never_meet_inside;
@@ -256,7 +256,7 @@ auto_mutex_tests::layouts! {
         looks { a_deadlock_is_certain }
         multi { all_are_held_each_by_its_name, several_busy_ones_are_waited_for_one_after_another }
         names { odd_names_keep_their_identity, namespaces_keep_programs_apart }
-        owners { an_owner_of_the_cluster_is_everywhere, an_owner_refreshes_and_unlocks_from_any_task }
+        owners { an_owner_refreshes_and_unlocks_from_any_task }
         queueing { members_get_it_in_the_order_they_came, a_waiter_that_leaves_is_out_of_the_queue_at_once }
         retain { a_waiter_gets_a_kept_lock, an_attempt_gets_a_kept_lock, force_unlock_frees_what_is_kept }
         rw_lock { readers_hold_together_and_writers_alone, a_downgraded_writer_lets_readers_in_but_no_writer }
@@ -290,7 +290,7 @@ auto_mutex_tests::layouts! {
         tokens { they_grow_with_every_grant_of_any_member, they_grow_across_members_that_come_and_go }
         waiting { a_waiter_is_woken_by_a_release }
 
-    /// A client that does not listen hears of grants, losses, notifications, recalls, refreshes and searches only when it asks: each
+    /// A client that does not listen hears of grants, losses, notifications, recalls and searches only when it asks: each
     /// case here waits for a message of one kind.
     postgres_by_asking:
         causes { a_store_that_lost_the_lock_is_the_cause }
@@ -306,8 +306,7 @@ auto_mutex_tests::layouts! {
             a_loss_drops_the_body_and_the_seat_stands_again, who_watches_is_told_of_each_change }
         multi { several_busy_ones_are_waited_for_one_after_another, opposite_orders_cannot_block_each_other,
             the_loss_of_one_is_the_loss_of_all, what_was_lost_while_waiting_is_taken_again }
-        owners { who_waits_enters_with_its_owner, an_owner_refreshes_and_unlocks_from_any_task,
-            an_owner_passes_who_waits_beside_it }
+        owners { who_waits_enters_with_its_owner }
         queueing { members_get_it_in_the_order_they_came, tasks_of_a_member_get_it_in_the_order_they_came, nobody_overtakes_the_queue,
             a_waiter_that_leaves_is_out_of_the_queue_at_once, a_cancelled_waiter_does_not_take_the_grant_with_it }
         retain { a_waiter_gets_a_kept_lock, an_attempt_gets_a_kept_lock, force_unlock_frees_what_is_kept, two_clients_take_turns }
@@ -334,8 +333,7 @@ auto_mutex_tests::layouts! {
         looks { a_deadlock_is_certain }
         multi { all_are_held_each_by_its_name, cancelling_at_any_moment_frees_all_names }
         names { odd_names_keep_their_identity }
-        owners { an_owner_of_the_cluster_is_everywhere, an_owner_refreshes_and_unlocks_from_any_task,
-            an_owner_passes_who_waits_beside_it }
+        owners { an_owner_refreshes_and_unlocks_from_any_task }
         queueing { members_get_it_in_the_order_they_came, nobody_overtakes_the_queue,
             a_waiter_that_leaves_is_out_of_the_queue_at_once, cancelling_at_any_moment_leaves_nothing_behind }
         retain { a_waiter_gets_a_kept_lock, an_attempt_gets_a_kept_lock, force_unlock_frees_what_is_kept }

@@ -74,7 +74,7 @@ pub(crate) async fn one_that_holds_nothing_says_nothing(store: &dyn TestStore) {
     assert_eq!(info.holders[0].holds, [""; 0]);
     assert_eq!(info.holders[0].owner.as_deref(), Some("night shift"));
     let inside = async |_: &MutexGuard| {
-        let owned = client.mutex("third").cluster_owner("night shift");
+        let owned = client.mutex("third").owner("night shift");
         let third = owned.lock().await.unwrap();
         let info = there.mutex("third").info().await.unwrap();
         assert_eq!(info.holders[0].holds, ["suite:around"]);

@@ -159,8 +159,7 @@ impl Condvar {
     /// [`LockError::Lost`] if the lock is no longer held. [`LockError::AlreadyHeld`] if other guards share the lock
     /// (re-entry), because `wait` could not release it. [`LockError::Unavailable`] and the other errors of
     /// [`Mutex::lock`](crate::Mutex::lock). After an error the guard is dropped, which releases the lock unless other
-    /// guards share it. (With a [`cluster_owner`](crate::Mutex::cluster_owner), the owner's other processes still hold
-    /// the lock.)
+    /// guards share it.
     ///
     /// # Cancel safety
     ///

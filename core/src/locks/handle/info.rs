@@ -15,8 +15,8 @@ pub struct LockInfo {
     /// Whether a client [keeps](crate::Config::retain) the lock after its last call, to save the next one a request. It
     /// counts as free: whoever asks for it gets it.
     pub kept: bool,
-    /// The holders, in order of arrival. A mutex has at most one, unless a `cluster_owner` shares it. While `at_least`
-    /// still counts, or the lock is kept, this is the last holder.
+    /// The holders, in order of arrival. A mutex has at most one. While `at_least` still counts, or the
+    /// lock is kept, this is the last holder.
     pub holders: Vec<Holder>,
     /// The owner that the holder's handle gave: see [`Mutex::owner`](crate::Mutex::owner).
     pub owner: Option<String>,

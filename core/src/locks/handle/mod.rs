@@ -33,7 +33,7 @@ use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::caller::Caller;
 use crate::locks::client::Client;
-use crate::store::{Owner, SharedStr};
+use crate::store::SharedStr;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
@@ -44,7 +44,7 @@ pub(crate) struct Handle {
     /// is invalid. Most programs have only one client.
     first: OnceLock<(u64, Option<(Name, SharedStr)>)>,
     /// `None` if the calling task is the owner.
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<Arc<str>>,
     pub(crate) options: Options,
     last: Arc<Last>,
 }

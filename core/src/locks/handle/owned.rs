@@ -6,8 +6,7 @@ use std::time::Duration;
 use super::Handle;
 use crate::base::error::{LockError, LossCause};
 use crate::caller::Caller;
-use crate::queue::{Answered, Confirmed, Hold, Holds};
-use crate::store::{NameRecord, Op, Owner, SharedStr, meta};
+use crate::queue::{Confirmed, Hold, Holds};
 
 impl Handle {
     /// The valid hold in this process of this handle, its owner, or a protected call around this one.
@@ -24,24 +23,6 @@ impl Handle {
             return Ok(held.map(|held| around(&held).unwrap_or_else(|| held.into())));
         }
         Ok(inside(&Hold::is_valid).or_else(|| self.last.holds()))
-    }
-
-    /// Sends `op` to the store if this handle has a cluster owner, which may hold in other processes.
-    pub(crate) fn ask_for_owner(
-        &self,
-        op: impl FnOnce(SharedStr) -> Op,
-    ) -> Result<Option<Answered>, LockError> {
-        self.owner.as_ref().map_or(Ok(()), Owner::check)?;
-        match Owner::in_store(self.owner.as_ref()) {
-            owner if owner.is_empty() => Ok(None),
-            owner => self.ask(&op(owner)).map(Some),
-        }
-    }
-
-    pub(crate) fn is_owner(&self, record: &NameRecord) -> bool {
-        let owner = Owner::in_store(self.owner.as_ref());
-        let mut holders = record.holders.iter().filter(|holder| !holder.parked);
-        holders.any(|holder| meta::names(&holder.meta, &owner))
     }
 
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {

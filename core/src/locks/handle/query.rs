@@ -4,7 +4,7 @@ use super::Handle;
 use crate::base::error::LockError;
 use crate::caller::Caller;
 use crate::queue::Answered;
-use crate::store::{NameRecord, Op, SharedStr};
+use crate::store::{NameRecord, Op};
 
 impl Handle {
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {
@@ -25,8 +25,7 @@ impl Handle {
     }
 
     pub(crate) fn ask_force(&self) -> Result<Answered, LockError> {
-        let owner = SharedStr::default();
-        self.ask(&Op::Force { owner })
+        self.ask(&Op::Force)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::lease::Terms;
 use crate::locks::client::Client;
 use crate::observe::{BY_HAND, LockLabels};
 use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
-use crate::store::{Op, Owner, Share, SharedStr, meta};
+use crate::store::{Op, Share, SharedStr, meta};
 
 #[derive(Clone, Debug)]
 pub(crate) struct AcquireTarget<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct AcquireTarget<'a> {
     pub(crate) name: Cow<'a, Name>,
     /// Without an owner: see [`meta`].
     pub(crate) meta: SharedStr,
-    pub(super) owner: Option<&'a Owner>,
+    pub(super) owner: Option<&'a Arc<str>>,
     /// `None` for an annotated function, which has no handle.
     pub(crate) last: Option<&'a Arc<Last>>,
 }
@@ -32,7 +32,7 @@ impl<'a> AcquireTarget<'a> {
         client: Cow<'a, Client>,
         name: Cow<'a, Name>,
         meta: SharedStr,
-        owner: Option<&'a Owner>,
+        owner: Option<&'a Arc<str>>,
     ) -> Self {
         Self {
             client,
@@ -157,8 +157,10 @@ impl<'a> AcquireTarget<'a> {
             by: caller.requester(),
         };
         if let Some(owner) = self.owner {
-            owner.check()?;
-            want.share.owner = Owner::in_store(self.owner);
+            if owner.is_empty() {
+                let reason = "it is empty: give an owner, or leave it out";
+                return Err(LockError::invalid("owner", reason));
+            }
             want.meta = meta::owned(&self.meta, owner);
             want.owner = Some(owner.clone());
         }

@@ -11,7 +11,7 @@ use crate::locks::client::Client;
 use crate::locks::handle::{Handle, Holding, owned};
 use crate::locks::handle::{guard_methods, option_methods, query_methods, retain_method};
 use crate::locks::handle::{single_guard_methods, unlock_methods};
-use crate::store::{Op, Owner, Share};
+use crate::store::Share;
 
 /// A lock with at most one holder at a time in the whole cluster.
 ///
@@ -81,15 +81,7 @@ impl Mutex {
     /// # Ok(()) }
     /// ```
     pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.handle.owner = Some(Owner::Here(owner.into().into()));
-        self
-    }
-
-    /// Like [`owner`](Self::owner), but in the whole cluster: processes that give the same owner share the lock. Each
-    /// process has its own lease, and all have the same fencing token. The lock is free when the last process has
-    /// released it. [`unlock`](Self::unlock) of the handle releases it for all these processes.
-    pub fn cluster_owner(mut self, owner: impl Into<String>) -> Self {
-        self.handle.owner = Some(Owner::Anywhere(owner.into().into()));
+        self.handle.owner = Some(owner.into().into());
         self
     }
 
@@ -195,16 +187,8 @@ impl Mutex {
     ///
     /// The lease may be renewed. Nothing else changes.
     pub async fn is_owned(&self) -> Result<bool, LockError> {
-        if let Some(confirmed) = self.handle.confirm()?
-            && owned(confirmed.wait().await)?
-        {
-            return Ok(true);
-        }
-        match self
-            .handle
-            .ask_for_owner(|_| Op::Inspect { above: u32::MAX })?
-        {
-            Some(asked) => Ok(self.handle.is_owner(&asked.wait().await?.into_record())),
+        match self.handle.confirm()? {
+            Some(confirmed) => owned(confirmed.wait().await),
             None => Ok(false),
         }
     }
@@ -227,14 +211,7 @@ impl Mutex {
     /// `expire` restarts when the future is first polled, whether or not it completes.
     pub async fn refresh(&self, expire: impl IntoDuration) -> Result<(), LockError> {
         let expire = refreshed(expire)?;
-        let elsewhere = |owner| Op::Refresh { owner, expire };
-        match self.handle.ask_for_owner(elsewhere)? {
-            Some(asked) => match asked.wait().await?.count() {
-                0 => Err(self.handle.not_held()?),
-                _ => Ok(()),
-            },
-            None => self.handle.refresh(expire)?.wait().await.map(drop),
-        }
+        self.handle.refresh(expire)?.wait().await.map(drop)
     }
 
     /// Like [`refresh`](Self::refresh), but blocks the thread. The errors are the same.
@@ -254,16 +231,10 @@ impl Mutex {
     ///
     /// The lock is released, whether or not the future completes.
     pub async fn unlock(&self) -> Result<bool, LockError> {
-        let here = self.handle.unlock()?;
-        let elsewhere = self.handle.ask_for_owner(|owner| Op::Force { owner })?;
-        let mut held = false;
-        if let Some(unlocked) = here {
-            held |= unlocked.wait().await?.is_some();
+        match self.handle.unlock()? {
+            Some(unlocked) => Ok(unlocked.wait().await?.is_some()),
+            None => Ok(false),
         }
-        if let Some(asked) = elsewhere {
-            held |= asked.wait().await?.count() > 0;
-        }
-        Ok(held)
     }
 
     /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.

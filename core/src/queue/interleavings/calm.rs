@@ -98,10 +98,7 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
 fn broken_while(process: &Process, run: impl FnOnce()) {
     let (member, name) = (process.member.clone(), process.name.clone());
     let breaker = thread::spawn(move || {
-        let force = Op::Force {
-            owner: Default::default(),
-        };
-        let asked = member.with_queue(&name, |local| local.query(&force));
+        let asked = member.with_queue(&name, |local| local.query(&Op::Force));
         asked.unwrap().blocking_wait().unwrap();
     });
     run();

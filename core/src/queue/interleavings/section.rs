@@ -13,7 +13,7 @@ use crate::base::error::{LockError, LossCause};
 use crate::base::wait::block_on;
 use crate::locks::handle::Holding;
 use crate::queue::{Acquire, Hold, Want};
-use crate::store::{Owner, Share};
+use crate::store::Share;
 
 /// The kind of lock that the name has in this schedule.
 #[derive(Clone, Copy)]
@@ -41,13 +41,11 @@ impl Shape {
             Self::Mutex => Want::of(Share::MUTEX),
             Self::Owned => {
                 let mut want = Want::of(Share::MUTEX);
-                let (here, anywhere) = (Owner::Here("h".into()), Owner::Anywhere("a".into()));
-                want.owner = [None, Some(here), Some(anywhere)][roll(3)].clone();
-                want.share.owner = Owner::in_store(want.owner.as_ref());
+                want.owner = [None, Some("h"), Some("a")][roll(3)].map(Into::into);
                 want
             }
             Self::Semaphore => Want::of(Share::permits(1 + roll(2) as u32, 2)),
-            Self::ReadersWriter => Want::of([Share::READER, Share::WRITER][roll(2)].clone()),
+            Self::ReadersWriter => Want::of([Share::READER, Share::WRITER][roll(2)]),
         }
     }
 }

@@ -55,7 +55,7 @@ impl Witness {
             let others = seen.inside.clone();
             seen.inside.push(hold.clone());
             seen.served += 1;
-            // Holders of the same owner share a token.
+            // Calls of one owner share a hold.
             let grown = grant.token > seen.last_token
                 || grant.token == seen.last_token && want.owner.is_some();
             seen.last_token = grant.token.max(seen.last_token);
@@ -64,7 +64,7 @@ impl Witness {
         };
         // All these holds were granted before the first check below, and an ended hold never becomes valid again. All
         // that a check finds valid were therefore valid at the time of the first check.
-        let another = |other: &&Arc<Hold>| want.owner.is_none() || other.want().owner != want.owner;
+        let another = |other: &&Arc<Hold>| !Arc::ptr_eq(other, hold);
         let valid = others
             .iter()
             .filter(another)

@@ -2,36 +2,8 @@
 
 use super::{Rig, SECOND, poll, queued};
 use crate::base::wait::lock;
-use crate::queue::Want;
 use crate::queue::waiter::Patience;
-use crate::store::{Op, Owner, Share};
-
-fn owned(owner: &'static str) -> Want {
-    Want {
-        share: Share {
-            owner: owner.into(),
-            ..Share::of(1, 1)
-        },
-        owner: Some(Owner::Anywhere(owner.into())),
-        ..Rig::want()
-    }
-}
-
-#[test]
-fn an_owner_that_holds_elsewhere_enters_past_who_waits_here() {
-    let rig = Rig::new();
-    let mut first = rig.enter(&Rig::want());
-    rig.answer(rig.next(), queued());
-    let mut joins = rig.enter(&owned("o"));
-    let mut too = rig.enter(&owned("o"));
-    let request = rig.next();
-    assert_is!(&request.op, Op::Acquire { share, .. } if &*share.owner == "o");
-    rig.answer(request, super::granted());
-    let hold = poll(&mut joins).expect("let in").unwrap();
-    assert!(poll(&mut too).is_some_and(|too| too.is_ok()));
-    assert!(poll(&mut first).is_none());
-    assert!(hold.is_valid());
-}
+use crate::store::{Op, Share};
 
 #[test]
 fn a_ticket_that_suits_the_first_waiter_no_more_is_exchanged() {

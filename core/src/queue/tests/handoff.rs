@@ -190,7 +190,7 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
 }
 
 #[test]
-fn what_was_adopted_may_have_an_owner_and_goes_back() {
+fn what_was_adopted_is_handed_on_like_any_other() {
     let rig = Rig::new();
     let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
         local.adopt(crate::store::Ticket::random(), Rig::want())
@@ -201,8 +201,9 @@ fn what_was_adopted_may_have_an_owner_and_goes_back() {
     let mut next = rig.enter(&Rig::want());
     rig.answer(rig.next(), queued());
     adopted.release(false);
-    assert!(poll(&mut next).is_none(), "others of that owner could join");
-    assert!(rig.released());
+    let next = poll(&mut next).expect("its turn has come").unwrap();
+    assert_eq!(next.grant.ticket, adopted.grant.ticket);
+    assert!(rig.is_silent());
 }
 
 #[test]

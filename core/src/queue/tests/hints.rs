@@ -1,14 +1,12 @@
 //! The queue checks the store's messages, and asks the store when in doubt.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, lock, poll, queued};
-use crate::base::clock::Instant;
 use crate::queue::Want;
 use crate::store::{
-    Cause, Closed, Events, HolderRecord, Lease, Message, NodeChange, Op, Owner, RandomId, Reply,
-    Share, Ticket,
+    Cause, Closed, Events, HolderRecord, Lease, Message, NodeChange, Op, RandomId, Reply, Share,
+    Ticket,
 };
 
 /// Makes a waiter in the queue, behind a holder with the token [`TOKEN`].
@@ -34,18 +32,6 @@ fn waits(rig: &Rig, want: &Want) -> (Pin<Box<Acquire>>, Ticket) {
         },
     );
     (waiter, ticket)
-}
-
-fn owned() -> Want {
-    let owner = Owner::Anywhere(Arc::from("o"));
-    Want {
-        share: Share {
-            owner: Owner::in_store(Some(&owner)),
-            ..Share::of(1, 1)
-        },
-        owner: Some(owner),
-        ..Rig::want()
-    }
 }
 
 /// Delivers a message saying that the store has granted the first request of the ticket.
@@ -77,9 +63,6 @@ fn a_grant_that_no_store_would_make_is_asked_about_and_not_believed() {
         (Rig::want(), TOKEN - 1, SECOND, false),
         (Rig::want(), last - 1, SECOND, true),
         (Rig::want(), last, SECOND, false),
-        // A waiter that joins a hold of its owner gets the owner's token.
-        (owned(), TOKEN, SECOND, true),
-        (owned(), TOKEN - 1, SECOND, false),
     ] {
         let rig = Rig::new();
         let (mut waiter, ticket) = waits(&rig, &want);
@@ -163,33 +146,16 @@ fn who_comes_near_asks_sooner() {
 }
 
 #[test]
-fn a_holder_asks_at_once_whether_it_was_lost_or_refreshed() {
+fn a_holder_asks_at_once_whether_it_was_lost() {
     let rig = Rig::new();
     let hold = rig.take(&Rig::want());
     let ticket = hold.grant.ticket;
     rig.member.told(&rig.name, Message::Lost { ticket });
     is_touched(&rig, ticket);
-    assert_eq!(hold.expires(), Instant::NEVER);
-    let refresh = |expire, at| {
-        let message = Message::Refresh { ticket, expire, at };
-        rig.member.told(&rig.name, message);
-    };
-    refresh(20 * SECOND, 7);
-    is_touched(&rig, ticket);
-    assert_eq!(hold.expires_in(rig.now), 20 * SECOND);
-    // A copy of an earlier message changes nothing, and neither does another `lost` before the answer to the touch.
-    for at in [7, 6] {
-        refresh(Duration::ZERO, at);
-    }
+    // Another message before the answer to the touch changes nothing.
     rig.member.told(&rig.name, Message::Lost { ticket });
     assert!(rig.is_silent());
-    assert_eq!(hold.expires_in(rig.now), 20 * SECOND);
-    refresh(30 * SECOND, 8);
-    is_touched(&rig, ticket);
-    // Where nobody can repeat a message, it has no time.
-    refresh(10 * SECOND, 0);
-    is_touched(&rig, ticket);
-    assert_eq!(hold.expires_in(rig.now), 10 * SECOND);
+    assert!(hold.is_valid());
 }
 
 /// A grant that the member does not use makes it ask, but a copy does not.

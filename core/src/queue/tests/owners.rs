@@ -5,15 +5,11 @@ use std::sync::Arc;
 use super::{Rig, SECOND, grant, granted, lock, poll, queued};
 use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
-use crate::store::{Events, Op, Owner, Reply};
-
-fn owner(name: &str) -> Owner {
-    Owner::Here(Arc::from(name))
-}
+use crate::store::{Events, Op, Reply};
 
 fn owned(name: &str) -> Want {
     Want {
-        owner: Some(owner(name)),
+        owner: Some(name.into()),
         ..Rig::want()
     }
 }
@@ -30,12 +26,12 @@ fn the_same_owner_enters_what_it_holds_and_another_one_waits() {
         assert!(poll(&mut rig.enter(&other)).is_none());
     }
     let local = hold.queue.clone();
-    assert!(local.held_by(&owner("a")).is_some());
-    assert!(local.held_by(&owner("b")).is_none());
+    assert!(local.held_by("a").is_some());
+    assert!(local.held_by("b").is_none());
     // A hold that is over belongs to no owner.
     assert!(!hold.remove_guard() && hold.remove_guard());
     hold.release(false);
-    assert!(local.held_by(&owner("a")).is_none());
+    assert!(local.held_by("a").is_none());
 }
 
 #[test]
@@ -135,26 +131,4 @@ fn who_enters_again_and_goes_before_it_looks_leaves_the_hold_to_the_others() {
     drop(again);
     assert!(!hold.is_valid());
     assert!(matches!(rig.next().op, Op::Release { .. }));
-}
-
-#[test]
-fn each_owner_that_the_store_knows_asks_beside_the_first_in_line() {
-    let known = |name: &str| {
-        let owner = Owner::Anywhere(Arc::from(name));
-        let mut want = Rig::want();
-        want.share.owner = Owner::in_store(Some(&owner));
-        want.owner = Some(owner);
-        want
-    };
-    let rig = Rig::new();
-    let wants = [Rig::want(), known("a"), known("b"), known("a"), Rig::want()];
-    let waits = wants.map(|want| rig.enter(&want));
-    let mut asked = std::mem::take(&mut *lock(&rig.wire.0));
-    assert_eq!(asked.len(), 3, "{asked:?}");
-    // A waiter that has a place keeps it.
-    for request in asked.drain(..) {
-        rig.answer(request, queued());
-    }
-    assert!(rig.is_silent());
-    drop(waits);
 }

@@ -9,7 +9,7 @@ use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::queue::Want;
 use crate::queue::lock_queue::Transition;
 use crate::store::RW_LOCK;
-use crate::store::{Events, Lease, Message, Op, Owner, Reply, Request, Share, Ticket};
+use crate::store::{Events, Lease, Message, Op, Reply, Request, Share, Ticket};
 
 fn of(units: u32, capacity: u32) -> Want {
     Rig::share(Share::of(units, capacity))
@@ -68,18 +68,9 @@ fn the_last_place_is_given_up_unless_an_earlier_one_is_not_known_of() {
 
 #[test]
 fn a_place_beside_others_goes_to_nobody_who_came_later() {
-    let owned = Want {
-        share: Share {
-            owner: "o".into(),
-            ..Share::of(1, 1)
-        },
-        owner: Some(Owner::Anywhere("o".into())),
-        ..Rig::want()
-    };
     // The store may have granted the old ticket before the second caller asked, with a smaller token than later grants
     // have. Only a ticket that excludes all others may serve the second caller.
     for (want, passes) in [
-        (owned, false),
         (of(1, 2), false),
         (permits(2, 2), false),
         (of(1, RW_LOCK), false),

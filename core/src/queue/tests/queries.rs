@@ -72,7 +72,7 @@ fn what_is_harmless_twice_is_sent_again_behind_a_break_and_nothing_else_is() {
         (signal(), true),
         (Op::Inspect { above: 0 }, true),
         (Op::Delete, false),
-        (Op::Force { owner: "".into() }, false),
+        (Op::Force, false),
         (
             Op::Kick {
                 token: 17,

@@ -41,7 +41,6 @@ impl Run {
                 Duration::from_millis(dice.of(&[500, 2_000, 9_000])),
             )
         };
-        let owner: SharedStr = dice.of(&["", "", "us"]).into();
         let kind = if capacity > 1 {
             LockKind::Semaphore
         } else {
@@ -55,7 +54,6 @@ impl Run {
                     kind,
                     units,
                     capacity,
-                    owner,
                 },
                 mode: dice.of(&[Mode::Queue, Mode::Queue, Mode::Try]),
                 meta: "host 1 a::b".into(),

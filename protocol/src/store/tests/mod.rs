@@ -19,8 +19,8 @@
 //! | a restart, a failover | an empty store, the copy of the replica; then a tick, so that the clock is ahead of all tokens |
 //! | a step back | an hour |
 //!
-//! These tests skip the operations that the model lacks: `try`, several units, signals, owners, parked tickets,
-//! `adopt`, `force`, `refresh`, `raise`, `delete`. For these, other tests compare the scripts with the memory store
+//! These tests skip the operations that the model lacks: `try`, several units, signals, parked tickets,
+//! `adopt`, `force`, `raise`, `delete`. For these, other tests compare the scripts with the memory store
 //! (`stores/redis/src/tests/difference`).
 //!
 //! `AUTO_MUTEX_RUNS=n` makes n walks; `AUTO_MUTEX_SEED=s` repeats only the walk that failed.

@@ -28,8 +28,8 @@ const DEFINER: &str = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp";
 const LOOKS: &str = "auto_mutex.inspect, auto_mutex.scan, auto_mutex.see_term, auto_mutex.size";
 const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_term, auto_mutex.begin_term, auto_mutex.tidy, \
     auto_mutex.drop_holders";
-const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.refresh, \
-    auto_mutex.signal, auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
+const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.signal, \
+    auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
 
 /// Returns the SQL that makes the schema `auto_mutex`, or brings an older one to the version of this library: for an administrator, or for
 /// the owner of the schema.

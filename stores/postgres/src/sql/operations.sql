@@ -49,8 +49,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION auto_mutex.acquire(
-  wanted text, caller uuid, own uuid, counter bigint, units bigint, capacity bigint, takes boolean, owner text,
-  hold_ms bigint, place_ms bigint, retain smallint, tries boolean, meta text, opens bigint, now bigint
+  wanted text, caller uuid, own uuid, counter bigint, units bigint, capacity bigint, takes boolean, hold_ms bigint,
+  place_ms bigint, retain smallint, tries boolean, meta text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
@@ -65,8 +65,8 @@ BEGIN
     -- Usually, the name is free.
     UPDATE auto_mutex.names AS x SET
       tok = greatest(at, tok + 1), known = true, cap = capacity, seq = at, clk = at, last = 0, held = 1,
-      sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter, at,
-        at, greatest(at, tok + 1), 0, retain, meta)::auto_mutex.tickets
+      sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, hold_ms, place_ms, counter, at, at,
+        greatest(at, tok + 1), 0, retain, meta)::auto_mutex.tickets
       WHERE x.name = wanted AND held = 0 AND waiting = 0 AND x.signals = 0 AND x.gone = 0 AND clk <= at
       RETURNING tok INTO granted;
     IF FOUND THEN
@@ -84,7 +84,7 @@ BEGIN
       WHERE x.name = wanted ORDER BY x.line, x.token, x.place LIMIT 1;
   END IF;
   IF reply IS NOT NULL THEN
-    n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
+    n := auto_mutex.grant_all(n, opens, caller, NULL);
     IF reply LIKE 'MISMATCH%' THEN
       kept := auto_mutex.busy(n, caller);
     END IF;
@@ -96,12 +96,12 @@ BEGIN
     n.cap := capacity;
     n.waiting := n.waiting + 1;
     INSERT INTO auto_mutex.tickets VALUES (
-      wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, owner, hold_ms, place_ms, counter,
+      wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, hold_ms, place_ms, counter,
       n.clk, n.clk, 0, 0, retain, meta
     );
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
-  n := auto_mutex.grant_all(n, opens, caller, own, coalesce(t.owner, owner));
+  n := auto_mutex.grant_all(n, opens, caller, own);
   reply := auto_mutex.status(n, opens, caller, own, tries);
   IF reply LIKE 'GRANTED%' THEN
     RETURN auto_mutex.save(n, reply);
@@ -151,7 +151,7 @@ BEGIN
   known := auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms);
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   IF known AND t.line = 0 AND NOT (t.flag = 0 AND counter < t.counter) THEN
-    IF n.clk >= opens AND n.held = 1 AND t.owner = '' AND t.number IS NULL THEN
+    IF n.clk >= opens AND n.held = 1 AND t.number IS NULL THEN
       mark := retain;
     END IF;
     IF units > 0 AND units < t.units THEN
@@ -166,7 +166,7 @@ BEGIN
       UPDATE auto_mutex.tickets AS x SET retain = mark WHERE x.name = wanted AND x.ticket = own AND x.retain <> mark;
     END IF;
   END IF;
-  RETURN auto_mutex.finish(n, opens, caller, own, t.owner, CASE WHEN NOT known THEN 'GONE' END);
+  RETURN auto_mutex.finish(n, opens, caller, own, CASE WHEN NOT known THEN 'GONE' END);
 END $$;
 
 CREATE FUNCTION auto_mutex.release(
@@ -213,7 +213,7 @@ BEGIN
   IF tomb THEN
     n := auto_mutex.bury(n, own);
   END IF;
-  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
   IF t.line = 0 THEN
     reply := 'RELEASED ' || greatest(0, capacity - auto_mutex.in_use(n.name, n.held, n.cap, n.last)) + n.signals;
   END IF;
@@ -249,12 +249,12 @@ BEGIN
     END IF;
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
-  RETURN auto_mutex.finish(n, opens, caller, own, coalesce(t.owner, had.owner), refusal);
+  RETURN auto_mutex.finish(n, opens, caller, own, refusal);
 END $$;
 
--- Drops holders: those of `owner` if that is not empty, those with this token if that is not 0.
+-- Drops the holders, or those with this token if that is not 0.
 CREATE FUNCTION auto_mutex.drop_holders(
-  wanted text, caller uuid, owner text, token bigint, kicked_by text, opens bigint, now bigint
+  wanted text, caller uuid, token bigint, kicked_by text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
 DECLARE
@@ -264,9 +264,7 @@ DECLARE
   used integer := 0;
 BEGIN
   FOR t IN
-    DELETE FROM auto_mutex.tickets AS x
-      WHERE x.name = wanted AND x.line = 0 AND (owner = '' OR x.owner = owner) AND (token = 0 OR x.token = token)
-      RETURNING *
+    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.line = 0 AND (token = 0 OR x.token = token) RETURNING *
   LOOP
     dropped := dropped + 1;
     -- No call is inside of a lock that is only kept.
@@ -282,25 +280,7 @@ BEGIN
     n.kick_token := token;
     n.kick_by := kicked_by;
   END IF;
-  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || used);
-END $$;
-
-CREATE FUNCTION auto_mutex.refresh(
-  wanted text, caller uuid, owner text, expire_ms bigint, opens bigint, now bigint
-) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
-#variable_conflict use_variable
-DECLARE
-  n CONSTANT auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
-  t auto_mutex.tickets;
-  told integer := 0;
-BEGIN
-  FOR t IN
-    SELECT * FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.line = 0 AND x.owner = owner AND x.flag <> 2
-  LOOP
-    told := told + auto_mutex.publish(t.member,
-      'refresh ' || auto_mutex.id(t.ticket) || ' ' || expire_ms || ' ' || wanted)::integer;
-  END LOOP;
-  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, 'COUNT ' || told);
+  RETURN auto_mutex.finish(n, opens, caller, NULL, 'COUNT ' || used);
 END $$;
 
 CREATE FUNCTION auto_mutex.signal(
@@ -323,7 +303,7 @@ BEGIN
     n.last := n.last + added;
     n.signals := n.signals + added;
   END IF;
-  RETURN auto_mutex.finish(n, opens, caller, NULL, NULL, CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END);
+  RETURN auto_mutex.finish(n, opens, caller, NULL, CASE WHEN refused THEN 'REFUSED' ELSE 'COUNT ' || added END);
 END $$;
 
 CREATE FUNCTION auto_mutex.remove(wanted text, caller uuid, opens bigint, now bigint) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
@@ -331,7 +311,7 @@ DECLARE
   n auto_mutex.names := auto_mutex.open(wanted, NULL, false, now);
   reply text;
 BEGIN
-  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
   IF n.held + n.waiting > 0 THEN
     reply := 'IN_USE ' || n.held || ' ' || n.waiting;
   ELSE
@@ -398,6 +378,6 @@ BEGIN
     n.tok := greatest(token, n.tok + 1);
     UPDATE auto_mutex.tickets AS x SET token = n.tok WHERE x.name = wanted AND x.ticket = own;
   END IF;
-  n := auto_mutex.grant_all(n, opens, caller, NULL, NULL);
+  n := auto_mutex.grant_all(n, opens, caller, NULL);
   RETURN auto_mutex.save(n, coalesce(reply, auto_mutex.status(n, 0, caller, own, false)));
 END $$;

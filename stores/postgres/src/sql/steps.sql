@@ -178,9 +178,7 @@ DECLARE
   t auto_mutex.tickets;
 BEGIN
   IF n.held = 1 AND n.waiting = 0 THEN
-    DELETE FROM auto_mutex.tickets
-      WHERE name = n.name AND flag = 0 AND owner = '' AND number IS NULL
-      RETURNING * INTO t;
+    DELETE FROM auto_mutex.tickets WHERE name = n.name AND flag = 0 AND number IS NULL RETURNING * INTO t;
     IF FOUND THEN
       n.sole := t;
     END IF;
@@ -192,14 +190,11 @@ BEGIN
   RETURN reply;
 END $$;
 
--- The units that the holders use. Those of one owner count once.
+-- The units that the holders use.
 CREATE FUNCTION auto_mutex.used(wanted text, after bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  RETURN (SELECT coalesce(sum(units), 0)::bigint FROM (
-    SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END) AS units FROM auto_mutex.tickets
-      WHERE name = wanted AND line = 0 AND ends > after
-      GROUP BY owner, CASE WHEN owner = '' THEN ticket END
-  ) AS holds);
+  RETURN (SELECT coalesce(sum(units), 0)::bigint FROM auto_mutex.tickets
+    WHERE name = wanted AND line = 0 AND ends > after AND number IS NULL);
 END $$;
 
 -- The same for all holders, in most cases without a query.
@@ -207,12 +202,13 @@ CREATE FUNCTION auto_mutex.in_use(wanted text, held integer, cap bigint, last bi
   SELECT CASE WHEN held = 0 THEN 0 WHEN cap = 1 AND last = 0 THEN 1 ELSE auto_mutex.used(wanted, 0) END
 $$;
 
--- Grants to a waiter. Returns the changed row, or NULL if the waiter is unlikely to claim the grant.
+-- Grants to a waiter, or passes it over if it is unlikely to claim the grant.
 CREATE FUNCTION auto_mutex.give(
-  n auto_mutex.names, caller uuid, own uuid, t auto_mutex.tickets, new_token bigint, signal bigint, signal_text text
-) RETURNS auto_mutex.names LANGUAGE plpgsql AS $$
+  INOUT n auto_mutex.names, caller uuid, own uuid, t auto_mutex.tickets, signal bigint, signal_text text
+) LANGUAGE plpgsql AS $$
 DECLARE
   is_own CONSTANT boolean := t.ticket IS NOT DISTINCT FROM own;
+  new_token CONSTANT bigint := greatest(n.clk, n.tok + 1);
   lease CONSTANT bigint := CASE WHEN is_own THEN t.hold_ms ELSE least(t.hold_ms, @CLAIM_MS@) END;
   message text;
 BEGIN
@@ -223,12 +219,11 @@ BEGIN
       -- That is the limit of notifications.
       message := 'ask ' || auto_mutex.id(t.ticket) || ' ' || n.name;
     END IF;
-    IF new_token > n.tok AND signal IS NULL AND t.units = n.cap AND n.clk - greatest(t.heard, t.told) > @CLAIM_US@
-        AND t.member <> caller
+    IF signal IS NULL AND t.units = n.cap AND n.clk - greatest(t.heard, t.told) > @CLAIM_US@ AND t.member <> caller
       OR NOT auto_mutex.publish(t.member, message)
     THEN
-      UPDATE auto_mutex.tickets SET told = 0 WHERE name = n.name AND ticket = t.ticket;
-      RETURN NULL;
+      UPDATE auto_mutex.tickets SET told = 0, line = 2 WHERE name = n.name AND ticket = t.ticket;
+      RETURN;
     END IF;
   END IF;
   UPDATE auto_mutex.tickets SET
@@ -240,70 +235,28 @@ BEGIN
     n.signals := n.signals - 1;
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * lease);
-  n.tok := greatest(n.tok, new_token);
+  n.tok := new_token;
   n.held := n.held + 1;
   n.waiting := n.waiting - 1;
-  RETURN n;
 END $$;
 
--- Grants to the waiters in order, while there is room; then to those who share what the owner of `own`, or of a new holder, has.
-CREATE FUNCTION auto_mutex.grant_all(
-  INOUT n auto_mutex.names, opens bigint, caller uuid, own uuid, own_owner text
-) LANGUAGE plpgsql AS $$
+-- Grants to the waiters in order, while there is room.
+CREATE FUNCTION auto_mutex.grant_all(INOUT n auto_mutex.names, opens bigint, caller uuid, own uuid) LANGUAGE plpgsql AS $$
 DECLARE
-  owners text[] := CASE WHEN own_owner <> '' THEN ARRAY[own_owner] ELSE '{}' END;
   t auto_mutex.tickets;
-  shared_units bigint;
-  shared_token bigint;
-  new_token bigint;
   signal auto_mutex.signals;
-  given auto_mutex.names;
-  asked text;
 BEGIN
   IF n.waiting > 0 AND n.clk >= opens THEN
     FOR tries IN 1..@BATCH@ LOOP
       SELECT * INTO t FROM auto_mutex.tickets WHERE name = n.name AND line = 1 ORDER BY place LIMIT 1;
       EXIT WHEN NOT FOUND;
       signal := NULL;
-      shared_units := NULL;
-      IF t.owner <> '' THEN
-        SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END), max(token) INTO shared_units, shared_token
-          FROM auto_mutex.tickets WHERE name = n.name AND line = 0 AND owner = t.owner AND flag <> 2;
+      IF t.takes AND n.signals > 0 THEN
+        SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
+      ELSIF auto_mutex.in_use(n.name, n.held, n.cap, n.last) + t.units > n.cap THEN
+        EXIT;
       END IF;
-      IF t.units <= shared_units THEN
-        new_token := shared_token;
-      ELSE
-        new_token := greatest(n.clk, n.tok + 1);
-        IF t.takes AND n.signals > 0 THEN
-          SELECT * INTO signal FROM auto_mutex.signals WHERE name = n.name ORDER BY number LIMIT 1;
-        ELSIF auto_mutex.in_use(n.name, n.held, n.cap, n.last) + t.units > n.cap THEN
-          EXIT;
-        END IF;
-      END IF;
-      given := auto_mutex.give(n, caller, own, t, new_token, signal.number, signal.text);
-      IF given.name IS NULL THEN
-        UPDATE auto_mutex.tickets SET line = 2 WHERE name = n.name AND ticket = t.ticket;
-        CONTINUE;
-      END IF;
-      n := given;
-      IF t.owner <> '' THEN
-        owners := owners || t.owner;
-      END IF;
-    END LOOP;
-    FOREACH asked IN ARRAY owners LOOP
-      SELECT max(CASE WHEN number IS NULL THEN units ELSE 0 END), max(token) INTO shared_units, shared_token
-        FROM auto_mutex.tickets WHERE name = n.name AND line = 0 AND owner = asked AND flag <> 2;
-      IF shared_units IS NOT NULL THEN
-        FOR t IN
-          SELECT * FROM auto_mutex.tickets
-            WHERE name = n.name AND line > 0 AND owner = asked AND units <= shared_units ORDER BY place
-        LOOP
-          given := auto_mutex.give(n, caller, own, t, shared_token, NULL, NULL);
-          IF given.name IS NOT NULL THEN
-            n := given;
-          END IF;
-        END LOOP;
-      END IF;
+      n := auto_mutex.give(n, caller, own, t, signal.number, signal.text);
     END LOOP;
   END IF;
   IF n.waiting > 0 THEN
@@ -386,10 +339,9 @@ BEGIN
 END $$;
 
 -- The last step: grants to waiters and writes the row. Without a reply, that about the ticket is returned.
-CREATE FUNCTION auto_mutex.finish(
-  n auto_mutex.names, opens bigint, caller uuid, own uuid, own_owner text, reply text
-) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION auto_mutex.finish(n auto_mutex.names, opens bigint, caller uuid, own uuid, reply text) RETURNS text
+LANGUAGE plpgsql AS $$
 BEGIN
-  n := auto_mutex.grant_all(n, opens, caller, own, own_owner);
+  n := auto_mutex.grant_all(n, opens, caller, own);
   RETURN auto_mutex.save(n, coalesce(reply, auto_mutex.status(n, opens, caller, own, false)));
 END $$;

@@ -14,7 +14,7 @@ CREATE UNLOGGED TABLE auto_mutex.tickets (
   units bigint NOT NULL, takes boolean NOT NULL,
   -- The signal that it holds.
   number bigint, text text,
-  owner text COLLATE "C" NOT NULL, hold_ms bigint NOT NULL, place_ms bigint NOT NULL, counter bigint NOT NULL,
+  hold_ms bigint NOT NULL, place_ms bigint NOT NULL, counter bigint NOT NULL,
   heard bigint NOT NULL, told bigint NOT NULL, token bigint NOT NULL,
   -- 0: plain; 1: provisional; 2: parked.
   flag smallint NOT NULL,

@@ -168,20 +168,8 @@ async fn every_operation_has_its_function() {
         .into_record();
     let kick = state.kick.unwrap();
     assert_eq!((kick.token, &*kick.by), (raised, "host 3 site"));
-    let forced = one.ask("n", Op::Force { owner: "".into() }).await.unwrap();
+    let forced = one.ask("n", Op::Force).await.unwrap();
     assert_eq!(forced, Reply::Count(0));
-    let expire = std::time::Duration::from_secs(1);
-    let refreshed = one
-        .ask(
-            "n",
-            Op::Refresh {
-                owner: "o".into(),
-                expire,
-            },
-        )
-        .await
-        .unwrap();
-    assert_eq!(refreshed, Reply::Count(0));
     let probe = Op::Probe {
         to: other.member,
         text: "ask 1 2".into(),
@@ -301,7 +289,7 @@ async fn whoever_reads_mail_has_read_it_when_a_renewal_is_answered() {
     let mut one = Peer::new(&url).await;
     let mut other = Peer::new(&format!("{url}?poll=1100ms")).await;
     let (held, _) = other.holds("n").await;
-    let forced = one.ask("n", Op::Force { owner: "".into() }).await;
+    let forced = one.ask("n", Op::Force).await;
     assert_eq!(forced.unwrap(), Reply::Count(1));
     let renewal = other.submit("n", touch(held, 2));
     assert_eq!(other.message().await, Message::Lost { ticket: held });

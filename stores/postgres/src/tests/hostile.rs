@@ -106,7 +106,7 @@ async fn a_neighbour_sees_no_channel_and_has_no_right() {
     everything(&mut one, &mut other).await;
     for forbidden in [
         "SELECT FROM auto_mutex.names",
-        "SELECT auto_mutex.acquire('n', NULL, NULL, 1, 1, 1, false, '', 1, 1, 0::int2, true, '', 0, NULL)",
+        "SELECT auto_mutex.acquire('n', NULL, NULL, 1, 1, 1, false, 1, 1, 0::int2, true, '', 0, NULL)",
         "SELECT auto_mutex.publish(NULL, 'x')",
         "CREATE TABLE auto_mutex.mine (x int)",
     ] {

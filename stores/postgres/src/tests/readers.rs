@@ -12,7 +12,7 @@ use crate::reader::PROBLEMS;
 
 /// More names than fit on a page.
 const MANY: &str = "SELECT \
-    auto_mutex.acquire('many:' || n, m, m, 1, 1, 1, false, '', 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
+    auto_mutex.acquire('many:' || n, m, m, 1, 1, 1, false, 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
     auto_mutex.release('many:' || n, m, m, 0, false, 0, 0, NULL) \
     FROM generate_series(1, 1100) AS n, gen_random_uuid() AS m";
 

@@ -8,7 +8,7 @@ use super::server::shared;
 
 /// Ten cycles of each of 200 names.
 const CYCLES: &str = "SELECT \
-    auto_mutex.acquire('n' || n, m, m, 1, 1, 1, false, '', 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
+    auto_mutex.acquire('n' || n, m, m, 1, 1, 1, false, 10000, 10000, 0::int2, false, 'host 1 site', 0, NULL), \
     auto_mutex.release('n' || n, m, m, 0, false, 0, 0, NULL) \
     FROM generate_series(1, 200) AS n, generate_series(1, 10), gen_random_uuid() AS m";
 

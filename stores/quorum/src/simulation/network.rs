@@ -220,7 +220,7 @@ impl World {
             return;
         };
         let mut words: Vec<_> = text.split(' ').collect();
-        let (kind, far) = (["grant", "lost", "near", "refresh"], "8000000000000");
+        let (kind, far) = (["grant", "lost", "near", "ask"], "8000000000000");
         match self.dice.below(4) {
             0 => words[0] = kind[self.dice.below(4) as usize],
             1 if words[0] == "grant" => words[2] = far,

@@ -97,7 +97,7 @@ impl User {
         self.stage = Stage::Waits(Instant::NEVER);
         self.request(Op::Acquire {
             lease: Lease::of(self.ticket, counter, LEASE),
-            share: self.share.clone(),
+            share: self.share,
             mode: self.mode,
             meta: format!("user {}", self.index).into(),
         })

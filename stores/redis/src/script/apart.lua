@@ -84,11 +84,7 @@
     end
 
     function x.eldest()
-      local first = need(call('ZRANGE', TOKENS_KEY, 0, 0)[1] or foreign('the holders are missing'))
-      if first[OWNER] == '' then return first end
-      local all = x.with_token(first[TOKEN])
-      table.sort(all, before)
-      return all[1]
+      return need(call('ZRANGE', TOKENS_KEY, 0, 0)[1] or foreign('the holders are missing'))
     end
 
     function x.hold(r)
@@ -146,9 +142,9 @@
       if held_here and queue_here and here == s[HELD_APART] * s[HOLDERS] + s[QUEUE_APART] * s[WAITING] then return end
       if s[HELD_APART] == 1 then
         if now >= s[CLK] and now < s[CLK] + LONGEST_LEASE_MS * 1000 then foreign('a part of the state is missing') end
-        s[HOLDERS], s[USED], s[LENT], s[OWNED] = 0, 0, 0, 0
+        s[HOLDERS], s[USED], s[LENT] = 0, 0, 0
       end
-      if s[QUEUE_APART] == 1 then s[WAITING], s[ASKING], s[TOLD] = 0, 0, 0 end
+      if s[QUEUE_APART] == 1 then s[WAITING], s[TOLD] = 0, 0 end
       s[HELD_APART], s[QUEUE_APART], s[EXPIRES], s[DUE] = 0, 0, 0, 0
       clear()
     end

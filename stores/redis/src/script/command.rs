@@ -102,9 +102,8 @@ fn code_of(op: &Op) -> u8 {
         Op::Touch { .. } => code::TOUCH,
         Op::Release { .. } => code::RELEASE,
         Op::Adopt { .. } => code::ADOPT,
-        Op::Force { .. } => code::FORCE,
+        Op::Force => code::FORCE,
         Op::Kick { .. } => code::KICK,
-        Op::Refresh { .. } => code::REFRESH,
         Op::Raise { .. } => code::RAISE,
         Op::Signal { .. } => code::SIGNAL,
         Op::Delete => code::DELETE,
@@ -126,8 +125,6 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             number(out, share.units.into());
             number(out, share.capacity.into());
             put(out, &[u8::from(share.takes()) + 2 * lease.retain as u8]);
-            put(out, &(share.owner.len() as u32).to_le_bytes());
-            put(out, share.owner.as_bytes());
             put(out, meta.as_bytes());
         }
         Op::Touch { lease, units } => {
@@ -151,11 +148,6 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             let _ = write!(out, "{old}");
             put(out, meta.as_bytes());
         }
-        Op::Force { owner } => put(out, owner.as_bytes()),
-        Op::Refresh { owner, expire } => {
-            number(out, millis(*expire));
-            put(out, owner.as_bytes());
-        }
         Op::Raise { token, .. } => number(out, *token),
         Op::Kick { token, by } => {
             number(out, *token);
@@ -173,7 +165,7 @@ fn write(out: &mut impl Write, member: MemberId, op: &Op) {
             let _ = write!(out, "{to}{}", &**text);
         }
         Op::Inspect { above } => number(out, (*above).into()),
-        Op::Delete => {}
+        Op::Force | Op::Delete => {}
     }
 }
 

@@ -1,42 +1,20 @@
-  -- `newest`: the token of `r` is greater than those of all other holders.
-  local function add_holder(r, newest)
-    if r[OWNER] ~= '' then
-      s[USED] = s[USED] + owning().add(r)
-    elseif r[NUMBER] == 0 then
-      s[USED] = s[USED] + r[UNITS]
-    end
-    if r[NUMBER] > 0 then s[LENT] = s[LENT] + 1 end
+  -- The token of `r` is new, so it is greater than those of all other holders.
+  local function add_holder(r)
+    if r[NUMBER] > 0 then s[LENT] = s[LENT] + 1 else s[USED] = s[USED] + r[UNITS] end
     r[CHANGED] = true
-    if s[HELD_APART] == 1 then
-      others().enter(r)
-    else
-      local i = #held + 1
-      while not newest and i > 1 do
-        local other = fetch(held, i - 1)
-        if other[TOKEN] < r[TOKEN] or other[TOKEN] == r[TOKEN] and other[PLACE] < r[PLACE] then break end
-        i = i - 1
-      end
-      insert(held, i, r)
-    end
+    if s[HELD_APART] == 1 then others().enter(r) else held[#held + 1] = r end
     s[HOLDERS], s[DUE], s[LATEST] = s[HOLDERS] + 1, min(s[DUE], r[WHEN]), max(s[LATEST], r[WHEN])
   end
 
   local function remove_holder(r)
-    local units = r[NUMBER] == 0 and r[UNITS] or 0
-    if r[OWNER] ~= '' then units = owning().remove(r) end
-    if r[NUMBER] > 0 then s[LENT] = max(0, s[LENT] - 1) end
-    if s[HELD_APART] == 1 then
-      others().let_go(r)
-    else
-      remove(held, index_of(held, r))
-    end
-    s[HOLDERS], s[USED] = max(0, s[HOLDERS] - 1), max(0, s[USED] - units)
+    if r[NUMBER] > 0 then s[LENT] = max(0, s[LENT] - 1) else s[USED] = max(0, s[USED] - r[UNITS]) end
+    if s[HELD_APART] == 1 then others().let_go(r) else remove(held, index_of(held, r)) end
+    s[HOLDERS] = max(0, s[HOLDERS] - 1)
   end
 
   local function put_waiter(r)
     r[CHANGED], moved = true, true
     s[WAITING], s[DUE] = s[WAITING] + 1, min(s[DUE], r[HEARD] + r[WAIT] * 1000)
-    if r[OWNER] ~= '' then s[ASKING] = s[ASKING] + 1 end
     if s[QUEUE_APART] == 1 then return others().wait(r) end
     local i = #queue + 1
     if r[FLAG] == 3 then
@@ -50,7 +28,6 @@
   local function take_waiter(r)
     moved = true
     s[WAITING] = max(0, s[WAITING] - 1)
-    if r[OWNER] ~= '' then s[ASKING] = max(0, s[ASKING] - 1) end
     if s[QUEUE_APART] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
   end
 
@@ -64,15 +41,15 @@
     allowed = true
   end
 
-  -- Returns false if the waiter is unlikely to claim the grant. `joins`: the waiter shares its owner's hold. `number`
-  -- and `text` are those of the granted signal (0: none). `own` is the ticket that the reply to `member` is about, and
-  -- whose grant needs no message.
-  local function give(member, own, r, token, joins, number, text)
+  -- Returns false if the waiter is unlikely to claim the grant. `number` and `text` are those of the granted signal (0:
+  -- none). `own` is the ticket that the reply to `member` is about, and whose grant needs no message.
+  local function give(member, own, r, number, text)
     local hold, flag = r[HOLD], 0
+    local token = max(now, s[TOK] + 1)
     if r ~= own then
       hold, flag = min(CLAIM_MS, hold), 1
       -- A waiter for all units could block all others, so it must have touched, or received a message, recently.
-      local alone = not joins and number == 0 and r[UNITS] == s[CAP]
+      local alone = number == 0 and r[UNITS] == s[CAP]
       local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
       if not deaf then
         -- A published message cannot be withdrawn, so the write of the grant must not be denied.
@@ -88,10 +65,8 @@
     take_waiter(r)
     r[FLAG], r[TOKEN], r[WHEN], r[NUMBER], r[TEXT] = flag, token, now + hold * 1000, number, text
     if number > 0 then signalling().take(number, text) end
-    -- A waiter that joins its owner gets the token of that hold, which may be older than other tokens.
-    local newest = token > s[TOK]
-    s[TOK] = max(s[TOK], token)
-    add_holder(r, newest)
+    s[TOK] = token
+    add_holder(r)
     return true
   end
 

@@ -5,7 +5,7 @@
 -- Arguments, for each key in turn: the operations, a letter for each, which run in this order on the same state; then
 -- their parameters: a ticket and a member, 32 bytes each (zeros for no ticket), numbers as doubles, and texts:
 --     ACQUIRE, TRY  COUNTER HOLD_MS PLACE_MS UNITS CAPACITY, 1 byte: MODE (1 if it also takes a signal, plus 2 * RETAIN),
---       4 bytes: the length of the owner, owner, meta
+--       meta
 --     TOUCH         COUNTER HOLD_MS PLACE_MS UNITS (a holder keeps no more than these; 0: all), and 1 byte unless it is 0:
 --       RETAIN (1: the client may keep the lock after the call, 2: it keeps it and no call is inside)
 --     RELEASE       nothing, or: PARK_MS (0: don't park) USED (the token of the grant whose signal was used; 0: none),
@@ -13,12 +13,10 @@
 --     ADOPT         COUNTER HOLD_MS PLACE_MS, the old ticket, meta
 --     RAISE         TOKEN
 --     SIGNAL        1 byte: KIND (0: a token; 1, 2: one or all signals that waiters lack), the text of a token
---     FORCE         owner (empty: all)
 --     KICK          TOKEN, who kicks
---     REFRESH       EXPIRE_MS, owner
 --     PROBE         the member that gets the message, the text of the message
 --     INSPECT       ABOVE (lists the waiters only if some may ask for more units than this; 0: in any case)
---     DELETE
+--     FORCE, DELETE
 --   Before them: UNTIL with one parameter, OPENS: nothing is granted before that time. SPREAD with one that is ignored: moves all waiters, and
 --     several holders, to the other keys.
 -- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;

@@ -5,14 +5,13 @@
     local r = record_of(sub(state, 29), 0, 0, heard, 0, token, 0)
     local ends = heard + r[HOLD] * 1000
     r[WHEN], held[1] = ends, r
-    if r[OWNER] ~= '' then s[OWNED], plain = 1, false end
     s[CAP], s[CLK], s[USED], s[DUE], s[LATEST], s[HOLDERS], s[KNOWN] = unpack_struct('<d', state, 125), heard, r[UNITS], ends, ends, 1, 1
   elseif form == '2 q ' and #state >= QUEUE_START - 1 or form == '2 f ' and #state >= FULL_START - 1 then
     local at = QUEUE_START
     s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12] = unpack_struct('<dddddddddddd', state, 5)
     if form == '2 f ' then
       plain, at = false, FULL_START
-      s[13], s[14], s[15], s[16], s[17], s[18], s[19], s[20], s[21] = unpack_struct('<ddddddddd', state, QUEUE_START)
+      s[13], s[14], s[15], s[16], s[17], s[18], s[19] = unpack_struct('<ddddddd', state, QUEUE_START)
     end
     local here = s[HELD_APART] == 0 and s[HOLDERS] or 0
     for i = 1, here + (s[QUEUE_APART] == 0 and s[WAITING] or 0) do
@@ -43,7 +42,5 @@
       renews = true
     elseif code ~= ACQUIRE and code ~= TRY then
       plain, renews = false, renews or code ~= SIGNAL and code ~= INSPECT and code ~= PROBE and code ~= UNTIL and code ~= SPREAD
-    elseif sub(text, 106, 109) ~= '\0\0\0\0' then
-      plain = false
     end
   end

@@ -28,7 +28,6 @@ pub(crate) mod code {
         SIGNAL = b's',
         FORCE = b'f',
         KICK = b'k',
-        REFRESH = b'e',
         DELETE = b'x',
         INSPECT = b'?',
         PROBE = b'p',
@@ -51,16 +50,17 @@ const SUFFIXES: [(&str, &str); 9] = [
 ];
 
 /// The numbers in the state, in order. See `state.lua`.
-const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT OWNED \
-    ASKING HELD_APART QUEUE_APART";
+const FIELDS: &str = "TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE TOMBS EXPIRES SIGNALS LAST LENT HELD_APART \
+    QUEUE_APART";
 const FIELDS_OF_QUEUE: u64 = 12;
-const RECORD: &str = "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS MODE OWNER COUNTER CHANGED TEXT";
+const RECORD: &str =
+    "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS MODE COUNTER CHANGED TEXT";
 
 /// Lengths in bytes: an identity, the mark of a form, the fixed part of a record, and the shortest request.
 const ID: u64 = 32;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
-const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1 + 4;
+const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1;
 /// The most holders, and the most waiters, in the first key. When only `FEW` are left in the other keys, they move
 /// back.
 const MOST: u64 = 24;

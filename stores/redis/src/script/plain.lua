@@ -19,7 +19,7 @@ local function cut()
   -- The first holder, as in a reply.
   local function holder(from)
     local length, token = unpack_struct('<I', from, QUEUE_START), unpack_struct('<d', from, QUEUE_START + 33)
-    return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, QUEUE_START + 151, QUEUE_START + 41 + length))
+    return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, QUEUE_START + 147, QUEUE_START + 41 + length))
   end
   local function queued(from, queue, position, again)
     if position <= NEAR then
@@ -43,7 +43,7 @@ local function cut()
       if form == '2 q ' and #state >= QUEUE_START then
         tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
         if told == 0 and waiting > 0 then break end
-      elseif form == '2 s ' and #state >= SINGLE_SIZE and sub(state, 134, 137) == '\0\0\0\0' then
+      elseif form == '2 s ' and #state >= SINGLE_SIZE then
         if code ~= ACQUIRE and code ~= TRY then break end
         local hold, token, _
         clk, tok, token = unpack_struct('<ddd', state, 5)
@@ -58,8 +58,8 @@ local function cut()
       local queue = QUEUE_START + size
 
       if code == ACQUIRE or code == TRY then
-        local hold, wait, units, capacity, mode, owner = unpack_struct('<ddddBI', text, 73)
-        if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS or owner > 0
+        local hold, wait, units, capacity, mode = unpack_struct('<ddddB', text, 73)
+        if capacity ~= cap or units > cap or hold > LONGEST_HOLD_MS
           or holders + waiting >= MOST or string.find(from, '\31' .. ticket, QUEUE_START, true) then
           break
         end

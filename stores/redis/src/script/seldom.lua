@@ -9,10 +9,6 @@
     reached = true
   end
 
-  local function before(a, b)
-    return a[TOKEN] < b[TOKEN] or a[TOKEN] == b[TOKEN] and a[PLACE] < b[PLACE]
-  end
-
   local function all_of(list)
     local all = {}
     for i = 1, #list do all[i] = fetch(list, i) end
@@ -20,10 +16,7 @@
   end
 
   local function all_holders()
-    if s[HELD_APART] == 0 then return all_of(held) end
-    local all = others().all(OF_HELD)
-    table.sort(all, before)
-    return all
+    return s[HELD_APART] == 1 and others().all(OF_TOKENS) or all_of(held)
   end
 
   local function all_waiters()
@@ -65,51 +58,6 @@
       if first_count > 1 then call('ZADD', SIGNALS_KEY, int(number + 1), entry(number + 1, first_count - 1, text)) end
       call('ZREM', SIGNALS_KEY, entry(number, first_count, text))
       s[SIGNALS] = s[SIGNALS] - 1
-    end
-
-    return x
-  end
-
-  -- Owners: the holders of one owner share a hold.
-  function owning()
-    local x = {}
-    owning = function() return x end
-    local of = {} -- owner -> its holders: ticket -> record
-
-    local function put(r)
-      if r[OWNER] == '' then return end
-      of[r[OWNER]] = of[r[OWNER]] or {}
-      of[r[OWNER]][r[TICKET]] = r
-    end
-
-    for _, r in ipairs(all_holders()) do put(r) end
-
-    local function weight(r)
-      return r[NUMBER] > 0 and 0 or r[UNITS]
-    end
-
-    -- The units that the holders of an owner use together, which are those of the largest; then the same for holders
-    -- that are not parked, and their highest token (both nil if all are parked).
-    function x.share(owner)
-      local all, units, token = 0, nil, nil
-      for _, r in pairs(of[owner] or {}) do
-        all = max(all, weight(r))
-        if r[FLAG] ~= 2 then units, token = max(units or 0, weight(r)), max(token or 0, r[TOKEN]) end
-      end
-      return all, units, token
-    end
-
-    function x.add(r)
-      local all = x.share(r[OWNER])
-      put(r)
-      s[OWNED] = s[OWNED] + 1
-      return max(0, weight(r) - all)
-    end
-
-    function x.remove(r)
-      of[r[OWNER]][r[TICKET]] = nil
-      s[OWNED] = max(0, s[OWNED] - 1)
-      return max(0, weight(r) - x.share(r[OWNER]))
     end
 
     return x
@@ -230,46 +178,24 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
-    -- Grants to the waiters of an owner that holds, whatever their places.
-    function x.let_in(member, own, owner)
-      local _, units, token = owning().share(owner)
-      if not units then return end
-      local found = {}
-      for _, r in ipairs(all_waiters()) do
-        if r[OWNER] == owner and r[UNITS] <= units then found[#found + 1] = r end
-      end
-      table.sort(found, before)
-      for _, r in ipairs(found) do
-        if not give(member, own, r, token, true, 0) and r[FLAG] ~= 3 then
-          s[TOLD] = min(s[TOLD], r[PLACE] - 1)
-          moved = true
-        end
-      end
-    end
-
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
-      if code == FORCE or code == KICK or code == REFRESH then
-        local owner, count = sub(text, code == FORCE and 65 or 73), 0
-        local number = code ~= FORCE and unpack_struct('<d', text, 65)
-        local after = ' ' .. sub(KEY, NAME_START, -2)
-        -- The time, because the client ignores a copy of an earlier message.
-        if code == REFRESH then after = ' ' .. int(number) .. ' ' .. int(now) .. after end
-        for _, r in ipairs(code == KICK and s[HELD_APART] == 1 and others().with_token(number) or all_holders()) do
-          if code == FORCE and (owner == '' or r[OWNER] == owner) or code == KICK and r[TOKEN] == number then
-            tell(r, 'lost', after)
+      if code == FORCE or code == KICK then
+        -- False for FORCE.
+        local token, count = code == KICK and unpack_struct('<d', text, 65), 0
+        for _, r in ipairs(token and s[HELD_APART] == 1 and others().with_token(token) or all_holders()) do
+          if not token or r[TOKEN] == token then
+            tell(r, 'lost', ' ' .. sub(KEY, NAME_START, -2))
             drop_holder(r, true)
             -- No call is inside of a lock that is only kept.
-            if code == KICK or r[MODE] < 4 then count = count + 1 end
-          elseif code == REFRESH and r[OWNER] == owner and r[FLAG] ~= 2 and tell(r, 'refresh', after) > 0 then
-            count = count + 1
+            if token or r[MODE] < 4 then count = count + 1 end
           end
         end
-        if code == KICK and count > 0 then
+        if token and count > 0 then
           -- Only people read it, so losing it does no harm.
-          redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(number) .. ' ' .. owner, 'PX', SIGNALS_KEPT_MS)
+          redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 73), 'PX', SIGNALS_KEPT_MS)
         end
-        return nil, nil, false, (code == REFRESH and 'TOLD ' or 'FREED ') .. count
+        return nil, nil, false, 'FREED ' .. count
       elseif code == RAISE then
         local r = find(ticket)
         if not r or r[TOKEN] == 0 or r[FLAG] == 2 then return nil, nil, false, 'GONE' end
@@ -278,7 +204,7 @@
           remove_holder(r)
           s[TOK] = max(token, s[TOK] + 1)
           r[TOKEN] = s[TOK]
-          add_holder(r, true)
+          add_holder(r)
         end
         return r, nil, false
       elseif code == SIGNAL then
@@ -305,13 +231,13 @@
       if not old or old[TOKEN] == 0 or old[FLAG] == 2 then return r, r, false, 'GONE' end
       if closed then return nil, nil, false, 'BUSY' end
       local number, words, place = old[NUMBER], old[TEXT], old[PLACE]
-      local request = sub(text, 1, 88) .. sub(old[REQUEST], 89, REQUEST_SIZE + #old[OWNER]) .. sub(text, 121)
+      local request = sub(text, 1, 88) .. sub(old[REQUEST], 89, REQUEST_SIZE) .. sub(text, 121)
       drop_holder(old)
       s[TOK] = max(now, s[TOK] + 1)
       r = record_of(request, 0, place, now, 0, s[TOK], number, words)
       r[WHEN] = now + r[HOLD] * 1000
       retain(r, 0)
-      add_holder(r, true)
+      add_holder(r)
       return r, r, false
     end
 
@@ -324,12 +250,12 @@
     end
 
     -- Leaves out ended leases and places. Returns the token, the capacity, the used units, the number of signals,
-    -- whether the name exists, the holders (by token, then by place) and the waiters (by place, which is the time when
-    -- they came), each {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG (4: its client keeps
-    -- the lock, and no call is inside)}; and for an operator, the last kick.
+    -- whether the name exists, the holders (by token) and the waiters (by place, which is the time when they came), each
+    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG (4: its client keeps the lock, and no
+    -- call is inside)}; and for an operator, the last kick.
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
-      local used, shared = 0, {}
+      local used = 0
       local count = s[SIGNALS] > 0 and call('ZCARD', KEY .. OF_SIGNALS) > 0 and s[SIGNALS] or 0
       local holders, waiters = {}, above > 0 and above >= s[CAP] and {} or all_waiters()
       local function describe(r, ends)
@@ -343,15 +269,10 @@
           if r[NUMBER] > 0 then count = count + 1 end
         else
           holders[#holders + 1] = describe(r, r[WHEN])
-          local units, known = r[NUMBER] == 0 and r[UNITS] or 0, shared[r[OWNER]] or 0
-          if r[OWNER] == '' then
-            used = used + units
-          elseif units > known then
-            used, shared[r[OWNER]] = used + units - known, units
-          end
+          if r[NUMBER] == 0 then used = used + r[UNITS] end
         end
       end
-      table.sort(waiters, before)
+      table.sort(waiters, function(a, b) return a[PLACE] < b[PLACE] end)
       local waiting = {}
       for _, r in ipairs(waiters) do
         local ends = r[HEARD] + r[WAIT] * 1000

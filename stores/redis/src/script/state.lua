@@ -1,15 +1,14 @@
 -- The state of a name as tables, and all the rules.
 --
 --   2 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
---   2 f the same, TOMBS EXPIRES SIGNALS LAST LENT OWNED ASKING HELD_APART QUEUE_APART, RECORD…
--- First the holders, in order of token, then of place; then the waiters, in order of place, the quiet ones last.
+--   2 f the same, TOMBS EXPIRES SIGNALS LAST LENT HELD_APART QUEUE_APART, RECORD…
+-- First the holders, in order of token; then the waiters, in order of place, the quiet ones last.
 -- Records that don't fit are in other keys: see apart.lua.
 --
 -- USED: held units. DUE: no lease or place ends before. LATEST: no lease ends after. TOLD: waiters up to this place,
 -- except quiet ones, know that they are near (0: check again). TOMBS: when tombstones end at the latest (0: none).
 -- EXPIRES: until when the other keys live at least. KNOWN: 1 if the name was used and not deleted afterwards. SIGNALS,
--- LENT: available and held ones; LAST: the last one's number. OWNED, ASKING: holders and waiters with an owner. The
--- numbers that `2 q` leaves out are zero.
+-- LENT: available and held ones; LAST: the last one's number. The numbers that `2 q` leaves out are zero.
 --
 -- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the
 -- length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31.
@@ -22,7 +21,7 @@
 -- numbers of the state and of a record are in arrays.
 local function run()
   local ceil, insert, remove = math.ceil, table.insert, table.remove
-  local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+  local s = {0, 0, 0, 0, 0, FAR, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
   -- Each entry is a record or, until it is decoded, its index in `starts`, which has its position in `state`.
   local held, queue, starts = {}, {}, {}
   -- Ticket -> record; false if there is no record.
@@ -32,7 +31,7 @@ local function run()
   local moved, allowed = false, false
   -- The most holders, or waiters, in the first key, and how few there must be for all to move back to it.
   local most, few = MOST, FEW
-  local reach, others, signalling, owning, seldom
+  local reach, others, signalling, seldom
 
   local function foreign(what)
     error('FOREIGN ' .. what, 0)
@@ -45,16 +44,13 @@ local function run()
   end
 
   local function record_of(request, flag, place, heard, time, token, number, text)
-    local counter, hold, wait, units, _, mode, owner = unpack_struct('<dddddBI', request, 65)
+    local counter, hold, wait, units, _, mode = unpack_struct('<dddddB', request, 65)
     local sum = place + heard + time + token + number + counter + hold + wait + units
-    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and mode <= 5 and REQUEST_SIZE + owner <= #request) then
+    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and mode <= 5) then
       foreign('a record is unreadable')
     end
     local ticket = sub(request, 1, 32)
-    local r = {
-      flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode,
-      owner > 0 and sub(request, REQUEST_SIZE + 1, REQUEST_SIZE + owner) or '', counter, true, text,
-    }
+    local r = {flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode, counter, true, text}
     records[ticket] = r
     return r
   end
@@ -120,7 +116,7 @@ local function run()
   end
 
   local function meta_of(r)
-    return sub(r[REQUEST], REQUEST_SIZE + 1 + #r[OWNER])
+    return sub(r[REQUEST], REQUEST_SIZE + 1)
   end
 
   -- As in a reply.

@@ -92,18 +92,17 @@
             lease_until(own, now + hold * 1000)
           end
           if code == TOUCH and units > 0 and units < own[UNITS] then
-            remove_holder(own)
+            if own[NUMBER] == 0 then s[USED] = max(0, s[USED] - own[UNITS] + units) end
             ask(own, own[COUNTER], own[HOLD], wait, units)
-            add_holder(own, false)
           end
           if code == TOUCH then
-            local mark = #text > 96 and not closed and s[HOLDERS] == 1 and own[OWNER] == '' and own[NUMBER] == 0 and byte(text, 97) or 0
+            local mark = #text > 96 and not closed and s[HOLDERS] == 1 and own[NUMBER] == 0 and byte(text, 97) or 0
             -- The calls since the last touch have used fencing tokens up to this one.
             if mark == 2 or mark == 1 and own[MODE] > 3 then
               remove_holder(own)
               s[TOK] = max(now, s[TOK] + 1)
               own[TOKEN] = s[TOK]
-              add_holder(own, true)
+              add_holder(own)
             end
             retain(own, mark)
           end
@@ -123,35 +122,18 @@
 
       -- One run of the script must not keep the server busy for long. Messages to the granted members, and to those
       -- that come next, cause the next operations on this name.
-      local found, tries = nil, 0
+      local tries = 0
       while tries < BATCH and s[WAITING] > 0 and not closed and place_at(1) do
-        if s[USED] >= s[CAP] and (plain or s[SIGNALS] == 0 and (s[ASKING] == 0 or s[OWNED] == 0)) then break end
-        local first = waiter_at(1)
-        local token, joins, number, words = nil, false, 0, nil
-        if not plain and first[OWNER] ~= '' and s[OWNED] > 0 then
-          local _, units, shared = owning().share(first[OWNER])
-          if units and first[UNITS] <= units then token, joins = shared, true end
-        end
-        if not token then
-          if first[MODE] % 2 == 1 and s[SIGNALS] > 0 then number, words = signalling().first() end
-          if number == 0 and s[USED] + first[UNITS] > s[CAP] then break end
-          token = max(now, s[TOK] + 1)
-        end
+        if s[USED] >= s[CAP] and s[SIGNALS] == 0 then break end
+        local first, number, words = waiter_at(1), 0, nil
+        if first[MODE] % 2 == 1 and s[SIGNALS] > 0 then number, words = signalling().first() end
+        if number == 0 and s[USED] + first[UNITS] > s[CAP] then break end
         tries = tries + 1
-        if give(member, own, first, token, joins, number, words) then
-          if first[OWNER] ~= '' then
-            found = found or {}
-            found[#found + 1] = first[OWNER]
-          end
-        else
+        if not give(member, own, first, number, words) then
           take_waiter(first)
           first[FLAG] = 3
           put_waiter(first)
         end
-      end
-      if not closed and s[ASKING] > 0 and s[OWNED] > 0 then
-        if own then seldom().let_in(member, own, own[OWNER]) end
-        for _, owner in ipairs(found or {}) do seldom().let_in(member, own, owner) end
       end
 
       -- The first three waiters get a message to ask soon, unless they already got one.

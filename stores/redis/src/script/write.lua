@@ -32,8 +32,8 @@
     end
     s[SIZE] = size
     parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
-    for i = 13, 21 do odd = odd or s[i] > 0 end
-    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddddd', unpack(s, 13, 21)) end
+    for i = 13, 19 do odd = odd or s[i] > 0 end
+    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddd', unpack(s, 13, 19)) end
     text = table.concat(parts)
   end
   if not allowed then

@@ -42,7 +42,6 @@ fn forge(mut ears: Connection, mut mouth: Connection, answered: &watch::Sender<u
         };
         let name = words[if kind == "grant" { 5 } else { 2 }];
         let mut forged: BTreeSet<_> = texts.clone();
-        forged.insert(format!("refresh {id} 0 {FAR} {name}"));
         forged.insert(format!("lost {id} {name}"));
         for counter in 1..4 {
             forged.insert(format!("grant {id} {FAR} {counter} 2000 {name}"));

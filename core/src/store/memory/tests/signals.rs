@@ -1,7 +1,7 @@
 //! Signals are delivered in order, once each. An unused signal gets its old position back.
 
 use super::*;
-use crate::store::{RandomId, SharedStr, Signal};
+use crate::store::{RandomId, Signal};
 
 const KEPT: u64 = 24 * 3_600_000;
 
@@ -79,10 +79,7 @@ fn a_dead_holder_and_a_force_give_their_signals_back() {
     world.take(b, tb);
     world.pass(5_000);
     assert_eq!(world.info(b).signals, 1, "the first has ended");
-    let all = Op::Force {
-        owner: SharedStr::default(),
-    };
-    assert_eq!(world.run(b, &all), Reply::Count(1));
+    assert_eq!(world.run(b, &Op::Force), Reply::Count(1));
     assert_eq!(world.take(a, Ticket::random()).1, "one");
     assert_eq!(world.take(a, Ticket::random()).1, "two");
 }

@@ -173,23 +173,20 @@ impl Bench {
         };
         Outcome {
             reply: reply.unwrap(),
-            messages: self.messages(request.name, request.now),
+            messages: self.messages(request.name),
             info,
             form: form.map_or("absent".to_owned(), |row| row.get(0)),
         }
     }
 
-    /// The messages since the last look, which must be about the name. Nobody can repeat one, so it has no time.
-    fn messages(&mut self, name: &Name, now: u64) -> Vec<(MemberId, Message)> {
+    /// The messages since the last look, which must be about the name.
+    fn messages(&mut self, name: &Name) -> Vec<(MemberId, Message)> {
         let told = |note: Notification| {
             let is_to = |member: &&MemberId| member.to_string() == note.channel();
             let member = self.listening.iter().find(is_to).unwrap();
-            let (about, mut message) =
+            let (about, message) =
                 parse_message(&stored(note.payload())).expect("a message of ours");
             assert_eq!(about, *name);
-            if let Message::Refresh { at, .. } = &mut message {
-                *at = now;
-            }
             (*member, message)
         };
         lock(&self.heard).drain(..).map(told).collect()

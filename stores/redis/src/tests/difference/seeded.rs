@@ -16,7 +16,7 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "if number == 0 and s[USED] + first[UNITS] > s[CAP] then",
         "if number == 0 and s[USED] + first[UNITS] > s[CAP] + 1 then",
         true,
-        1,
+        4,
     ),
     (
         "the plain acquire overtakes who waits",
@@ -65,7 +65,7 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "now < heard + lease * 1000",
         "true",
         false,
-        50,
+        5,
     ),
     (
         "the plain release frees whoever holds",
@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "if s[DUE] <= now then scan(",
         "if closed and held[1] and fetch(held, 1)[FLAG] == 1 then lease_until(fetch(held, 1), now) end if s[DUE] <= now then scan(",
         true,
-        1,
+        10,
     ),
     (
         "who hands off goes on to hold",
@@ -107,7 +107,7 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "own, heard = r, r and r[FLAG] ~= 2",
         "own, heard = r, r and true",
         false,
-        18,
+        12,
     ),
     (
         "a key without an end",
@@ -142,14 +142,14 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "if byte(state, QUEUE_START + 146) > 1 then break end",
         "",
         false,
-        56,
+        41,
     ),
     (
         "the plain touch leaves the mark of a kept lock",
         "#text == 96 and mode < 2 and units == 0",
         "#text == 96 and units == 0",
         false,
-        42,
+        8,
     ),
     (
         "who had to wait may keep the lock",
@@ -177,14 +177,14 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
         "known[TOKEN] > 0 and ask_back(known, member)",
         "false",
         false,
-        13,
+        8,
     ),
     (
         "a kept lock gets no new token",
         "if mark == 2 or mark == 1 and own[MODE] > 3 then",
         "if mark == 1 and own[MODE] > 3 then",
         false,
-        8,
+        9,
     ),
     (
         "a late request shortens a lease",

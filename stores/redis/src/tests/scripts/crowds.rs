@@ -55,7 +55,7 @@ impl Crowd {
                     place,
                     ..Lease::of(ticket, 1, LONG)
                 },
-                share: share.clone(),
+                share: *share,
                 mode: Mode::Queue,
                 meta: "host 1 site".into(),
             };

@@ -58,7 +58,7 @@ fn garbage_behind_our_mark_is_an_error_and_stays() {
         acquire(first, 1, Mode::Queue),
         acquire(second, 1, Mode::Queue),
         acquire(third, 1, Mode::Queue),
-        acquire_owned(Ticket::random(), 1),
+        signal("a token"),
     ] {
         bench.ask(&op).unwrap();
         samples.push(run(&mut bench.connection, &["GET", &base]));
@@ -171,7 +171,7 @@ fn a_fault_of_a_script_is_not_taken_for_foreign_data() {
     let server = Server::start();
     let mut bench = Bench::new(&server);
     let ticket = Ticket::random();
-    bench.granted(&acquire_owned(ticket, 1));
+    bench.granted(&acquire(ticket, 1, Mode::Queue));
     for fault in ["local x = nil + 1", "local unpack_struct; unpack_struct(1)"] {
         let faulty = Scripts::made_of(CLOCK, false).edited("changes = true", fault);
         for text in faulty.texts() {

@@ -1,6 +1,6 @@
 //! Which keys exist, and for how long.
 
-use auto_mutex_core::store::{RW_LOCK, RandomId};
+use auto_mutex_core::store::{RW_LOCK, RandomId, Retain};
 
 use super::*;
 
@@ -45,7 +45,11 @@ fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
     }
     // Keys written without the fast path are kept at least as long.
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
-    bench.granted(&acquire_owned(tickets[0], 1));
+    let mut op = acquire(tickets[0], 1, Mode::Queue);
+    if let Op::Acquire { lease, .. } = &mut op {
+        lease.retain = Retain::InUse;
+    }
+    bench.granted(&op);
     bench.ask(&acquire(tickets[1], 1, Mode::Queue)).unwrap();
     for &ticket in &tickets[..2] {
         bench.ask(&release(ticket)).unwrap();
@@ -177,7 +181,7 @@ fn signals_and_all_beside_them_are_kept_for_a_day() {
     let mut bench = Bench::spread(&server);
     let tickets: Vec<_> = (0..3).map(|_| Ticket::random()).collect();
     // Two tickets hold one unit each before there is a signal.
-    bench.granted(&acquire_owned(tickets[0], 2));
+    bench.granted(&acquire(tickets[0], 2, Mode::Queue));
     bench.granted(&acquire(tickets[1], 2, Mode::Queue));
     bench.ask(&acquire(tickets[2], 2, Mode::Queue)).unwrap();
     assert!(bench.time_to_live(":held") < DAY);

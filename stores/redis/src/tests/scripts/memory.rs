@@ -29,33 +29,10 @@ fn a_full_memory_keeps_no_signal_from_coming_back() {
         bench.ask(&release(tickets[1])).unwrap(),
         Reply::Released { free: 1 }
     );
-    let force = Op::Force {
-        owner: SharedStr::default(),
-    };
-    assert_eq!(bench.ask(&force).unwrap(), Reply::Count(2));
+    assert_eq!(bench.ask(&Op::Force).unwrap(), Reply::Count(2));
     let info = bench.info();
     assert_eq!((info.signals, info.holders.len()), (2, 0));
     assert_eq!(bench.ask(&Op::Delete).unwrap(), Reply::Count(1));
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "0"]);
     bench.granted(&acquire(Ticket::random(), 1, Mode::Queue));
-}
-
-#[test]
-fn a_full_memory_keeps_no_owner_from_telling_its_holders() {
-    let server = Server::start();
-    let mut bench = Bench::new(&server);
-    let ticket = Ticket::random();
-    bench.granted(&acquire_owned(ticket, 1));
-    run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
-    let refresh = Op::Refresh {
-        owner: "somebody".into(),
-        expire: Duration::from_secs(1),
-    };
-    // No member is listening here.
-    assert_eq!(bench.ask(&refresh).unwrap(), Reply::Count(0));
-    bench.granted(&touch(ticket));
-    assert_eq!(
-        bench.ask(&release(ticket)).unwrap(),
-        Reply::Released { free: 1 }
-    );
 }

@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    MemberId, Mode, Name, NameRecord, Op, RandomId, Reply, Share, SharedStr, Signal,
-    StoreErrorKind, Ticket,
+    MemberId, Mode, Name, NameRecord, Op, RandomId, Reply, Share, Signal, StoreErrorKind, Ticket,
 };
 use redis::Connection;
 
@@ -132,15 +131,6 @@ fn acquire_any(ticket: Ticket, capacity: u32) -> Op {
     op
 }
 
-/// Like [`acquire`], but with an owner.
-fn acquire_owned(ticket: Ticket, capacity: u32) -> Op {
-    let mut op = acquire(ticket, capacity, Mode::Queue);
-    if let Op::Acquire { share, .. } = &mut op {
-        share.owner = "somebody".into();
-    }
-    op
-}
-
 fn signal(text: &str) -> Op {
     Op::Signal {
         ticket: Ticket::random(),
@@ -149,20 +139,14 @@ fn signal(text: &str) -> Op {
 }
 
 /// Operations that create no key.
-fn every_question(ticket: Ticket) -> [Op; 9] {
+fn every_question(ticket: Ticket) -> [Op; 8] {
     [
         touch(ticket),
         release(ticket),
-        Op::Force {
-            owner: SharedStr::default(),
-        },
+        Op::Force,
         Op::Kick {
             token: 17,
             by: "h 1 s".into(),
-        },
-        Op::Refresh {
-            owner: "somebody".into(),
-            expire: Duration::from_secs(1),
         },
         Op::Raise { ticket, token: 17 },
         Op::Signal {

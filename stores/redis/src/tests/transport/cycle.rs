@@ -127,25 +127,6 @@ async fn both_parts_of_a_cycle_are_answered_when_the_connection_is_lost() {
 }
 
 #[tokio::test]
-async fn of_an_owner_it_is_one_command_too() {
-    let server = Server::start();
-    let mut admin = server.connection();
-    let mut peer = Peer::new(&server).await;
-    let [first, second] = [(); 2].map(|()| Ticket::random());
-    let mut owned = acquire(first);
-    if let Op::Acquire { share, .. } = &mut owned {
-        share.owner = "somebody".into();
-    }
-    peer.ask("n", owned).await.unwrap();
-    let ops = [("n", release(first)), ("n", acquire(second))];
-    let ([released, acquired], count) = together(&mut peer, &mut admin, ops).await;
-    assert_eq!(released.unwrap(), Reply::Released { free: 1 });
-    assert!(matches!(acquired, Ok(Reply::Granted { .. })));
-    assert_eq!(count, 1);
-    peer.end().await;
-}
-
-#[tokio::test]
 async fn an_acquire_and_a_release_that_are_written_together_run_in_the_best_order() {
     let server = Server::start();
     let mut peer = Peer::new(&server).await;

@@ -46,15 +46,7 @@ async fn a_release_tells_the_next_member() {
             signal: None
         }
     );
-    let freed = one
-        .ask(
-            "n",
-            Op::Force {
-                owner: Default::default(),
-            },
-        )
-        .await
-        .unwrap();
+    let freed = one.ask("n", Op::Force).await.unwrap();
     assert_eq!(freed, Reply::Count(1));
     let told = two.event().await;
     assert!(matches!(told, Event::Told(_, Message::Lost { ticket }) if ticket == second));
@@ -140,10 +132,7 @@ async fn a_full_memory_denies_acquires_only() {
         peer.ask("queued", touch(second)).await,
         Ok(Reply::Granted { .. })
     ));
-    let force = Op::Force {
-        owner: Default::default(),
-    };
-    let (reply, told) = peer.ask_and_hear("queued", force).await;
+    let (reply, told) = peer.ask_and_hear("queued", Op::Force).await;
     assert_eq!(reply, Reply::Count(1));
     assert!(matches!(told, Message::Lost { .. }));
     peer.end().await;

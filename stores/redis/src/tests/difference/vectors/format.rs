@@ -32,16 +32,14 @@ pub(super) const FIELDS: &[(&str, &[&str])] = &[
     ),
     ("raise", &["ticket", "token"]),
     ("signal", &["ticket", "kind", "text"]),
-    ("force", &["owner"]),
+    ("force", &[]),
     ("kick", &["token", "by"]),
-    ("refresh", &["expire_ms", "owner"]),
     ("probe", &["to", "text"]),
     ("inspect", &["above"]),
     ("delete", &[]),
 ];
 const ACQUIRE: &[&str] = &[
-    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "retain", "owner",
-    "meta",
+    "ticket", "counter", "hold_ms", "place_ms", "units", "capacity", "takes", "retain", "meta",
 ];
 
 /// What happens in a step, as in the files: tickets and members are numbers.
@@ -157,11 +155,7 @@ impl Numbers {
                 *ticket = self.ticket(*ticket);
             }
             Op::Probe { to, .. } => *to = member(self.member(*to)),
-            Op::Force { .. }
-            | Op::Kick { .. }
-            | Op::Refresh { .. }
-            | Op::Delete
-            | Op::Inspect { .. } => {}
+            Op::Force | Op::Kick { .. } | Op::Delete | Op::Inspect { .. } => {}
         }
         op
     }
@@ -185,7 +179,6 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
                 json!(share.capacity),
                 json!(u8::from(share.takes())),
                 json!(lease.retain as u8),
-                json!(&*share.owner),
                 json!(&**meta),
             ];
             let name = match mode {
@@ -223,9 +216,8 @@ pub(super) fn of_op(op: &Op) -> (&'static str, Json) {
             };
             ("signal", json!([number_of(ticket), kind, text]))
         }
-        Op::Force { owner } => ("force", json!([&**owner])),
+        Op::Force => ("force", json!([])),
         Op::Kick { token, by } => ("kick", json!([token, &**by])),
-        Op::Refresh { owner, expire } => ("refresh", json!([millis(*expire), &**owner])),
         Op::Probe { to, text } => ("probe", json!([number_of(to), &**text])),
         Op::Inspect { above } => ("inspect", json!([above])),
         Op::Delete => ("delete", json!([])),
@@ -271,7 +263,6 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
                 },
                 units: small("units"),
                 capacity: small("capacity"),
-                owner: text("owner").into(),
             },
             mode: match name {
                 "try" => Mode::Try,
@@ -307,16 +298,10 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
                 other => panic!("{other}"),
             },
         },
-        "force" => Op::Force {
-            owner: text("owner").into(),
-        },
+        "force" => Op::Force,
         "kick" => Op::Kick {
             token: number("token"),
             by: text("by").into(),
-        },
-        "refresh" => Op::Refresh {
-            owner: text("owner").into(),
-            expire: time("expire_ms"),
         },
         "probe" => Op::Probe {
             to: member(number("to")),
@@ -365,8 +350,8 @@ pub(super) fn of_reply(op: &Op, reply: &Reply) -> Json {
         Reply::Cancelled => json!("CANCELLED"),
         Reply::Count(count) => {
             let word = match op {
-                Op::Force { .. } | Op::Kick { .. } => "FREED",
-                Op::Refresh { .. } | Op::Probe { .. } => "TOLD",
+                Op::Force | Op::Kick { .. } => "FREED",
+                Op::Probe { .. } => "TOLD",
                 Op::Signal { .. } => "SIGNALLED",
                 Op::Delete => "DELETED",
                 other => panic!("{other:?}"),
@@ -425,11 +410,10 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// Sorts messages whose order is not fixed: those of a force, a kick or a refresh to the holders, which come first.
+    /// Sorts messages whose order is not fixed: those of a force to the holders, which come first.
     pub(super) fn sorted(mut self) -> Self {
-        let to_holder = |text: &str| text.starts_with("lost ") || text.starts_with("refresh ");
         self.messages.sort_by_key(|(member, text)| {
-            to_holder(text)
+            text.starts_with("lost ")
                 .then(|| (*member, text.clone()))
                 .map_or((1, 0, String::new()), |(member, text)| (0, member, text))
         });

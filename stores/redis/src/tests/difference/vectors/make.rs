@@ -48,11 +48,6 @@ pub(super) const THEMES: &[(&str, &str, usize)] = &[
         900,
     ),
     (
-        "owners",
-        "Tickets that share holds, because they have the same owner.",
-        1200,
-    ),
-    (
         "closed",
         "Servers that grant nothing for a while, after a restart or a failover.",
         1200,
@@ -162,9 +157,6 @@ impl Recorder {
         }
         if self.asked().any(|asked| asked.opens > 0) {
             return "closed";
-        }
-        if count(&|share| !share.owner.is_empty()) * 3 > all {
-            return "owners";
         }
         let most = [1, 4, RW_LOCK, 0]
             .into_iter()

@@ -207,8 +207,6 @@ const MET: &[&str] = &[
     "raise GONE",
     "raise a number",
     "recall",
-    "refresh",
-    "refresh TOLD",
     "release CANCELLED",
     "release GONE",
     "release a number",

@@ -163,13 +163,6 @@ fn released(number: u64, park_ms: u64, used: u64, tomb: bool) -> Op {
     }
 }
 
-fn owned(owner: &'static str) -> Share {
-    Share {
-        owner: owner.into(),
-        ..Share::MUTEX
-    }
-}
-
 pub(super) fn all() -> Vec<Sequence> {
     let mut all = Vec::new();
     let mut tell = |title: &str, tell: &dyn Fn(&mut Story)| {
@@ -281,11 +274,6 @@ pub(super) fn all() -> Vec<Sequence> {
         s.remark("Bob did not use the notification, but nobody else waits.");
         s.release(BOB, 3).inspect();
     });
-    tell("tickets of one owner share a hold", &|s| {
-        s.acquire(ANN, 1, owned("night%20shift")).lock(EVE, 2);
-        s.acquire(BOB, 3, owned("night%20shift")).inspect();
-        s.release(ANN, 1).release(BOB, 3).touch(EVE, 2);
-    });
     tell(
         "a lock that is kept for some time after its release",
         &|s| {
@@ -304,6 +292,8 @@ pub(super) fn all() -> Vec<Sequence> {
         s.after_ms(40).retain(ANN, 1, Retain::InUse).inspect();
         s.remark("Bob's attempt and Eve's wait recall the lock.");
         s.attempt(BOB, 2).lock_to_keep(EVE, 3);
+        s.remark("A touch of a waiter recalls it, too.")
+            .touch(EVE, 3);
         s.remark("A call is inside, so Ann only says that she will release the lock.");
         s.retain(ANN, 1, Retain::No).touch(EVE, 3).release(ANN, 1);
         s.remark("Eve had to wait, so nobody recalls her lock.");
@@ -344,16 +334,7 @@ pub(super) fn all() -> Vec<Sequence> {
         s.remark("A second kick finds a newer hold, and does nothing.");
         let by = "host 4713 ops".into();
         s.op(EVE, Op::Kick { token, by }).touch(BOB, 2);
-        let expire = Duration::from_millis(1_500);
-        s.op(
-            EVE,
-            Op::Refresh {
-                owner: "".into(),
-                expire,
-            },
-        );
-        s.op(EVE, Op::Delete);
-        s.op(EVE, Op::Force { owner: "".into() });
+        s.op(EVE, Op::Delete).op(EVE, Op::Force);
         s.touch(BOB, 2).op(EVE, Op::Delete).op(EVE, Op::Delete);
         s.remark("The token is known for ten minutes.").inspect();
     });
