@@ -13,26 +13,35 @@
 
 extern crate alloc;
 
+pub mod client;
+mod closed;
 #[cfg(any(test, feature = "test-util"))]
 mod dice;
 mod id;
+mod instant;
 mod kind;
 mod limits;
+mod loss;
 mod message;
 mod op;
 mod reply;
 mod shared_str;
 mod store;
+mod store_error;
 mod text;
 
+pub use self::closed::{Cause, Closed};
 #[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub use self::dice::Dice;
 pub use self::id::{MemberId, Ticket};
+pub use self::instant::{Instant, drift};
 pub use self::kind::{HoldKind, LockKind, RW_LOCK};
 pub use self::limits::{LIMITS, Limits, TOKENS_END, TOKENS_OF_A_GRANT};
+pub use self::loss::LossCause;
 pub use self::message::Message;
 pub use self::op::{Lease, Mode, Op, Retain, Share, Signal, millis};
 pub use self::reply::{HolderRecord, KickRecord, NameRecord, Reply, TicketRecord};
 pub use self::shared_str::SharedStr;
 pub use self::store::{BytesError, Env, State};
+pub use self::store_error::{StoreError, StoreErrorKind};

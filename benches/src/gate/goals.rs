@@ -360,7 +360,7 @@ fn idle() -> Vec<Goal> {
         ),
         count(
             "S6: heap bytes per waiter",
-            AtMost(1331.0),
+            AtMost(1150.0),
             named("S7 heap", Same, "auto-mutex, a waiter", "bytes"),
         ),
         time("S6: overtaken", AtMost(0.0), waiting("overtaken")),
@@ -440,20 +440,20 @@ fn attribute() -> Vec<Goal> {
         ),
         count(
             "S7: allocations of a call under another lock",
-            // Six more than a call that holds nothing else: the list of the locks that its task holds, for the store, for
+            // Those of the list of the locks that its task holds, for the store, for
             // the lock order and for the search for deadlocks. The one outer call is shared by all nested calls.
-            AtMost(8.01),
+            AtMost(6.01),
             call(Kind::Nested, "allocations"),
         ),
-        // Two for a call: the waiter and its hold.
+        // A call has the memory of the last call of its name.
         count(
             "S7 fn: allocations per call",
-            AtMost(2.0),
+            AtMost(0.01),
             call(Kind::Sync, "allocations"),
         ),
         count(
             "S7 async fn: allocations per call",
-            AtMost(2.0),
+            AtMost(0.01),
             call(Kind::Async, "allocations"),
         ),
         count(

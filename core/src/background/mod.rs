@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::clients::exit;
@@ -66,7 +66,7 @@ async fn tick(core: &ClientCore) {
     .await;
     while !core.is_closed() && !core.is_ending() {
         let next = core.tick();
-        let wait = next.map(|next| Instant::now().until(next).min(NAP));
+        let wait = next.map(|next| clock::now().until(next).min(NAP));
         let mut timer = pin!(core.timers.wait(wait));
         poll_fn(|cx| match core.is_ending() {
             true => Poll::Ready(()),
@@ -100,12 +100,12 @@ async fn end(core: &ClientCore) {
 
 /// Returns whether `done` returned `true` in time.
 async fn look_for(limit: Duration, done: impl Fn() -> bool) -> bool {
-    let ends = Instant::now().after(limit);
+    let ends = clock::now().after(limit);
     for look in 0.. {
         if done() {
             return true;
         }
-        if look >= LOOKS && Instant::now() >= ends {
+        if look >= LOOKS && clock::now() >= ends {
             break;
         }
         tokio::time::sleep(SOON).await;

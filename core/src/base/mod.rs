@@ -1,7 +1,7 @@
 //! The basis of everything else: names, errors, time, threads, waiting. Nothing here knows how a lock works.
 
 pub(crate) mod address;
-pub(crate) mod clock;
+pub mod clock;
 pub(crate) mod duration;
 pub(crate) mod error;
 pub(crate) mod name;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::LossCause;
 use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -118,7 +118,7 @@ impl Bounds {
     pub(crate) fn over(&self) -> Option<&Arc<Bound>> {
         // Most calls have no bounds, and need no clock.
         let limits = self.0.as_ref()?;
-        let now = Instant::now();
+        let now = clock::now();
         limits.all.iter().find(|bound| bound.is_over(now))
     }
 

@@ -7,10 +7,9 @@ use std::task::{Context, Poll, ready};
 
 use super::ClientCore;
 use super::hold::Hold;
-use super::lock_queue::LockQueue;
-use super::ticket::Confirmed;
+use super::lock_queue::{Confirmed, LockQueue};
 use super::waiter::{Waiter, Want};
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::base::task::BlockedWorker;
@@ -181,7 +180,7 @@ impl Acquire {
         self.misses = self.misses.checked_sub(1).ok_or(lost)?;
         // The grant's count includes attempts of earlier requests.
         let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
-        let mut want = waiter.again(attempts, Instant::now());
+        let mut want = waiter.again(attempts, clock::now());
         let mut next = Self::enter(&queue.core, &queue.name, &mut want)?;
         self.stage = next.leave();
         Ok(())

@@ -1,18 +1,20 @@
-//! Waiters enter and leave the queue, and the search for deadlocks learns of waits and holds of nested calls.
+//! Calls enter the queue of a name and leave it, and the search for deadlocks learns of waits and holds of nested calls.
 
 use std::sync::{Arc, Weak};
 
+use auto_mutex_protocol::client::{Caller, Input};
+
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
-use super::lock_queue::{LockQueue, State, Transition};
-use super::ticket::{Confirmed, Ticket};
-use super::waiter::{Waiter, Want};
-use crate::base::clock::Instant;
+use super::lock_queue::{Confirmed, LockQueue, Transition};
+use super::waiter::{Call, Waiter, Want};
+use crate::base::clock::{self, Instant};
 use crate::base::error::LockError;
 use crate::base::task::runs_a_task;
+use crate::base::wait::Promise;
 use crate::config::Deadlock;
 use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
-use crate::store::{Engine, Ticket as TicketId};
+use crate::store::{Engine, Ticket};
 
 impl LockQueue {
     /// Returns `None` if the name was retired.
@@ -29,25 +31,18 @@ impl LockQueue {
             if self.core.is_draining() && !want.by.inside {
                 return Err(LockError::ShutDown);
             }
-            if let Some(hold) = step.enter_kept(want) {
-                return Ok(Acquire::new(Stage::Obtained(hold)));
-            }
             if step.would_block_itself(want) {
                 return Err(LockError::waits_for_itself(self.name.as_str()));
             }
-            let waiter = Arc::new(Waiter::new(want.clone(), step.now));
+            let waiter = step.slot.call(want.clone(), step.now);
             #[cfg(any(test, feature = "test-util"))]
             if let Some(witness) = self.core.witness() {
                 witness.waits(&self.name);
             }
             if want.patience.queues() {
-                let first = step.state.first_deadline.get_or_insert(Instant::NEVER);
-                *first = waiter.deadline.min(*first);
                 step.note_blocked(&waiter);
-                step.state.waiters.push_back(waiter.clone());
-            } else {
-                step.attempt(waiter.clone(), None, 1);
             }
+            step.on(Input::Enter(Call(waiter.clone())));
             Ok(Acquire::new(Stage::Waiting(self.clone(), waiter, None)))
         })?;
         Some(entered.map(Acquire::look))
@@ -57,10 +52,11 @@ impl LockQueue {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
 
-    pub(crate) fn adopt(self: &Arc<Self>, old: TicketId, want: Want) -> Option<Acquire> {
+    pub(crate) fn adopt(self: &Arc<Self>, old: Ticket, want: Want) -> Option<Acquire> {
         self.step(|step| {
-            let waiter = Arc::new(Waiter::new(want, step.now));
-            step.attempt(waiter.clone(), Some(old), 1);
+            let waiter = step.slot.call(want, step.now);
+            let caller = Call(waiter.clone());
+            step.on(Input::Adopt { caller, old });
             let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter, None));
             // The hold is gone, and cannot be adopted again.
             call.misses = 0;
@@ -68,7 +64,7 @@ impl LockQueue {
         })
     }
 
-    /// Returns a promise of the store's answer if the call is to be `confirmed` and there is anything to release.
+    /// Returns a promise of the store's answer if the call is to be `confirmed`.
     pub(super) fn give_up(
         self: &Arc<Self>,
         waiter: &Arc<Waiter>,
@@ -76,13 +72,14 @@ impl LockQueue {
     ) -> Option<Confirmed> {
         let left = self.step(|step| {
             let granted = waiter.promise.close(step.wakes);
-            step.state.remove_waiter(waiter);
-            let attempt = step.state.tickets.iter().position(|ticket| {
-                let attempt = ticket.attempting();
-                attempt.is_some_and(|attempt| Arc::ptr_eq(&attempt.waiter, waiter))
-            });
-            let withdrawn = attempt.and_then(|index| step.withdraw_attempt(index, confirmed));
-            (granted, withdrawn)
+            if granted.is_some() {
+                return (granted, None);
+            }
+            let promise = confirmed.then(|| Arc::new(Promise::new()));
+            let ask = promise.as_ref().map(|promise| step.expect(promise));
+            let call = waiter.id;
+            step.on(Input::Leave { call, ask });
+            (None, promise)
         });
         let Some((granted, withdrawn)) = left else {
             // A hold stored in the promise of its own waiter would keep both alive. In a forked child they stay.
@@ -119,11 +116,6 @@ impl LockQueue {
 }
 
 impl Transition<'_> {
-    pub(super) fn holds(&self) -> impl Iterator<Item = &Arc<Hold>> {
-        let held = self.state.tickets.iter().filter_map(Ticket::held);
-        held.map(|held| &held.hold)
-    }
-
     /// Whether the caller would block the only thread that can release the lock.
     fn would_block_itself(&self, want: &Want) -> bool {
         let share = &want.share;
@@ -132,9 +124,10 @@ impl Transition<'_> {
             return false;
         }
         let mine = |home| home == want.by.home;
-        let held = self.holds().filter(|hold| mine(hold.want().by.home));
+        let holds = self.slot.holds.iter();
+        let held = holds.filter(|hold| mine(hold.want().by.home));
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
-        let waiters = self.state.waiters.iter();
+        let waiters = self.slot.state.waiters();
         let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
         let waiting = waiting.map(|waiter| u64::from(waiter.want.share.units));
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
@@ -147,45 +140,25 @@ impl Transition<'_> {
     }
 
     fn held_by<'a>(&'a self, owner: &'a str) -> impl Iterator<Item = &'a Arc<Hold>> {
-        self.holds()
-            .filter(move |hold| hold.want().owner.as_deref() == Some(owner) && hold.is_valid())
+        let holds = self.slot.state.held_by(owner, self.now);
+        holds.filter_map(|hold| self.slot.hold(hold.caller.id()))
     }
 
+    /// Fails the calls that wait.
     pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
-        for waiter in std::mem::take(&mut self.state.waiters) {
-            match which(&waiter.want) {
-                true => waiter.fail(error.clone(), self.wakes),
-                false => self.state.waiters.push_back(waiter),
-            }
+        let state = &self.slot.state;
+        let waiting = state.waiters().chain(state.attempts());
+        let chosen = waiting.filter(|caller| which(&caller.want));
+        let chosen: Vec<Call> = chosen.cloned().collect();
+        if chosen.is_empty() {
+            return;
         }
-        for waiter in self.withdraw_attempts(|_, waiter| which(&waiter.want)) {
-            waiter.fail(error.clone(), self.wakes);
+        let mut calls: Vec<_> = chosen.iter().map(Caller::id).collect();
+        calls.sort_unstable();
+        self.on(Input::Dismiss { calls });
+        for caller in chosen {
+            caller.fail(error.clone(), self.wakes);
         }
-    }
-
-    pub(super) fn withdraw_attempts(
-        &mut self,
-        which: impl Fn(&Ticket, &Waiter) -> bool,
-    ) -> Vec<Arc<Waiter>> {
-        let mut waiters = Vec::new();
-        let mut index = 0;
-        while let Some(ticket) = self.state.tickets.get(index) {
-            match ticket.attempting() {
-                Some(attempt) if which(ticket, &attempt.waiter) => {
-                    waiters.push(attempt.waiter.clone());
-                    self.withdraw(index);
-                }
-                _ => index += 1,
-            }
-        }
-        waiters
-    }
-}
-
-impl State {
-    fn remove_waiter(&mut self, waiter: &Arc<Waiter>) -> bool {
-        let index = self.find_waiter(waiter);
-        index.and_then(|index| self.waiters.remove(index)).is_some()
     }
 }
 
@@ -197,17 +170,14 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
 
     fn view(&self, id: WaitId) -> Option<Wait> {
         let (queue, waiter) = (self.0.upgrade()?, self.1.upgrade()?);
-        let state = queue.lock();
-        let index = state.find_waiter(&waiter)?;
-        let tickets = state.tickets.iter();
-        let waiting = tickets.filter(|ticket| ticket.waiting().is_some());
+        let slot = queue.lock();
+        let (_, after) = slot.state.waits_after(waiter.id)?;
         Some(Wait {
             id,
             name: queue.name.clone(),
             units: waiter.want.share.units,
-            // Waiting tickets have the same order as their waiters.
-            after: waiting.take(index + 1).last().map(|ticket| ticket.log.id),
-            waited: waiter.waited(Instant::now()),
+            after,
+            waited: waiter.waited(clock::now()),
             meta: waiter.want.meta.clone(),
             mode: queue.core.settings().deadlock,
         })
@@ -216,7 +186,9 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
     fn fail(&self, error: LockError) {
         if let (Some(queue), Some(waiter)) = (self.0.upgrade(), self.1.upgrade()) {
             queue.step(|step| {
-                if step.state.remove_waiter(&waiter) {
+                if step.slot.state.waits_after(waiter.id).is_some() {
+                    let calls = vec![waiter.id];
+                    step.on(Input::Dismiss { calls });
                     waiter.fail(error, step.wakes);
                 }
             });
@@ -233,7 +205,7 @@ impl HeldLock for Hold {
         self.queue.is_at(engine)
     }
 
-    fn ticket(&self) -> TicketId {
+    fn ticket(&self) -> Ticket {
         self.grant.ticket
     }
 

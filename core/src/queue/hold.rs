@@ -1,14 +1,16 @@
-//! [`Hold`]: one grant, from its arrival to its release or loss.
+//! [`Hold`]: a grant as its guards see it, without the mutex of its name. The rules have their own view of it: what a
+//! guard changes here is told to them before the next transition.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use super::grant::Grant;
+use auto_mutex_protocol::client::{CallId, Ended, Ends, Grant, Input};
+
 use super::lock_queue::LockQueue;
-use super::waiter::{Waiter, Want};
+use super::waiter::{Call, Waiter, Want};
 use super::warnings::Warned;
-use crate::base::clock::{Instant, drift};
+use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -39,6 +41,7 @@ pub(crate) struct Hold {
     waiter: Arc<Waiter>,
     pub(crate) grant: Grant,
     pub(crate) since: Instant,
+    ends: Ends,
     pub(super) warned: Warned,
     valid: AtomicU64,
     /// When the holder's `expire` ends.
@@ -70,6 +73,7 @@ impl Hold {
             queue,
             waiter,
             since: now,
+            ends: Ends::of(&grant, terms, now),
             warned: Warned::default(),
             valid: AtomicU64::new(grant.valid.as_nanos()),
             units: AtomicU32::new(units),
@@ -84,18 +88,32 @@ impl Hold {
         }
     }
 
-    /// The next hold of the same name, in the memory of the last one if nothing refers to that any more.
-    pub(super) fn again(hold: &mut Arc<Self>, want: &Want, grant: Grant, now: Instant) {
-        let waiter = Waiter::new(want.clone(), now);
-        let Some(last) = Arc::get_mut(hold) else {
-            *hold = Arc::new(Self::new(hold.queue.clone(), Arc::new(waiter), grant, now));
-            return;
-        };
-        match Arc::get_mut(&mut last.waiter) {
-            Some(last) => *last = waiter,
-            None => last.waiter = Arc::new(waiter),
+    /// Becomes the next hold of the same name. Returns the memory of the last waiter.
+    #[inline(always)]
+    pub(super) fn again(&mut self, waiter: Arc<Waiter>, grant: Grant, now: Instant) -> Arc<Waiter> {
+        let last = std::mem::replace(&mut self.waiter, waiter.clone());
+        *self = Self::new(self.queue.clone(), waiter, grant, now);
+        last
+    }
+
+    /// The number of its call.
+    pub(super) fn call(&self) -> CallId {
+        self.waiter.id
+    }
+
+    /// What the rules have to know of the guards.
+    pub(super) fn seen(&self) -> Input<Call> {
+        Input::Seen {
+            hold: self.call(),
+            lost: self.lost_for(),
+            expires: self.expires(),
+            parked_until: Instant::from_nanos(self.parked_until.load(Ordering::Acquire)),
         }
-        *last = Self::new(last.queue.clone(), last.waiter.clone(), grant, now);
+    }
+
+    /// Guards have changed the hold.
+    fn touch(&self) {
+        self.queue.touched.store(true, Ordering::SeqCst);
     }
 
     pub(crate) fn name(&self) -> &Name {
@@ -206,10 +224,6 @@ impl Hold {
         self.units.fetch_min(units, Ordering::AcqRel);
     }
 
-    pub(crate) fn given_back(&self) -> Option<u32> {
-        Some(self.units()).filter(|units| *units < self.want().share.units)
-    }
-
     pub(crate) fn fencing_token(&self) -> FencingToken {
         let scheme = self.queue.core.settings().engine.scheme();
         let Grant { token, ticket, .. } = self.grant;
@@ -241,13 +255,18 @@ impl Hold {
     }
 
     pub(crate) fn park_for(&self, at_least: Duration, now: Instant) {
-        let until = now.after(at_least).as_nanos();
-        self.parked_until.fetch_max(until, Ordering::AcqRel);
+        if !at_least.is_zero() {
+            let until = now.after(at_least).as_nanos();
+            self.parked_until.fetch_max(until, Ordering::AcqRel);
+            self.touch();
+        }
     }
 
     pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
         let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
-        self.expires.store(expires.as_nanos(), Ordering::Release);
+        if self.expires.swap(expires.as_nanos(), Ordering::AcqRel) != expires.as_nanos() {
+            self.touch();
+        }
     }
 
     /// Extends the lease. A lost hold stays lost.
@@ -260,6 +279,7 @@ impl Hold {
         self.valid.fetch_min(valid.as_nanos(), Ordering::AcqRel);
     }
 
+    #[cfg(test)]
     pub(crate) fn park(&self, now: Instant) -> Duration {
         now.until(Instant::from_nanos(
             self.parked_until.load(Ordering::Acquire),
@@ -268,7 +288,7 @@ impl Hold {
 
     /// Whether another client may hold the lock by now. This never changes back to `false`.
     pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost_at(Instant::now())
+        self.is_lost_at(clock::now())
     }
 
     fn is_lost_at(&self, now: Instant) -> bool {
@@ -278,7 +298,11 @@ impl Hold {
         }
         match self.state() {
             // The background thread checks this deadline too, and wakes the listeners.
-            HELD if now >= self.deadline() => self.mark_lost(self.cause_of_end()),
+            HELD if now >= self.deadline() => {
+                let lost = self.mark_lost(self.cause_of_end());
+                self.touch();
+                lost
+            }
             state => state >= LOST,
         }
     }
@@ -287,19 +311,9 @@ impl Hold {
         self.state.load(Ordering::SeqCst)
     }
 
-    /// A lease that was requested up to `expire` ends a little earlier, because of the allowance for clock drift.
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
-        let granted = self
-            .want()
-            .terms
-            .expire
-            .map(|expire| self.since.after(expire));
-        let whole = self.grant.whole && valid == self.grant.valid && granted == Some(expires);
-        match whole || expires <= valid.after(drift(self.queue.lease())) {
-            true => LossCause::Expired,
-            false => LossCause::NotRenewed,
-        }
+        self.ends.cause(valid, expires, self.queue.lease())
     }
 
     pub(crate) fn is_released(&self) -> bool {
@@ -311,11 +325,15 @@ impl Hold {
         !self.is_lost() && self.state() == HELD
     }
 
-    pub(crate) fn lose(&self, cause: LossCause, wakes: &mut DeferredWakes) {
+    /// It has ended, by the rules. What has ended before keeps its cause.
+    pub(super) fn ended(&self, how: Ended, asked: bool, wakes: &mut DeferredWakes) {
         // Marked before the listeners are taken, so that a listener registering in between sees the mark.
-        let lost = self.mark_lost(cause);
+        let lost = match how {
+            Ended::Released => !change(&self.state, HELD, RELEASED),
+            Ended::Lost(cause) => self.mark_lost(cause),
+        };
         self.listeners.wake(wakes);
-        if lost {
+        if lost && !asked {
             let (name, held, cause) = (self.name().clone(), self.held(), self.cause());
             let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
@@ -347,17 +365,8 @@ impl Hold {
         }
     }
 
-    /// Marks the hold as released; guards that still exist see the mark. Returns `false` if it was already lost or
-    /// released.
-    #[inline]
-    pub(crate) fn end(&self, now: Instant, wakes: &mut DeferredWakes) -> bool {
-        let ended = !self.is_lost_at(now) && change(&self.state, HELD, RELEASED);
-        self.listeners.wake(wakes);
-        ended
-    }
-
     pub(crate) fn held(&self) -> Duration {
-        self.since.until(Instant::now())
+        self.since.until(clock::now())
     }
 
     pub(crate) fn lost_error(&self) -> LockError {
@@ -377,7 +386,7 @@ impl Hold {
     pub(crate) fn unlock_error(&self) -> LockError {
         self.lost_by(match self.cause() {
             // The lease may have ended while the release was in flight.
-            LossCause::Released if Instant::now() >= self.deadline() => self.cause_of_end(),
+            LossCause::Released if clock::now() >= self.deadline() => self.cause_of_end(),
             LossCause::Released => LossCause::Forgotten,
             cause => cause,
         })

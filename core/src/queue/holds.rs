@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::hold::{FencingToken, Hold};
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::LockError;
 use crate::base::process::PerProcess;
 use crate::base::task::TaskId;
@@ -82,7 +82,7 @@ impl Holds {
 
     pub(crate) fn restart_bounds(&self, expire: Duration) -> Result<(), LockError> {
         self.check()?;
-        self.bounds.restart(expire, Instant::now());
+        self.bounds.restart(expire, clock::now());
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Holds {
         let hold = self.first();
         (!hold.is_released()).then(|| LockError::Lost {
             name: hold.name().to_string(),
-            held: bound.held(Instant::now()),
+            held: bound.held(clock::now()),
             cause: bound.cause(),
         })
     }
@@ -101,14 +101,14 @@ impl Holds {
         let ends = self.all().iter().map(|hold| hold.expires());
         match ends.fold(self.bounds.expires(), Instant::min) {
             Instant::NEVER => Duration::MAX,
-            end => Instant::now().until(end),
+            end => clock::now().until(end),
         }
     }
 
     /// The time until the first of the holds is lost, unless its lease is renewed.
     pub(crate) fn ends_in(&self) -> Duration {
         let ends = self.all().iter().map(|hold| hold.deadline());
-        Instant::now().until(ends.fold(self.bounds.expires(), Instant::min))
+        clock::now().until(ends.fold(self.bounds.expires(), Instant::min))
     }
 
     /// Like [`lost`](Self::lost), and registers the task's waker until [`forget`](Self::forget).

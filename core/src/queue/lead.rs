@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::hold::Hold;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::base::wait::{DeferredWakes, has_told};
@@ -54,7 +54,7 @@ pub(crate) struct Lead {
 
 impl Lead {
     pub(crate) fn new(hold: Arc<Hold>, rules: LeadRules) -> Arc<Self> {
-        let now = Instant::now();
+        let now = clock::now();
         Arc::new(Self {
             hold,
             rules,
@@ -78,7 +78,7 @@ impl Lead {
 
     /// The error once the body was told to end.
     pub(crate) fn check(&self) -> Result<(), LockError> {
-        let now = Instant::now();
+        let now = clock::now();
         match self.told.is_over(now) {
             true => Err(self.hold.lost_by(self.told.cause())),
             false => Ok(()),
@@ -86,14 +86,14 @@ impl Lead {
     }
 
     pub(crate) fn progress(&self) {
-        let stalls = Instant::now().after(self.rules.progress);
+        let stalls = clock::now().after(self.rules.progress);
         self.stalls.store(stalls.as_nanos(), Ordering::Release);
     }
 
     /// Tells the body to end. Only the first cause counts.
     pub(crate) fn tell(&self, cause: LossCause) {
         let mut wakes = DeferredWakes::default();
-        self.tell_at(Instant::now(), cause, &mut wakes);
+        self.tell_at(clock::now(), cause, &mut wakes);
         wakes.wake();
         self.hold.queue.core.timers.interrupt();
     }
@@ -160,8 +160,8 @@ impl Lead {
             if let Some(witness) = self.hold.queue.core.witness() {
                 return witness.aborts();
             }
-            let ends = Instant::now().after(LAST_WORDS);
-            while !has_told() && Instant::now() < ends {
+            let ends = clock::now().after(LAST_WORDS);
+            while !has_told() && clock::now() < ends {
                 std::thread::sleep(LAST_WORDS / 20);
             }
             std::process::abort();

@@ -1,24 +1,29 @@
-//! [`LockQueue`]: the state of one name in this process, and the frame of each transition.
+//! [`LockQueue`]: one name of this client. The rules are those of [`State`]; what is here runs them under the mutex of the
+//! name, and carries out what follows: it sends, wakes and reports.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::mem;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use auto_mutex_protocol::client::{
+    AskId, CallId, Effect, Ended, Env, Failure, Grant, Input, Note, State, View,
+};
+
 use super::client::ClientCore;
-use super::retain::Contention;
-use super::ticket::{Ticket, TicketState};
-use super::waiter::Waiter;
-use crate::base::clock::Instant;
+use super::hold::Hold;
+use super::waiter::{Call, Waiter, Want};
+use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
+use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::{DeferredWakes, Promise, lock};
-use crate::lease::Terms;
-use crate::observe::LockLabels;
+use crate::lease::Bound;
+use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::{
-    self, Answer, Limits, Op, Reply, Request, RequestId, Retain, Ticket as TicketId,
-};
+use crate::store::{Answer, Closed, Limits, Op, RandomId, Reply, Request, RequestId, Ticket, meta};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -34,78 +39,59 @@ pub(crate) struct LockQueue {
     pub(crate) core: Arc<ClientCore>,
     /// Unique in the client.
     pub(super) number: u64,
-    /// All holds of a client are renewed at multiples of this time, so that their renewals form one batch.
-    beat: Duration,
-    state: Mutex<State>,
+    /// Whether guards have changed a hold since the last transition.
+    pub(super) touched: AtomicBool,
+    slot: Mutex<Slot>,
 }
 
+/// For a release: the number of units that are free, or `None` if the lock was lost before.
+pub(crate) type Confirmed = Arc<Promise<Result<Option<u64>, LockError>>>;
+pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
+
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct Slot {
     /// A caller with a reference to a retired queue must look the name up again.
     pub(super) retired: bool,
     pub(super) armed: Option<Instant>,
-    /// Until this time, no waiter fails because the store does not answer.
-    pub(super) spared: Instant,
-    /// At most the earliest deadline of `waiters`.
-    pub(super) first_deadline: Option<Instant>,
+    pub(super) state: State<Call>,
+    /// Those that have not ended.
+    pub(super) holds: Vec<Arc<Hold>>,
+    asks: Vec<(AskId, Confirmed)>,
+    queries: Vec<(AskId, Answered)>,
+    /// Bounds of nested calls whose end a listener of the hold waits for.
+    pub(super) bounds: Vec<(CallId, Weak<Bound>)>,
     pub(super) look_at_workers: Option<Instant>,
     pub(super) warned_of: u64,
-    pub(super) waiters: VecDeque<Arc<Waiter>>,
-    /// Those that wait have the same order as their waiters.
-    pub(super) tickets: Vec<Ticket>,
-    pub(super) queries: Vec<Query>,
-    pub(super) contention: Contention,
-    outbox: VecDeque<Request>,
-    answers: VecDeque<Answer>,
+    numbers: u64,
+    /// Whether the name counts as one that the client keeps.
+    counted: bool,
+    /// The memory of the last hold and of its waiter, for the next call of the name.
+    spare: Option<Arc<Hold>>,
+    spare_waiter: Option<Arc<Waiter>>,
 }
 
-impl State {
-    pub(super) fn is_idle(&self) -> bool {
-        self.is_over(Instant::START)
-    }
-
-    /// Whether there are no holds, no waiters, and no pending release of a lease that was still running at `now`.
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        let over = |ticket: &Ticket| match &ticket.state {
-            TicketState::Leaving(leaving) => ticket.pending.is_empty() && leaving.over <= now,
-            _ => false,
-        };
-        self.waiters.is_empty() && self.queries.is_empty() && self.tickets.iter().all(over)
-    }
-
-    pub(super) fn find(&self, id: TicketId) -> Option<usize> {
-        self.tickets.iter().position(|ticket| ticket.log.id == id)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Query {
-    pub(super) id: RequestId,
-    pub(super) op: Op,
-    pub(super) again: Instant,
-    pub(super) sent: Instant,
-    pub(super) deadline: Instant,
-    /// When to send the last copy: a later one might be executed twice.
-    pub(super) latest: Instant,
-    pub(super) promise: Answered,
-}
-
-impl Query {
-    pub(super) fn ends(&self, spared: Instant) -> Instant {
-        self.deadline.max(spared).min(self.latest)
-    }
-}
-
-pub(crate) type Answered = Arc<Promise<Result<Reply, LockError>>>;
-
-/// One transition. Its requests are sent when it ends, before the next one can begin; then tasks are woken, with no
-/// mutex locked.
+/// One transition. Its requests are sent before the next one can begin; then tasks are woken, with no mutex locked.
 pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
-    pub(super) state: &'a mut State,
+    pub(super) slot: &'a mut Slot,
     pub(super) now: Instant,
     pub(super) limits: &'static Limits,
     pub(super) wakes: &'a mut DeferredWakes,
+    view: View,
+    outage: Option<(Instant, StoreError)>,
+    pub(super) closed: Option<Closed>,
+    work: Work,
+}
+
+/// What a transition has still to do. Its memory is the thread's, so that a call allocates none.
+#[derive(Default)]
+struct Work {
+    effects: Vec<Effect<Call>>,
+    inputs: VecDeque<Input<Call>>,
+}
+
+thread_local! {
+    static WORK: Cell<Option<Box<Work>>> = const { Cell::new(None) };
 }
 
 impl LockQueue {
@@ -113,31 +99,22 @@ impl LockQueue {
         Arc::new(Self {
             name,
             number: core.request_id().0,
-            beat: core.settings().lease() / store::watchdog::RENEWALS,
             core,
-            state: Mutex::default(),
+            touched: AtomicBool::new(false),
+            slot: Mutex::default(),
         })
     }
 
     pub(super) fn lease(&self) -> Duration {
-        self.core.settings().lease()
+        self.core.times.lease
     }
 
     pub(super) fn store_timeout(&self) -> Duration {
-        self.core.settings().store_timeout()
+        self.core.times.store_timeout
     }
 
-    pub(super) fn lease_of(&self, terms: Terms) -> Duration {
-        let lease = self.lease();
-        terms.expire.map_or(lease, |expire| expire.min(lease))
-    }
-
-    pub(super) fn next_renewal_after(&self, now: Instant) -> Instant {
-        now.next_multiple(self.beat)
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+    pub(super) fn lock(&self) -> MutexGuard<'_, Slot> {
+        lock(&self.slot)
     }
 
     /// Returns `None` if the name was retired, and in a forked child, which only has a copy of the queue.
@@ -149,114 +126,361 @@ impl LockQueue {
         if self.core.is_forked() {
             return None;
         }
-        let mut state = self.lock();
-        if state.retired {
+        let mut slot = self.lock();
+        if slot.retired {
             return None;
         }
         let mut wakes = DeferredWakes::default();
+        let work = WORK.try_with(Cell::take).ok().flatten();
+        let mut work = work.unwrap_or_default();
         let mut step = Transition {
             queue: self,
-            state: &mut state,
-            now: Instant::now(),
+            slot: &mut slot,
+            now: clock::now(),
             limits: self.core.limits,
             wakes: &mut wakes,
+            view: self.core.view(),
+            outage: self.core.outage(&self.name),
+            closed: self.core.closed(&self.name),
+            work: mem::take(&mut work),
         };
+        step.see_guards();
         let result = run(&mut step);
         step.settle();
-        drop(state);
+        *work = step.work;
+        drop(slot);
+        let _ = WORK.try_with(|place| place.set(Some(work)));
         self.core.store().flush();
         wakes.wake();
         Some(result)
     }
 }
 
-impl Transition<'_> {
-    pub(super) fn submit(&mut self, op: Op) {
-        self.submit_as(RequestId(0), op);
+impl Slot {
+    pub(super) fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
     }
 
-    pub(super) fn submit_as(&mut self, id: RequestId, op: Op) {
-        let name = self.queue.name.clone();
-        self.state.outbox.push_back(Request { name, op, id });
+    pub(super) fn hold(&self, call: CallId) -> Option<&Arc<Hold>> {
+        self.holds.iter().find(|hold| hold.call() == call)
     }
 
-    pub(super) fn send(&mut self, index: usize) {
-        let (lease, renewal) = (self.queue.lease(), self.queue.next_renewal_after(self.now));
-        let ticket = &mut self.state.tickets[index];
-        let mut op = ticket.request(self.now, lease, self.limits);
-        if self.queue.core.settings().skips()
-            && let Op::Acquire { share, .. } = &mut op
+    /// Frees what only the next call would use.
+    pub(super) fn forget_spares(&mut self) -> (Option<Arc<Hold>>, Option<Arc<Waiter>>) {
+        (self.spare.take(), self.spare_waiter.take())
+    }
+
+    /// A new call, in the memory of an earlier one if nothing refers to that any more.
+    pub(super) fn call(&mut self, want: Want, now: Instant) -> Arc<Waiter> {
+        let waiter = Waiter::new(CallId(self.number()), want, now);
+        if let Some(mut spare) = self.spare_waiter.take()
+            && let Some(memory) = Arc::get_mut(&mut spare)
         {
-            *share = share.without_units();
+            *memory = waiter;
+            return spare;
         }
-        ticket.again = match &ticket.state {
-            TicketState::Held(held) => held.kept_again().unwrap_or(renewal),
-            _ => Instant::NEVER,
-        };
-        self.submit(op);
+        Arc::new(waiter)
     }
 
-    pub(super) fn begin(&mut self, lease: Duration, state: TicketState) {
-        let mut ticket = Ticket::new(self.now, lease, state);
-        if ticket.want().is_some_and(|want| self.may_retain(want)) {
-            ticket.retain = Retain::InUse;
+    /// The hold of a grant, in the memory of the last one if nothing refers to that any more.
+    #[inline(always)]
+    fn granted(
+        &mut self,
+        queue: &Arc<LockQueue>,
+        waiter: Arc<Waiter>,
+        grant: Grant,
+        now: Instant,
+    ) -> Arc<Hold> {
+        if let Some(mut spare) = self.spare.take()
+            && let Some(memory) = Arc::get_mut(&mut spare)
+        {
+            self.spare_waiter = Some(memory.again(waiter, grant, now));
+            return spare;
         }
-        self.state.tickets.push(ticket);
-        self.send(self.state.tickets.len() - 1);
+        Arc::new(Hold::new(queue.clone(), waiter, grant, now))
+    }
+}
+
+impl Transition<'_> {
+    /// Tells the rules what guards have changed without the mutex.
+    fn see_guards(&mut self) {
+        if !self.queue.touched.load(Ordering::Acquire) {
+            return;
+        }
+        self.queue.touched.store(false, Ordering::SeqCst);
+        let seen = self.slot.holds.iter().map(|hold| hold.seen());
+        self.work.inputs.extend(seen);
+        self.run();
     }
 
-    fn settle(&mut self) {
+    /// Runs the rules for `input`, and for the answers that come at once.
+    #[inline]
+    pub(super) fn on(&mut self, input: Input<Call>) {
+        self.feed(input);
+        self.run();
+    }
+
+    #[inline]
+    fn run(&mut self) {
         loop {
-            self.exchange();
-            self.match_tickets();
-            if self.state.outbox.is_empty() {
-                break;
+            if !self.work.effects.is_empty() {
+                let mut effects = mem::take(&mut self.work.effects);
+                for effect in effects.drain(..) {
+                    self.carry_out(effect);
+                }
+                self.work.effects = effects;
             }
-        }
-        self.note_registered();
-        let due = self.next_due();
-        if self.state.armed.is_none_or(|armed| due < armed) {
-            self.state.armed = Some(due);
-            self.queue.core.timers.arm(due, self.queue);
-        }
-    }
-
-    fn exchange(&mut self) {
-        loop {
-            while let Some(request) = self.state.outbox.pop_front() {
-                let answer = self.queue.core.store().submit(request);
-                self.state.answers.extend(answer);
-            }
-            match self.state.answers.pop_front() {
-                Some(answer) => self.answer(answer),
+            match self.work.inputs.pop_front() {
+                Some(input) => self.feed(input),
                 None => return,
             }
         }
     }
 
-    pub(super) fn count(&mut self, metric: Metric, labels: LockLabels) {
-        if let Some(observer) = self.queue.core.observer().cloned() {
-            self.wakes
-                .observe(move || observer.add(metric, &labels.pairs(), 1));
+    #[inline]
+    fn feed(&mut self, input: Input<Call>) {
+        if let Input::Answered { ask, op, result } = &input {
+            self.note_answer(*ask, op, result);
+        }
+        let mut env = Env {
+            now: self.now,
+            limits: self.limits,
+            client: &self.queue.core.times,
+            view: self.view,
+            outage: self.outage.clone(),
+            closed: self.closed,
+            ticket: &mut Ticket::random,
+        };
+        self.slot.state.on(input, &mut env, &mut self.work.effects);
+    }
+
+    #[inline]
+    fn carry_out(&mut self, effect: Effect<Call>) {
+        match effect {
+            Effect::Send { ask, op } => {
+                let (name, id) = (self.queue.name.clone(), RequestId(ask.0));
+                if let Some(answer) = self.queue.core.store().submit(Request { name, op, id }) {
+                    self.work.inputs.push_back(answered(answer));
+                }
+            }
+            Effect::Granted {
+                caller,
+                grant,
+                beside,
+            } => self.granted(caller, grant, beside),
+            Effect::Failed { caller, error } => {
+                let error = self.queue.error(error);
+                caller.fail(error, self.wakes);
+            }
+            Effect::Registered(caller) => caller.note_registered(self.wakes),
+            Effect::Extended { hold, valid } => {
+                if let Some(hold) = self.slot.hold(hold) {
+                    hold.renewed(valid);
+                }
+            }
+            Effect::Cut { hold, valid } => {
+                if let Some(hold) = self.slot.hold(hold) {
+                    hold.cut(valid);
+                }
+            }
+            Effect::Ended { hold, how, asked } => self.ended(hold, how, asked),
+            Effect::Confirmed { ask, result } => {
+                let asks = &mut self.slot.asks;
+                if let Some(index) = asks.iter().position(|known| known.0 == ask) {
+                    let (_, promise) = asks.swap_remove(index);
+                    let result = result.map_err(|error| self.queue.error(error));
+                    let _ = promise.complete(result, self.wakes);
+                }
+            }
+            Effect::Replied { ask, result } => {
+                let queries = &mut self.slot.queries;
+                if let Some(index) = queries.iter().position(|known| known.0 == ask) {
+                    let (_, promise) = queries.swap_remove(index);
+                    let result = result.map_err(|error| self.queue.error(error));
+                    let _ = promise.complete(result, self.wakes);
+                }
+            }
+            Effect::Note(note) => self.note(note),
         }
     }
 
-    pub(super) fn note_answer(
-        &mut self,
-        op: [(&'static str, &'static str); 1],
-        sent: Instant,
-        result: &Result<Reply, StoreError>,
-    ) {
+    #[inline(always)]
+    fn granted(&mut self, caller: Call, grant: Grant, beside: Vec<Call>) {
+        let waiter = caller.0;
+        let hold = self
+            .slot
+            .granted(self.queue, waiter.clone(), grant, self.now);
+        self.slot.holds.push(hold.clone());
+        // While the first caller has no guard yet, the hold stays.
+        for other in beside {
+            if hold.add_guard() && !other.obtain(hold.clone(), self.wakes) {
+                hold.remove_guard();
+            }
+        }
+        if !waiter.obtain(hold.clone(), self.wakes) && hold.remove_guard() {
+            self.work.inputs.push_back(Input::Release {
+                hold: hold.call(),
+                returns: true,
+                ask: None,
+            });
+        }
+    }
+
+    fn ended(&mut self, call: CallId, how: Ended, asked: bool) {
+        let holds = &mut self.slot.holds;
+        let Some(index) = holds.iter().position(|hold| hold.call() == call) else {
+            return;
+        };
+        let hold = holds.swap_remove(index);
+        if !self.slot.bounds.is_empty() {
+            self.slot.bounds.retain(|bound| bound.0 != call);
+        }
+        hold.ended(how, asked, self.wakes);
+        self.slot.spare = Some(hold);
+    }
+
+    #[cold]
+    fn note(&mut self, note: Note) {
+        let (core, name) = (&self.queue.core, self.queue.name.clone());
+        match note {
+            Note::Handoff { hold } => {
+                if let Some(observer) = core.observer().cloned()
+                    && let Some(hold) = self.slot.hold(hold)
+                {
+                    let labels = hold.labels();
+                    self.wakes
+                        .observe(move || observer.add(Metric::Handoff, &labels.pairs(), 1));
+                }
+            }
+            Note::RenewalFailed { hold, error } => {
+                if let Some(observer) = core.observer().cloned()
+                    && let Some(hold) = self.slot.hold(hold)
+                {
+                    let labels = hold.labels();
+                    self.wakes
+                        .observe(move || observer.add(Metric::RenewalFailures, &labels.pairs(), 1));
+                }
+                if let Some(others) = core.failed_renewals.pass(self.now) {
+                    self.wakes.report(move || {
+                        tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
+                    });
+                }
+            }
+            Note::ReleaseFailed { error } => {
+                if let Some(others) = core.failed_releases.pass(self.now) {
+                    self.wakes.report(move || {
+                        tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
+                    });
+                }
+            }
+        }
+    }
+
+    fn note_answer(&mut self, ask: AskId, op: &Op, result: &Result<Reply, StoreError>) {
+        let Some(observer) = self.queue.core.observer() else {
+            return;
+        };
+        let Some(sent) = self.slot.state.sent_at(ask, op) else {
+            return;
+        };
         let took = sent.until(self.now);
         let is_lost = matches!(result, Err(error) if error.is_disconnected());
         // An immediate answer came from a store in this process, or from one that is not connected yet.
-        if !is_lost
-            && !took.is_zero()
-            && let Some(observer) = self.queue.core.observer().cloned()
-        {
+        if !is_lost && !took.is_zero() {
+            let (observer, op) = (observer.clone(), operation(op));
             let metric = Metric::StoreOperationDuration;
             self.wakes
                 .observe(move || observer.record(metric, &op, took));
+        }
+    }
+
+    /// Somebody waits for the answer to a renewal or a release.
+    pub(super) fn expect(&mut self, promise: &Confirmed) -> AskId {
+        let ask = AskId(self.slot.number());
+        self.slot.asks.push((ask, promise.clone()));
+        ask
+    }
+
+    /// Asks the store something about the name.
+    pub(super) fn ask(&mut self, op: &Op) -> Answered {
+        let promise = Arc::new(Promise::new());
+        let ask = AskId(self.queue.core.request_id().0);
+        self.slot.queries.push((ask, promise.clone()));
+        let op = op.clone();
+        self.on(Input::Ask { ask, op });
+        promise
+    }
+
+    /// Fails everything that waits for an answer.
+    pub(super) fn fail_asks(&mut self, error: &LockError) {
+        for (_, promise) in mem::take(&mut self.slot.asks) {
+            let _ = promise.complete(Err(error.clone()), self.wakes);
+        }
+        for (_, promise) in mem::take(&mut self.slot.queries) {
+            let _ = promise.complete(Err(error.clone()), self.wakes);
+        }
+    }
+
+    #[inline]
+    fn settle(&mut self) {
+        let counts = self.slot.state.counts_as_kept();
+        if counts != self.slot.counted {
+            self.slot.counted = counts;
+            self.queue.core.count_kept(counts);
+        }
+        let env = Env {
+            now: self.now,
+            limits: self.limits,
+            client: &self.queue.core.times,
+            view: self.view,
+            outage: self.outage.take(),
+            closed: self.closed,
+            ticket: &mut Ticket::random,
+        };
+        let due = self.slot.state.next_due(&env).min(self.next_look());
+        if self.slot.armed.is_none_or(|armed| due < armed) {
+            self.slot.armed = Some(due);
+            self.queue.core.timers.arm(due, self.queue);
+        }
+    }
+}
+
+/// What the rules are told of an answer.
+pub(super) fn answered(answer: Answer) -> Input<Call> {
+    Input::Answered {
+        ask: AskId(answer.request.id.0),
+        op: answer.request.op,
+        result: answer.result,
+    }
+}
+
+impl LockQueue {
+    /// The error that a caller gets.
+    #[cold]
+    pub(super) fn error(&self, failure: Failure) -> LockError {
+        let (settings, name) = (self.core.settings(), || self.name.to_string());
+        let read = |holder: Option<_>| holder.as_ref().and_then(meta::read).map(Box::new);
+        match failure {
+            Failure::Timeout { waited, holder } => LockError::Timeout {
+                name: name(),
+                waited,
+                holder: read(holder),
+            },
+            Failure::TooManyAttempts { attempts, holder } => LockError::TooManyAttempts {
+                name: name(),
+                attempts,
+                holder: read(holder),
+            },
+            Failure::Mismatch { expected, found } => LockError::mismatch(name(), expected, found),
+            Failure::TooManyPermits => LockError::too_many_permits(),
+            Failure::Lost { held, cause } => LockError::Lost {
+                name: name(),
+                held,
+                cause,
+            },
+            Failure::Unavailable(error) => settings.unavailable(&self.name, error),
+            Failure::Refused(error) => settings.lock_error(&self.name, error),
         }
     }
 }

@@ -1,15 +1,10 @@
-//! The waiters and holds of one process for one name. One ticket waits in the store for the first waiter, or several
-//! for waiters that could hold together. When it is granted, its waiter gets a [`Hold`]. All changes are short
-//! [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
+//! The waiters and holds of one process for one name, around the rules of `auto_mutex_protocol::client`. All changes are
+//! short [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
 
 mod acquire;
-mod answer;
-mod attempt;
 mod client;
-mod due;
 mod enter;
 mod events;
-mod grant;
 mod hold;
 mod holds;
 #[cfg(all(test, shuttle, repository))]
@@ -17,16 +12,12 @@ mod interleavings;
 mod lead;
 mod leave;
 mod lock_queue;
-mod places;
-mod retain;
-mod send_log;
 #[cfg(repository)]
 #[cfg(test)]
 mod simulation;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
-mod ticket;
 mod waiter;
 mod warnings;
 mod watch;
@@ -40,8 +31,7 @@ pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::{FencingToken, Hold};
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lead::{Lead, LeadRules};
-pub(crate) use lock_queue::{Answered, LockQueue, OpenClient};
-pub(crate) use ticket::Confirmed;
+pub(crate) use lock_queue::{Answered, Confirmed, LockQueue, OpenClient};
 pub(crate) use waiter::{Patience, Requester, Want};
 #[cfg(any(test, feature = "test-util"))]
 pub(crate) use witness::Witness;

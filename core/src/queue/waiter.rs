@@ -1,5 +1,11 @@
+//! [`Want`]: what a call asks for. [`Waiter`]: a call, and the promise of its lock.
+
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub(crate) use auto_mutex_protocol::client::Patience;
+use auto_mutex_protocol::client::{CallId, Caller};
 
 use super::hold::Hold;
 use super::warnings::Warned;
@@ -10,50 +16,6 @@ use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::Terms;
 use crate::store::{Share, SharedStr};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Patience {
-    Queue(Option<Duration>),
-    /// Do not wait. `silence` is how long to tolerate an unresponsive store; `None` for the usual time.
-    Once {
-        silence: Option<Duration>,
-    },
-    /// Retry up to `retries` times, with pauses of `interval`, until `block` ends.
-    Poll {
-        retries: u32,
-        interval: Duration,
-        block: Option<Duration>,
-    },
-}
-
-impl Patience {
-    pub(crate) const NONE: Self = Self::Once {
-        silence: Some(Duration::ZERO),
-    };
-
-    pub(crate) fn waits(self) -> bool {
-        !matches!(self, Self::Once { .. })
-    }
-
-    /// `false` for a call that polls: it requests nothing between two attempts.
-    pub(crate) fn queues(self) -> bool {
-        matches!(self, Self::Queue(_))
-    }
-
-    pub(crate) fn silence(self) -> Option<Duration> {
-        match self {
-            Self::Queue(block) | Self::Poll { block, .. } => block,
-            Self::Once { silence } => silence,
-        }
-    }
-
-    pub(crate) fn block(block: Option<Duration>) -> Self {
-        match block {
-            Some(Duration::ZERO) => Self::NONE,
-            _ => Self::Queue(block),
-        }
-    }
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Want {
     pub(crate) share: Share,
@@ -62,8 +24,7 @@ pub(crate) struct Want {
     pub(crate) patience: Patience,
     pub(crate) meta: SharedStr,
     pub(crate) label: &'static str,
-    /// Once registered, the waiter must never leave the store's queue, because a notification reaches only waiters that
-    /// are queued when it is sent.
+    /// See [`Caller::relies`].
     pub(crate) relies: bool,
     /// The time waited by the requests that this one continues. `attempts` counts theirs, too.
     pub(crate) waited: Duration,
@@ -92,6 +53,7 @@ impl Requester {
 
 #[derive(Debug)]
 pub(crate) struct Waiter {
+    pub(super) id: CallId,
     pub(crate) want: Want,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
@@ -103,13 +65,11 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    pub(super) fn new(want: Want, now: Instant) -> Self {
-        let block = match want.patience {
-            Patience::Queue(block) | Patience::Poll { block, .. } => block,
-            Patience::Once { .. } => Some(Duration::ZERO),
-        };
+    #[inline]
+    pub(super) fn new(id: CallId, want: Want, now: Instant) -> Self {
         Self {
-            deadline: block.map_or(Instant::NEVER, |block| now.after(block)),
+            id,
+            deadline: want.patience.ends(now),
             registered: want.relies.then(|| Box::new(Promise::new())),
             want,
             started: now,
@@ -166,15 +126,70 @@ impl Waiter {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A waiter, for the rules.
+#[derive(Clone, Debug)]
+pub(super) struct Call(pub(super) Arc<Waiter>);
 
-    #[test]
-    fn no_time_at_all_is_no_wait() {
-        assert_eq!(Patience::block(Some(Duration::ZERO)), Patience::NONE);
-        for time in [None, Some(Duration::from_nanos(1))] {
-            assert_eq!(Patience::block(time), Patience::Queue(time));
-        }
+impl Deref for Call {
+    type Target = Arc<Waiter>;
+
+    fn deref(&self) -> &Arc<Waiter> {
+        &self.0
+    }
+}
+
+impl Caller for Call {
+    #[inline]
+    fn id(&self) -> CallId {
+        self.0.id
+    }
+
+    #[inline]
+    fn share(&self) -> &Share {
+        &self.0.want.share
+    }
+
+    #[inline]
+    fn owner(&self) -> Option<&Arc<str>> {
+        self.0.want.owner.as_ref()
+    }
+
+    #[inline]
+    fn terms(&self) -> Terms {
+        self.0.want.terms
+    }
+
+    #[inline]
+    fn patience(&self) -> Patience {
+        self.0.want.patience
+    }
+
+    #[inline]
+    fn meta(&self) -> &SharedStr {
+        &self.0.want.meta
+    }
+
+    #[inline]
+    fn relies(&self) -> bool {
+        self.0.want.relies
+    }
+
+    #[inline]
+    fn attempts(&self) -> u32 {
+        self.0.want.attempts
+    }
+
+    #[inline]
+    fn started(&self) -> Instant {
+        self.0.started
+    }
+
+    #[inline]
+    fn deadline(&self) -> Instant {
+        self.0.deadline
+    }
+
+    fn waited(&self, now: Instant) -> Duration {
+        self.0.waited(now)
     }
 }

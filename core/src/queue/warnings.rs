@@ -8,7 +8,6 @@ use tracing::field::debug;
 
 use super::hold::Hold;
 use super::lock_queue::Transition;
-use super::ticket::{Held, Ticket};
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
 use crate::base::error::LockKind;
@@ -31,15 +30,15 @@ impl Transition<'_> {
 
     /// When the first waiter gets slow. The others are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
-        let first = self.state.waiters.front()?;
+        let first = self.slot.state.waiters().next()?;
         let slow = self.slow(&first.want)?;
         let waits = first.want.share.capacity > 0;
         waits.then(|| first.started.after(first.warned.next(slow)))
     }
 
-    pub(super) fn slow_holder(&self, held: &Held) -> Option<Instant> {
-        let next = held.hold.warned.next(self.slow(held.hold.want())?);
-        Some(held.hold.since.after(next))
+    pub(super) fn slow_holder(&self, hold: &Hold) -> Option<Instant> {
+        let next = hold.warned.next(self.slow(hold.want())?);
+        Some(hold.since.after(next))
     }
 
     pub(super) fn warn_of_slow(&mut self) {
@@ -47,8 +46,7 @@ impl Transition<'_> {
             return;
         };
         self.warn_of_waiters(slow);
-        for held in self.state.tickets.iter().filter_map(Ticket::held) {
-            let hold = &held.hold;
+        for hold in &self.slot.holds {
             if self.slow(hold.want()).is_none() {
                 continue;
             }
@@ -57,7 +55,7 @@ impl Transition<'_> {
                 continue;
             }
             let name = self.queue.name.clone();
-            let (meta, waiters) = (hold.want().meta.clone(), self.state.waiters.len());
+            let (meta, waiters) = (hold.want().meta.clone(), self.slot.state.load().waiting);
             let (token, left) = (hold.grant.token, hold.expires_in(self.now));
             self.wakes.report(move || {
                 let holder = CallerLocation(&meta);
@@ -85,30 +83,32 @@ impl Transition<'_> {
         };
         // In order of arrival. Only a waiter that missed a grant can have waited longer than those before it.
         let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
-        let queued = self.state.waiters.iter().take_while(is_old);
+        let queued = self
+            .slot
+            .state
+            .waiters()
+            .map(|call| &call.0)
+            .take_while(is_old);
         // Waiters without a ticket come after this process's last ticket, and their places are counted on from there.
-        let mut known = self.waiting();
+        let mut known = self.slot.state.places();
         let mut last = None;
         for waiter in queued {
             last = match known.next() {
-                Some((_, waiting)) => waiting.place,
+                Some(place) => place,
                 None => last.map(|last: u64| last + 1),
             };
             note(waiter, last);
         }
         drop(known);
-        for attempt in self.state.tickets.iter().filter_map(Ticket::attempting) {
-            note(&attempt.waiter, None);
+        for caller in self.slot.state.attempts() {
+            note(caller, None);
         }
         if found.is_empty() {
             return;
         }
-        let holder = self
-            .waiting()
-            .find_map(|(_, waiting)| waiting.holder.as_ref());
-        let holder = holder.and_then(meta::read);
+        let holder = self.slot.state.holder().and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        let closed = self.closed().map(|closed| closed.error(self.now));
+        let closed = self.closed.map(|closed| closed.error(self.now));
         let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
@@ -126,27 +126,27 @@ impl Transition<'_> {
     fn has_taken(&self, waiter: &Waiter) -> bool {
         let task = waiter.want.by.task;
         let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
-        task.is_some() && self.holds().any(by_task)
+        task.is_some() && self.slot.holds.iter().any(by_task)
     }
 
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
         let settings = self.queue.core.settings();
         if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
             let look = self.now.after(settings.deadlock_after);
-            let first = self.state.look_at_workers.get_or_insert(look);
+            let first = self.slot.look_at_workers.get_or_insert(look);
             *first = (*first).min(look);
         }
     }
 
     pub(super) fn warn_of_blocked_workers(&mut self) {
-        let look = self.state.look_at_workers;
+        let look = self.slot.look_at_workers;
         if look.is_none_or(|look| look > self.now) {
             return;
         }
         let after = self.queue.core.settings().deadlock_after;
         let mut next = None;
         let mut stuck = None;
-        for waiter in &self.state.waiters {
+        for waiter in self.slot.state.waiters() {
             let Some(runtime) = waiter.want.by.blocks else {
                 continue;
             };
@@ -156,17 +156,17 @@ impl Transition<'_> {
             if waited >= after && stuck.is_none() {
                 let home = Some(Home::Workers(runtime));
                 let is_held = |hold: &&Arc<Hold>| hold.want().by.home == home && hold.is_valid();
-                let hold = self.holds().find(is_held);
+                let hold = self.slot.holds.iter().find(is_held);
                 stuck = hold.and_then(|hold| Some((waiter, hold.clone(), all_blocked(runtime)?)));
             }
         }
-        self.state.look_at_workers = next;
+        self.slot.look_at_workers = next;
         let Some((waiter, hold, workers)) = stuck else {
             return;
         };
         // Only one warning per hold.
         let token = hold.grant.token;
-        if std::mem::replace(&mut self.state.warned_of, token) != token {
+        if std::mem::replace(&mut self.slot.warned_of, token) != token {
             let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
             self.wakes.report(move || {
                 let (holder, site) = (CallerLocation(&hold.want().meta), CallerLocation(&meta));

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use tracing::field::{Empty, display};
 use tracing::{Span, span};
 
-use super::grant::Via;
 use super::{ClientCore, Hold};
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::{Holder, LockError};
 use crate::observe::{ACQUIRE, CallerLocation, LockLabels, outcome, spans_are_on};
 use crate::observer::{Metric, SharedObserver};
+use auto_mutex_protocol::client::Via;
 
 /// Dropped before its end, it reports the call as cancelled.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Watch {
             span,
             observer: observer.cloned(),
             labels,
-            started: Instant::now(),
+            started: clock::now(),
             may_wait,
             waiting: false,
             over: false,
@@ -110,7 +110,7 @@ impl Watch {
 
     fn ended(&mut self, outcome: &'static str, via: Via) {
         self.over = true;
-        let took = self.started.until(Instant::now());
+        let took = self.started.until(clock::now());
         let millis = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.span.record("waited_ms", millis);
         self.span.record("outcome", outcome);
@@ -118,7 +118,12 @@ impl Watch {
             self.note_waiting(-1);
         }
         if let Some(observer) = &self.observer {
-            let labels = self.labels.ended(outcome, via.word());
+            let via = match via {
+                Via::Store => "store",
+                Via::Handoff => "local",
+                Via::Kept => "kept",
+            };
+            let labels = self.labels.ended(outcome, via);
             observer.record(Metric::AcquireDuration, &labels, took);
         }
     }
@@ -140,7 +145,7 @@ pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) 
         LockError::TooManyAttempts { name, .. } => (name, None),
         _ => return,
     };
-    let Some(others) = core.timeouts.pass(Instant::now()) else {
+    let Some(others) = core.timeouts.pass(clock::now()) else {
         return;
     };
     let holder = error.holder().map(Holder::to_string);

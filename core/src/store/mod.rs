@@ -8,7 +8,6 @@
 //! version before 1.0.
 
 mod backoff;
-mod closed;
 mod connect_error;
 pub(crate) mod credentials;
 pub(crate) mod engine;
@@ -28,7 +27,6 @@ mod url;
 pub(crate) mod watchdog;
 
 pub use self::backoff::{Backoff, Trouble, between, jittered};
-pub use self::closed::{Cause, Closed};
 pub use self::connect_error::ConnectError;
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
@@ -48,15 +46,15 @@ pub use self::url::{Url, host_and_port, number};
 pub use self::watchdog::{BEAT, Watchdog};
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, Secret};
-pub use crate::base::clock::Instant;
+pub use crate::base::clock;
 pub use crate::base::error::apart;
-pub use crate::base::error::{StoreErrorKind, with_sources};
+pub use crate::base::error::with_sources;
 pub use crate::base::name::{CONDVAR, Name, NameMap, WATCHERS, escape, escape_shown, is_escaped};
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 pub use auto_mutex_protocol::*;
 
-use crate::base::error::{SetupError, StoreError};
+use crate::base::error::SetupError;
 use crate::store::guarantees::Guarantees;
 
 /// An operation on a name, with an id for the answer.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Events, Instant, MemberId, Message, Ticket, tell};
+use super::{Events, MemberId, Message, Ticket, tell};
 use crate::base::name::Name;
 use crate::base::wait::Limit;
 
@@ -65,7 +65,7 @@ pub fn open(
     };
     let at = place(text);
     if !is_sealed(ticket, text, at) {
-        if let Some(others) = FORGED.pass(Instant::now()) {
+        if let Some(others) = FORGED.pass(crate::base::clock::now()) {
             tell(move || tracing::warn!(others, "a forged message was ignored"));
         }
         return None;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::Closed;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::StoreError;
 
 /// The state of one server.
@@ -28,7 +28,7 @@ impl ServerHealth {
         Self {
             address,
             connected: error.is_none(),
-            closed_for: closed.and_then(|closed| closed.left(Instant::now())),
+            closed_for: closed.and_then(|closed| closed.left(clock::now())),
             error,
         }
     }

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::base::error::{StoreError, StoreErrorKind};
-
 macro_rules! faults {
     ($($fault:ident $method:literal)+) => {
         /// A fault that a [`World`](super::World) can cause.
@@ -87,26 +85,4 @@ pub enum Operation {
     Query,
     /// `force_unlock`, `delete`, `signal` and everything else.
     Other,
-}
-
-/// The error that a server answers with in such a case.
-impl From<StoreErrorKind> for StoreError {
-    fn from(kind: StoreErrorKind) -> Self {
-        let (code, text) = match kind {
-            StoreErrorKind::Disconnected => return Self::disconnected("the connection broke"),
-            StoreErrorKind::Busy => ("BUSY", "the server is busy running a script"),
-            StoreErrorKind::NotGrantingYet => ("", "the server grants nothing yet"),
-            StoreErrorKind::TooLate => ("", "the answer came too late"),
-            StoreErrorKind::Refused => ("OOM", "used memory > 'maxmemory'"),
-            StoreErrorKind::Forbidden => ("NOPERM", "this user has no permissions"),
-            StoreErrorKind::Foreign => ("", "the key holds other data"),
-            StoreErrorKind::Protocol => ("", "the reply does not follow the protocol"),
-            StoreErrorKind::Unsupported => ("", "this operation"),
-            StoreErrorKind::Unreplicated { .. } => ("", "too few replicas"),
-        };
-        match code {
-            "" => Self::new(kind, text),
-            code => Self::of_server(kind, code, text),
-        }
-    }
 }

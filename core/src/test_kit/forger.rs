@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::World;
 use super::fault::Fault;
 use super::faults::Struck;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::wait::lock;
 
 /// The latest messages, which are those of tickets that may still exist.
@@ -33,7 +33,7 @@ impl World {
         if !heard.0.is_empty() {
             let text = forged(&heard.0[below(heard.0.len())], &below);
             for member in self.0.all_members() {
-                member.tell(self.0.term(), Instant::now(), text.clone());
+                member.tell(self.0.term(), clock::now(), text.clone());
             }
         }
         drop(heard);

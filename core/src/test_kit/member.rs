@@ -12,7 +12,7 @@ use super::events::Happening;
 use super::gate::others_first;
 use super::world::Shared;
 use crate::base::Boxed;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::{SetupError, StoreError};
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
@@ -215,7 +215,7 @@ impl Member {
             (None, Some(reply)) => Ok(reply),
             (failure, _) => Err(failure.unwrap_or_else(down)),
         };
-        let at = Instant::now().after(world.delay());
+        let at = clock::now().after(world.delay());
         let mut link = lock(&self.link);
         link.breaks |= breaks;
         link.send(at, Sent::Reply(Answer { request, result }));
@@ -229,7 +229,7 @@ impl Member {
             let late = LATE[world.below(LATE.len() as u64) as usize];
             if late < Duration::MAX {
                 let copy = Sent::Late(request.name.clone(), request.op.clone());
-                link.send(Instant::now().after(late), copy);
+                link.send(clock::now().after(late), copy);
             }
         }
         link.sent[3].make_contiguous().sort_by_key(|late| late.0);
@@ -240,7 +240,7 @@ impl Member {
         let Some(world) = self.world() else {
             return Step::Over;
         };
-        let (now, term) = (Instant::now(), world.term());
+        let (now, term) = (clock::now(), world.term());
         let mut link = lock(&self.link);
         let reached = term.filter(|_| !link.is_cut);
         let fail = |unanswered: Vec<(bool, Request)>, error: StoreError| {
@@ -300,7 +300,7 @@ impl Member {
                 Step::Done => others_first().await,
                 Step::Waits(None) => self.busy.notified().await,
                 Step::Waits(Some(at)) => {
-                    let wait = tokio::time::sleep(Instant::now().until(at));
+                    let wait = tokio::time::sleep(clock::now().until(at));
                     first(self.busy.notified(), wait).await;
                 }
             }
@@ -319,7 +319,7 @@ impl Store for Member {
             return Some(request.failed(down()));
         }
         let delay = self.world().map_or(Duration::ZERO, |world| world.delay());
-        let at = Instant::now().after(delay);
+        let at = clock::now().after(delay);
         link.send(at, Sent::Request(request));
         drop(link);
         self.look();

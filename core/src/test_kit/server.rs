@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::name::{Name, NameMap};
 use crate::store::{Cause, Closed, Env, LIMITS, MemberId, Message, NameRecord, Op, Reply, State};
 
@@ -57,7 +57,7 @@ impl Server {
 
     pub(super) fn closed(&self) -> Option<Closed> {
         self.closed
-            .filter(|closed| closed.left(Instant::now()).is_some())
+            .filter(|closed| closed.left(clock::now()).is_some())
     }
 
     pub(super) fn step_clock(&mut self, micros: i64) {
@@ -72,7 +72,7 @@ impl Server {
         op: &Op,
         hears: impl Fn(MemberId) -> bool,
     ) -> (Reply, Vec<(MemberId, Message)>) {
-        let at = Instant::now();
+        let at = clock::now();
         let (now, grants_from) = (self.micros(at), self.grants_from);
         let heard = RefCell::new(VecDeque::new());
         let env = Env {
@@ -125,7 +125,7 @@ impl Server {
 
     /// The records of all names.
     pub(super) fn records(&self) -> Vec<(Name, NameRecord)> {
-        let now = self.micros(Instant::now());
+        let now = self.micros(clock::now());
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_unstable_by_key(|(name, _)| name.as_str());
         let record =
@@ -146,7 +146,7 @@ impl Server {
 
     /// A replica takes over that is `lag` behind. `lease` as above.
     pub(super) fn fail_over(&mut self, lag: Duration, lease: Option<Duration>) {
-        self.replicate(Instant::now().before(lag));
+        self.replicate(clock::now().before(lag));
         self.names = self.replica.clone();
         self.begin(Cause::Failover, lease);
     }
@@ -158,7 +158,7 @@ impl Server {
         let Some(lease) = lease else {
             return;
         };
-        let (pause, now) = (lease + GOES_ON, Instant::now());
+        let (pause, now) = (lease + GOES_ON, clock::now());
         self.grants_from = self.micros(now).saturating_add(pause.as_micros() as u64);
         let until = now.surely_after(pause);
         self.closed = Some(Closed { until, cause });

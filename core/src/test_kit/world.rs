@@ -18,7 +18,7 @@ use super::forger::Heard;
 use super::member::Member;
 use super::server::Server;
 use crate::background::START_HERE;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::StoreError;
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
@@ -201,7 +201,7 @@ impl Shared {
         let term = server.term();
         let hears = |to| self.member(to).is_some_and(|to| to.hears(term));
         let (reply, messages) = server.execute(member.id, name, op, hears);
-        let at = Instant::now().after(delay);
+        let at = clock::now().after(delay);
         for (to, message) in messages {
             let text = seal(name, &message);
             lock(&self.heard).hear(&text);

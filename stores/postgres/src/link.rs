@@ -56,7 +56,7 @@ pub(crate) async fn serve(
         queries: ready.queries,
         requests: Wire::of(ready.requests, lease),
         coming,
-        term: store::Instant::now().after(TERM),
+        term: store::clock::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
         mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
     };
@@ -164,7 +164,7 @@ impl Link<'_> {
     }
 
     fn beat(&mut self, cx: &mut Context<'_>) -> Result<(), StoreError> {
-        let now = store::Instant::now();
+        let now = store::clock::now();
         if self.term <= now {
             self.term = now.after(TERM);
             self.requests.watchdog.forget();

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{
-    ConnectError, Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica,
-    Server, Snapshot, matches,
+    ConnectError, Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Server,
+    Snapshot, clock, matches,
 };
 use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
@@ -166,7 +166,7 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     server.closed_for = ready
         .term
         .closed
-        .and_then(|closed| closed.left(Instant::now()));
+        .and_then(|closed| closed.left(clock::now()));
     let mut words = ready.facts.version.split_whitespace();
     server.version = words.nth(1).map(str::to_owned);
     let now: Option<i64> = time.get(0).and_then(|text| text.parse().ok());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, millis};
+use auto_mutex_core::store::{Cause, Closed, StoreOptions, clock, millis};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 use uuid::Uuid;
@@ -53,7 +53,7 @@ impl Term {
             _ => Cause::Restart,
         };
         let left = Duration::from_micros(opens_at.saturating_sub(now).try_into().unwrap_or(0));
-        let until = Instant::now().surely_after(left);
+        let until = clock::now().surely_after(left);
         let id: Option<Uuid> = row.try_get(0).ok()?;
         Some(Self {
             id: id.unwrap_or_default(),
@@ -63,7 +63,7 @@ impl Term {
     }
 
     pub(crate) fn opens(&mut self) -> i64 {
-        self.closed.take_if(|closed| closed.until <= Instant::now());
+        self.closed.take_if(|closed| closed.until <= clock::now());
         self.closed.map_or(0, |_| self.opens_at)
     }
 }

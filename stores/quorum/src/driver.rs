@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{self, Boxed, Events, Instant, Store};
+use auto_mutex_core::store::{self, Boxed, Events, Store, clock};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -102,7 +102,7 @@ impl Driver {
         loop {
             let (inputs, open) = self.store.take();
             let idle = inputs.is_empty();
-            quorum.nodes.now = Instant::now();
+            quorum.nodes.now = clock::now();
             for input in inputs {
                 quorum.take(input);
             }
@@ -120,7 +120,7 @@ impl Driver {
             }
             match quorum.next() {
                 Some(next) => {
-                    let wait = Instant::now().until(next);
+                    let wait = clock::now().until(next);
                     drop(timeout(wait, self.store.changed.notified()).await);
                 }
                 None => self.store.changed.notified().await,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Described, Instant, Name, Page, Reader, Reading, Reply, Snapshot, matches,
+    Described, Instant, Name, Page, Reader, Reading, Reply, Snapshot, clock, matches,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -79,12 +79,12 @@ impl Inspector {
         ask: impl AsyncFnOnce(&mut dyn Reader) -> Result<T, SetupError>,
     ) -> Result<Option<T>, SetupError> {
         let (reader, retry) = &mut self.nodes[index];
-        if Instant::now() < *retry {
+        if clock::now() < *retry {
             return Ok(None);
         }
         match ask(&mut **reader).await {
             Err(error @ SetupError::Unreachable { .. }) => {
-                *retry = Instant::now().after(PAUSE);
+                *retry = clock::now().after(PAUSE);
                 self.trouble = Some(error);
                 Ok(None)
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Answer, Closed, Instant, LIMITS, Name, Op, Request, RequestId, Store, StoreErrorKind,
-    TicketMap, not_yet, tell,
+    TicketMap, clock, not_yet, tell,
 };
 
 use super::votes::{Votes, majority};
@@ -58,7 +58,7 @@ impl Nodes {
             touched: false,
         };
         Self {
-            now: Instant::now(),
+            now: clock::now(),
             all: stores.into_iter().map(node).collect(),
             refused: Vec::new(),
         }

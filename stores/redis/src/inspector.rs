@@ -11,8 +11,8 @@ use crate::script::command::KEY;
 use crate::script::{LONGEST_IDLE, is_idle, reply};
 use crate::wire::Value;
 use auto_mutex_core::store::{
-    Described, Instant, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server,
-    Snapshot,
+    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+    clock,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -152,7 +152,7 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
     let closed = term.closed.filter(|_| guard.is_noted());
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
-    server.closed_for = closed.and_then(|closed| closed.left(Instant::now()));
+    server.closed_for = closed.and_then(|closed| closed.left(clock::now()));
     server.version = facts.field("redis_version").map(str::to_owned);
     server.clock_ahead_ms = now.map(ahead);
     server.round_trip = round_trip;

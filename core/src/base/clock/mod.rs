@@ -1,89 +1,18 @@
-//! Local time for leases: a clock that keeps counting while the machine sleeps. On Linux, `std::time::Instant` stops
-//! then, and a lease that ended during the sleep would look valid afterwards.
+//! Reads local time for leases, from a clock that keeps counting while the machine sleeps. On Linux, `std::time::Instant`
+//! stops then, and a lease that ended during the sleep would look valid afterwards.
 
 mod system;
 
-use std::time::Duration;
+pub use auto_mutex_protocol::Instant;
 
-const DRIFT_DIVISOR: u32 = 100;
-const DRIFT_FLOOR: Duration = Duration::from_millis(2);
-
-/// A point of local time, in nanoseconds; on Unix since the machine started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(u64);
-
-impl Instant {
-    /// Later than all other instants.
-    pub const NEVER: Self = Self(u64::MAX);
-    /// Earlier than all other instants.
-    pub const START: Self = Self(0);
-
-    /// The current time.
-    #[inline]
-    pub fn now() -> Self {
-        #[cfg(any(test, feature = "test-util"))]
-        if let Some(now) = by_hand::now() {
-            return now;
-        }
-        Self(system::nanos())
-    }
-
-    /// The instant this many nanoseconds after the start of the machine.
-    pub fn from_nanos(nanos: u64) -> Self {
-        Self(nanos)
-    }
-
-    /// The nanoseconds since the start of the machine.
-    pub fn as_nanos(self) -> u64 {
-        self.0
-    }
-
-    /// Returns [`Instant::NEVER`] on overflow.
-    #[inline]
-    pub fn after(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(nanos(duration)))
-    }
-
-    /// Returns [`Instant::START`] on overflow.
-    #[inline]
-    pub fn before(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(nanos(duration)))
-    }
-
-    /// Zero if `later` is in the past.
-    #[inline]
-    pub fn until(self, later: Self) -> Duration {
-        Duration::from_nanos(later.0.saturating_sub(self.0))
-    }
-
-    #[inline]
-    pub(crate) fn next_multiple(self, period: Duration) -> Self {
-        let period = nanos(period).max(1);
-        Self((self.0 / period + 1).saturating_mul(period))
-    }
-
-    /// How long a grant of `lease`, requested at `self`, is valid locally.
-    #[inline]
-    pub fn validity(self, lease: Duration) -> Self {
-        self.after(lease.saturating_sub(drift(lease)))
-    }
-
-    /// When `time`, counted from `self`, has certainly passed in the store as well.
-    pub fn surely_after(self, time: Duration) -> Self {
-        self.after(time).after(drift(time))
-    }
-}
-
+/// The current time.
 #[inline]
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// The margin for clock drift: grants end this much earlier here than in the store, and pauses without grants end this
-/// much later.
-#[inline]
-pub(crate) fn drift(time: Duration) -> Duration {
-    time / DRIFT_DIVISOR + DRIFT_FLOOR
+pub fn now() -> Instant {
+    #[cfg(any(test, feature = "test-util"))]
+    if let Some(now) = by_hand::now() {
+        return now;
+    }
+    Instant::from_nanos(system::nanos())
 }
 
 /// The clock of a test, for its own thread.
@@ -114,35 +43,5 @@ pub mod by_hand {
     /// Reads the time from `clock` from now on; from the system's if it returns `None`.
     pub fn follow(clock: impl Fn() -> Option<Instant> + 'static) {
         CLOCK.set(Some(Rc::new(clock)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_validity_is_shorter_than_the_lease_by_one_percent_and_two_milliseconds() {
-        let sent = Instant::from_nanos(0);
-        assert_eq!(
-            sent.validity(Duration::from_secs(10)),
-            sent.after(Duration::from_millis(9_898))
-        );
-        assert_eq!(sent.validity(Duration::from_millis(1)), sent);
-    }
-
-    #[test]
-    fn beats_are_common_and_at_most_a_third_of_the_lease_away() {
-        let beat = Duration::from_secs(9) / 3;
-        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
-        assert_eq!(at(0).next_multiple(beat), at(3_000));
-        assert_eq!(at(2_999).next_multiple(beat), at(3_000));
-        assert_eq!(at(3_000).next_multiple(beat), at(6_000));
-    }
-
-    #[test]
-    fn time_far_away_saturates() {
-        assert_eq!(Instant::now().after(Duration::MAX), Instant::NEVER);
-        assert_eq!(Instant::NEVER.until(Instant::now()), Duration::ZERO);
     }
 }

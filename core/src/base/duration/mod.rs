@@ -4,7 +4,7 @@ mod unit;
 
 use std::time::Duration;
 
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::wait::Limit;
 
@@ -98,7 +98,7 @@ pub(crate) fn check_expire(option: &'static str, expire: Duration) -> Result<Dur
 pub(crate) fn doubt_block<T: ToDuration>(block: Duration) {
     static WARNINGS: Limit = Limit::once();
     let seconds = block.as_secs_f64();
-    if !T::HAS_UNIT && seconds > unit::LONG && WARNINGS.pass(Instant::now()).is_some() {
+    if !T::HAS_UNIT && seconds > unit::LONG && WARNINGS.pass(clock::now()).is_some() {
         let doubt = unit::doubt(seconds);
         tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
     }

@@ -5,19 +5,14 @@ mod deadlock;
 mod for_tests;
 mod holder;
 mod lock;
-mod lost;
 mod setup;
-mod store;
 mod tls;
 
-pub use auto_mutex_protocol::{HoldKind, LockKind};
+pub use auto_mutex_protocol::{HoldKind, LockKind, LossCause, StoreError, StoreErrorKind};
 pub use deadlock::DeadlockHop;
 pub use holder::{Holder, apart};
 pub use lock::LockError;
-pub use lost::LossCause;
 pub use setup::SetupError;
-pub use store::StoreError;
-pub use store::StoreErrorKind;
 pub use tls::TlsError;
 
 /// The texts of an error and all its sources.

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 pub use self::signals::{release_on_termination, release_on_termination_within};
 pub(crate) use self::system::register;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::process::PerProcess;
 use crate::clients::order::LockOrder;
 
@@ -92,13 +92,13 @@ impl Watched {
 
     /// Returns a description of each lock that is still held after `limit`.
     fn drain(&self, limit: Duration) -> Vec<String> {
-        let ends = Instant::now().after(limit);
+        let ends = clock::now().after(limit);
         self.draining.store(true, Ordering::SeqCst);
         self.clients()
             .iter()
             .for_each(|client| client.let_bodies_end());
         loop {
-            let now = Instant::now();
+            let now = clock::now();
             let held: Vec<_> = self
                 .clients()
                 .iter()
@@ -108,7 +108,7 @@ impl Watched {
                 return held;
             }
             // Checks of very many names are slow, so the pause grows with their time.
-            let looked = now.until(Instant::now());
+            let looked = now.until(clock::now());
             thread::sleep(LAST_PAUSE.max(looked * 4).min(now.until(ends)));
         }
     }
@@ -145,10 +145,10 @@ impl Watched {
 
 /// Sleeps, longer with each call. Returns `false` once [`LIMIT`] is over.
 fn pauses() -> impl FnMut() -> bool {
-    let ends = Instant::now().after(LIMIT);
+    let ends = clock::now().after(LIMIT);
     let (mut count, mut pause) = (0, FIRST_PAUSE);
     move || {
-        if count >= LEAST_PAUSES && Instant::now() >= ends {
+        if count >= LEAST_PAUSES && clock::now() >= ends {
             return false;
         }
         thread::sleep(pause);

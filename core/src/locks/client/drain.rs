@@ -5,7 +5,7 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 
 use super::Client;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::duration::{IntoDuration, argument};
 use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
@@ -177,7 +177,7 @@ impl Client {
 }
 
 fn end_of(limit: impl IntoDuration) -> Result<Instant, LockError> {
-    Ok(Instant::now().after(argument("drain", limit)?))
+    Ok(clock::now().after(argument("drain", limit)?))
 }
 
 /// Ends a drain when it is dropped.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::Client;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::base::wait::block_on;
@@ -102,7 +102,7 @@ impl Client {
     /// Returns the state of this client. Sends nothing and does not wait, but visits every name in use.
     #[must_use]
     pub fn health(&self) -> Health {
-        let (core, now) = (self.core(), Instant::now());
+        let (core, now) = (self.core(), clock::now());
         let accepts_calls = core.is_open();
         let connected = self.is_connected();
         let closed_for = core
@@ -162,11 +162,11 @@ impl Client {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn ping(&self) -> Result<Duration, LockError> {
-        let sent = Instant::now();
+        let sent = clock::now();
         for answer in self.pinging()? {
             answer.wait().await?;
         }
-        Ok(sent.until(Instant::now()))
+        Ok(sent.until(clock::now()))
     }
 
     /// Like [`ping`](Self::ping), but blocks the thread. The errors are the same.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::last::Last;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::task::TaskId;
 use crate::lease::{Bound, Bounds, Terms};
@@ -73,7 +73,7 @@ impl Holding {
     /// Makes this the holding of a nested call that begins now, with its own `expire`.
     pub(crate) fn nest(&mut self, expire: Option<Duration>) {
         if let Some(expire) = expire {
-            let bounds = self.holds.bounds().and(expire, Instant::now());
+            let bounds = self.holds.bounds().and(expire, clock::now());
             self.holds = self.holds.clone().within(bounds);
         }
     }
@@ -85,7 +85,7 @@ impl Holding {
     }
 
     pub(crate) fn park_for(&self, at_least: Duration) {
-        let now = Instant::now();
+        let now = clock::now();
         for hold in self.holds.all() {
             hold.park_for(at_least, now);
         }

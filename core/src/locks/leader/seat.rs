@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Overrun;
 use super::term::{Term, count};
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::duration::FOREVER;
 use crate::base::error::LockError;
 use crate::base::wait::{block_on, proceed};
@@ -115,7 +115,7 @@ impl<'a> Seat<'a> {
             let name = &self.target.name;
             tracing::warn!(target: ACQUIRE, %name, %error, ?pause, "cannot stand for the lead; trying again");
             let core = self.target.client.core();
-            core.sleep_until(Instant::now().after(pause), name).await?;
+            core.sleep_until(clock::now().after(pause), name).await?;
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Seat<'a> {
         log_obtained(hold);
         // A grant that came as a message is short until the store has answered. A term begins with time to end it.
         let spare = self.rules.stop_within / 2;
-        while self.rules.tells_at(hold.valid()) <= Instant::now().after(spare) {
+        while self.rules.tells_at(hold.valid()) <= clock::now().after(spare) {
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
             };

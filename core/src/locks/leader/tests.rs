@@ -131,7 +131,7 @@ fn a_term_begins_with_time_to_work() {
         let held = one.mutex("s").lock().await.unwrap();
         let standby = two.leader("s").stop_within("1500ms");
         let leads = standby.lead(async |term: &Term| {
-            let left = clock::Instant::now().until(term.hold().valid());
+            let left = clock::now().until(term.hold().valid());
             assert!(left > Duration::from_millis(2200), "{left:?}");
             Ok::<_, LockError>(())
         });

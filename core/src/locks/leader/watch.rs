@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::{Holder, LockError};
 use crate::base::name::{Name, WATCHERS};
 use crate::base::wait::{block_on, first};
@@ -123,7 +123,7 @@ impl LeaderWatch {
                 return Ok(leader);
             }
             let left = record.holders.iter().map(|ticket| ticket.left).max();
-            let now = Instant::now();
+            let now = clock::now();
             let look = left.map_or(Instant::NEVER, |left| now.surely_after(left));
             let look = if was_told {
                 look.min(now.after(SOON))

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{MultiGuard, in_order};
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::LockError;
 use crate::base::name::NameList;
 use crate::base::task::TaskId;
@@ -108,7 +108,7 @@ impl<'a> Call<'a> {
             terms,
             watch,
             patience,
-            started: Instant::now(),
+            started: clock::now(),
             attempts: 0,
             retried: 0,
             waits: false,
@@ -116,7 +116,7 @@ impl<'a> Call<'a> {
     }
 
     fn waited(&self) -> Duration {
-        self.started.until(Instant::now())
+        self.started.until(clock::now())
     }
 
     /// The patience left for the next wait; `None` if the call may not wait any more.

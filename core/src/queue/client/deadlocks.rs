@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::ClientCore;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::base::wait;
@@ -16,9 +16,9 @@ use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, seal};
 impl ClientCore {
     pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
         let after = self.settings.deadlock_after;
-        let due = self.detector.add(wait, Instant::now(), after);
+        let due = self.detector.add(wait, clock::now(), after);
         // If it is due later, the background thread wakes in time anyway.
-        if due < Instant::now().after(super::NAP) {
+        if due < clock::now().after(super::NAP) {
             self.timers.interrupt();
         }
     }
@@ -82,7 +82,7 @@ impl ClientCore {
         }
         let waits = |ticket| waits(ticket) == Some(true);
         let answer = self.detector.answer(*round, tickets, waits);
-        Some(self.detector.answered(answer, Instant::now()))
+        Some(self.detector.answered(answer, clock::now()))
     }
 
     /// `false` if the answer belongs to no search.
@@ -103,14 +103,11 @@ impl ClientCore {
             return Some(Vec::new());
         };
         let asked = (&answer.request.name, above);
-        Some(
-            self.detector
-                .inspected(round, asked, record, Instant::now()),
-        )
+        Some(self.detector.inspected(round, asked, record, clock::now()))
     }
 
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
-        let (now, local) = (Instant::now(), self.register.find(name));
+        let (now, local) = (clock::now(), self.register.find(name));
         let own = |public| local.as_ref()?.ticket(public);
         let probe = text.split_once(' ').and_then(|(_, text)| Probe::read(text));
         // Other members that search may know our ticket, too, but only we answer for it.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::StoreError;
 use crate::base::sync::Mutex;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ const ANSWERED: Duration = Duration::from_millis(200);
 impl Links {
     /// Returns by how much the number of connected nodes changed.
     pub(crate) fn note(&self, node: Node, change: NodeChange) -> i64 {
-        let now = Instant::now();
+        let now = clock::now();
         let mut nodes = lock(&self.nodes);
         let before = connected(&nodes);
         match change {
@@ -117,7 +117,7 @@ impl Links {
         }
         let node = node();
         let mut all = lock(&self.closed);
-        let now = Instant::now();
+        let now = clock::now();
         all.retain(|_, closed| now < closed.until.after(ANSWERED));
         self.any_closed.store(!all.is_empty(), Ordering::Release);
         all.get(&node).copied()
@@ -193,8 +193,8 @@ mod tests {
             until,
             cause: Cause::Failover,
         };
-        let long = closed(Instant::now().after(Duration::from_secs(60)));
-        let is_news = |closed| links.is_news(Node(1), closed, Instant::now());
+        let long = closed(clock::now().after(Duration::from_secs(60)));
+        let is_news = |closed| links.is_news(Node(1), closed, clock::now());
         assert!(is_news(long) && !is_news(closed(Instant::START)));
         links.note(Node(1), NodeChange::Closed(Some(long)));
         assert!(!is_news(long), "a server is asked again and again");

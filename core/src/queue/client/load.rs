@@ -1,31 +1,11 @@
-//! A summary of a client's queues, for reports.
+//! [`Unfinished`]: a lock that was still held when a drain was over.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-use crate::base::clock::Instant;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
 use crate::store::meta;
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Load {
-    pub(crate) held: usize,
-    pub(crate) waiting: usize,
-    /// When the client sent the oldest renewal that has no answer yet.
-    pub(crate) oldest_renewal: Option<Instant>,
-}
-
-impl Load {
-    pub(super) fn and(self, other: Self) -> Self {
-        let renewals = [self.oldest_renewal, other.oldest_renewal];
-        Self {
-            held: self.held + other.held,
-            waiting: self.waiting + other.waiting,
-            oldest_renewal: renewals.into_iter().flatten().min(),
-        }
-    }
-}
 
 /// A lock that was still held when the time limit of the drain was over.
 #[derive(Clone, Debug)]

@@ -17,17 +17,18 @@ use std::time::Duration;
 
 use self::leads::Leads;
 use self::links::Links;
-pub(crate) use self::load::Load;
 pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use super::lock_queue::LockQueue;
-use crate::base::clock::Instant;
+use auto_mutex_protocol::client::{ClientTimes, Input, Load, View};
+
+use super::lock_queue::{LockQueue, answered};
+use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, StoreError, StoreErrorKind};
 use crate::base::name::Name;
 use crate::base::process;
-use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
@@ -41,7 +42,7 @@ use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
     Answer, Closed, Events, LIMITS, Limits, MemberId, Message, Node, NodeChange, RequestId,
-    SharedStr, Store, Ticket, meta,
+    SharedStr, Store, Ticket, meta, watchdog,
 };
 
 const OPEN: u8 = 0;
@@ -51,6 +52,9 @@ const CLOSING: u8 = 2;
 const CLOSED: u8 = 3;
 /// The background thread has panicked.
 const BROKEN: u8 = 4;
+
+/// The most names that a client keeps.
+const MOST_KEPT: usize = 1024;
 
 const REPEATED: Duration = Duration::from_secs(1);
 
@@ -68,8 +72,10 @@ pub(crate) struct ClientCore {
     /// The weaknesses logged so far; `None` until set-up logs its own.
     logged: Mutex<Option<Vec<Weakness>>>,
     pub(crate) timers: Timers,
-    /// One clone for each name that is kept.
-    pub(crate) kept: Arc<()>,
+    /// The durations that the rules need.
+    pub(crate) times: ClientTimes,
+    /// How many names are kept.
+    kept: AtomicUsize,
     leads: Leads,
     detector: Detector,
     /// Inspections without an answer, each with the round of its search.
@@ -105,6 +111,13 @@ impl ClientCore {
             order: LockOrder::new(id, settings.allowed_orders.clone()),
             detector: Detector::new(id, settings.engine.clone(), &LIMITS),
             logged: Mutex::new(settings.lazily.then(Vec::new)),
+            times: ClientTimes {
+                lease: settings.lease(),
+                beat: settings.lease() / watchdog::RENEWALS,
+                store_timeout: settings.store_timeout(),
+                handoff: settings.handoff,
+                skips: settings.skips(),
+            },
             settings,
             limits: &LIMITS,
             store,
@@ -112,7 +125,7 @@ impl ClientCore {
             links: Links::default(),
             leads: Leads::default(),
             timers: Timers::default(),
-            kept: Arc::default(),
+            kept: AtomicUsize::new(0),
             inspections: Mutex::default(),
             failed_renewals: Limit::every(REPEATED),
             failed_releases: Limit::every(REPEATED),
@@ -186,9 +199,24 @@ impl ClientCore {
         !self.is_forked() && self.phase() == OPEN
     }
 
-    /// Whether locks may be kept after calls.
-    pub(crate) fn may_keep(&self) -> bool {
-        self.is_open() && !self.orphaned.load(Ordering::Acquire) && !self.is_ending()
+    /// What the rules see of the client.
+    #[inline]
+    pub(crate) fn view(&self) -> View {
+        let is_open = self.is_open();
+        View {
+            is_open,
+            is_over: self.is_over(),
+            may_keep: is_open && !self.orphaned.load(Ordering::Acquire) && !self.is_ending(),
+            keeps_most: self.kept.load(Ordering::Relaxed) >= MOST_KEPT,
+        }
+    }
+
+    /// Counts a name that the client begins, or ceases, to keep.
+    pub(crate) fn count_kept(&self, keeps: bool) {
+        match keeps {
+            true => self.kept.fetch_add(1, Ordering::Relaxed),
+            false => self.kept.fetch_sub(1, Ordering::Relaxed),
+        };
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -256,7 +284,7 @@ impl ClientCore {
     pub(crate) fn tick(&self) -> Option<Instant> {
         // Read once, so that timers armed during this round wait for the next round. The background thread must get to
         // its other work.
-        let now = Instant::now();
+        let now = clock::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {
                 self.register.retire(&local);
@@ -325,7 +353,7 @@ impl ClientCore {
         }
         self.begin_shutdown();
         let mut flushed = false;
-        self.wait_until(Instant::now().after(limit), || {
+        self.wait_until(clock::now().after(limit), || {
             flushed = self.is_flushed();
             flushed || self.phase() >= CLOSED
         });
@@ -338,12 +366,12 @@ impl ClientCore {
     fn wait_until(&self, ends: Instant, mut done: impl FnMut() -> bool) {
         let mut guard = lock(&self.emptied.0);
         loop {
-            let now = Instant::now();
+            let now = clock::now();
             if done() || ends <= now {
                 return;
             }
             // Checks of very many names are slow, so the pause grows with their time.
-            let looked = now.until(Instant::now());
+            let looked = now.until(clock::now());
             let pause = LOOK.max(looked * 4).min(now.until(ends));
             #[cfg(any(test, feature = "test-util"))]
             {
@@ -415,7 +443,7 @@ impl ClientCore {
     /// Whether the client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
         let orphaned = self.orphaned.load(Ordering::Acquire);
-        self.phase() >= CLOSED || orphaned && self.are_over(Instant::now())
+        self.phase() >= CLOSED || orphaned && self.are_over(clock::now())
     }
 
     /// Call this when the last clone of the `Client` was dropped. The holds stay; the background thread ends after the
@@ -431,7 +459,7 @@ impl ClientCore {
     }
 
     fn warn_of(&self, node: Node, closed: Closed) {
-        let now = Instant::now();
+        let now = clock::now();
         if self.links.is_news(node, closed, now) {
             let (server, error) = (self.settings.engine.servers(), closed.error(now));
             wait::tell(
@@ -510,7 +538,7 @@ impl Events for ClientCore {
         }
         // A missing queue was retired, so nothing waits for the answer.
         if let Some(local) = self.register.find(&answer.request.name) {
-            local.step(|step| step.answer(answer));
+            local.step(|step| step.on(answered(answer)));
             if self.phase() != OPEN {
                 self.look();
             }
@@ -526,7 +554,7 @@ impl Events for ClientCore {
             return self.probed(name, *from, text);
         }
         if let Some(local) = self.register.find(name) {
-            local.step(|step| step.told(&message));
+            local.step(|step| step.on(Input::Told(message)));
         }
     }
 
@@ -550,10 +578,10 @@ impl Events for ClientCore {
                 local.step(|step| {
                     // Otherwise the store timeout of the waiters starts now.
                     if again {
-                        step.reconnected();
+                        step.on(Input::Reconnected);
                     }
                     if forgotten {
-                        step.forgotten();
+                        step.on(Input::Forgotten);
                     }
                 });
             }

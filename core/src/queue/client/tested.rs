@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use super::ClientCore;
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::queue::{Hold, Witness};
@@ -45,7 +45,9 @@ impl ClientCore {
     pub(crate) fn end_lease(&self, name: &Name, ticket: Ticket) {
         let holds = self.valid_holds(name).into_iter();
         for hold in holds.filter(|hold| hold.grant.ticket == ticket) {
-            hold.cut(Instant::now());
+            hold.cut(clock::now());
+            // Found to be lost by a guard, as it were.
+            hold.is_lost();
         }
         if let Some(queue) = self.register.find(name) {
             queue.look();

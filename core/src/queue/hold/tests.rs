@@ -8,15 +8,17 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use super::*;
-use crate::base::clock::by_hand;
+use crate::base::clock::{self, by_hand};
 use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
-use crate::queue::grant::Via;
 use crate::queue::{ClientCore, Holds};
 use crate::store::memory::MemoryStore;
 use crate::store::{MemberId, RandomId, Share, Ticket};
 use crate::{attribute, caller};
+use auto_mutex_protocol::client::Via;
+
+const LOST: Ended = Ended::Lost(LossCause::Forced);
 
 fn held() -> Arc<Hold> {
     of(1, 1)
@@ -27,7 +29,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     let (store, _driver) = MemoryStore::open(None, MemberId::random());
     let member = ClientCore::new(settings, store, MemberId::random());
     let local = LockQueue::new(Name::from_escaped("n:h"), member);
-    let now = Instant::now();
+    let now = clock::now();
     let grant = Grant {
         ticket: Ticket::random(),
         token: 1,
@@ -44,7 +46,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     });
     Arc::new(Hold::new(
         local,
-        Arc::new(Waiter::new(want, now)),
+        Arc::new(Waiter::new(CallId(1), want, now)),
         grant,
         now,
     ))
@@ -64,7 +66,7 @@ fn a_loss_is_marked_before_the_listeners_are_taken() {
     let hold = held();
     let listeners = hold.listeners.hold();
     thread::scope(|scope| {
-        scope.spawn(|| hold.lose(LossCause::Forced, &mut DeferredWakes::default()));
+        scope.spawn(|| hold.ended(LOST, false, &mut DeferredWakes::default()));
         while !hold.is_lost() {
             thread::yield_now();
         }
@@ -88,7 +90,7 @@ fn a_loss_wakes_all_listeners_once() {
         hold.listeners.register(&cx, ListenerKey::new());
     }
     for _ in 0..2 {
-        hold.lose(LossCause::Forced, &mut DeferredWakes::default());
+        hold.ended(LOST, false, &mut DeferredWakes::default());
         assert_eq!(count.0.load(Ordering::Relaxed), 2);
     }
 }
@@ -193,12 +195,10 @@ fn a_body_that_is_done_or_dropped_leaves_no_waker() {
 fn what_was_given_back_is_known_and_does_not_come_again() {
     let hold = of(5, 8);
     assert_eq!((hold.units(), hold.weight()), (5, 5));
-    assert_eq!(hold.given_back(), None);
     hold.keep_units(2);
     assert_eq!((hold.units(), hold.weight()), (2, 2));
-    assert_eq!(hold.given_back(), Some(2));
     hold.keep_units(4);
-    assert_eq!(hold.given_back(), Some(2));
+    assert_eq!((hold.units(), hold.weight()), (2, 2));
 }
 
 #[test]
@@ -247,13 +247,13 @@ fn a_loss_says_for_how_long_it_was_held() {
 fn only_what_is_lost_is_reported_as_lost() {
     let loses = |hold: &Hold| {
         let mut wakes = DeferredWakes::default();
-        hold.lose(LossCause::Forced, &mut wakes);
+        hold.ended(LOST, false, &mut wakes);
         wakes.reports.len()
     };
     let hold = held();
     assert_eq!(loses(&hold), 1);
     let hold = held();
-    assert!(hold.end(hold.since, &mut DeferredWakes::default()));
+    hold.ended(Ended::Released, true, &mut DeferredWakes::default());
     assert_eq!(loses(&hold), 0, "it was released");
     assert!(!hold.is_lost());
 }
@@ -268,7 +268,7 @@ fn several_end_when_one_of_them_does() {
     for ended in &mut both {
         assert!(ended.as_mut().poll(&mut cx).is_pending());
     }
-    assert!(holds[1].end(holds[1].since, &mut DeferredWakes::default()));
+    holds[1].ended(Ended::Released, true, &mut DeferredWakes::default());
     let [several, one] = &mut both;
     assert!(several.as_mut().poll(&mut cx).is_ready());
     assert!(one.as_mut().poll(&mut cx).is_pending());

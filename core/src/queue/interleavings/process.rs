@@ -8,7 +8,7 @@ use shuttle::rand::{Rng, thread_rng};
 use shuttle::thread;
 
 use super::witness::Witness;
-use crate::base::clock::{Instant, by_hand};
+use crate::base::clock::{self, Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
 use crate::queue::ClientCore;
@@ -65,7 +65,7 @@ impl Cluster {
 
     /// Advances the clock, and wakes the background threads.
     pub(super) fn pass(&self, time: Duration) {
-        by_hand::set(Instant::now().after(time));
+        by_hand::set(clock::now().after(time));
         for process in &self.processes {
             process.member.timers.interrupt();
         }

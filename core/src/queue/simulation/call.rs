@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Run, Tally};
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::LockError;
 use crate::locks::client::Client;
 use crate::queue::{ClientCore, Confirmed, Hold, Patience, Want};
@@ -104,7 +104,7 @@ impl Run {
         if held {
             let mut seen = self.seen();
             // Durations are sent in whole milliseconds.
-            let now = Instant::now();
+            let now = clock::now();
             let parked = hold.park(now).saturating_sub(Duration::from_millis(1));
             seen.kept_until = Some(now.after(parked));
             let used = hold.grant.signal.clone().filter(|_| !returned);

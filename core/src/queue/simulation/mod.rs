@@ -28,7 +28,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 use self::call::plain;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::LockKind;
 use crate::base::name::Name;
 use crate::base::sync::{Mutex, MutexGuard};
@@ -129,7 +129,7 @@ impl Run {
             RW_LOCK => [1, RW_LOCK][self.below(2) as usize],
             permits => 1 + self.below(u64::from(permits.max(1))) as u32,
         };
-        let kind = self.kind.clone();
+        let kind = self.kind;
         Share { units, ..kind }
     }
 
@@ -143,7 +143,7 @@ impl Run {
         if self.kind == Share::of(1, 1) {
             before = seen.last_token;
             let kept = seen.kept_until.filter(|_| self.calm);
-            let kept = kept.is_some_and(|until| Instant::now() < until);
+            let kept = kept.is_some_and(|until| clock::now() < until);
             assert!(!kept, "obtained before the last `at_least` was over");
         }
         assert!(token > before, "the fencing token did not grow");

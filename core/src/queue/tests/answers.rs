@@ -6,7 +6,6 @@ use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind, StoreErrorKind};
 use crate::queue::Patience;
-use crate::queue::send_log::SendLog;
 use crate::store::{
     Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, RandomId, Reply, Share,
 };
@@ -346,26 +345,4 @@ fn a_release_that_fails_is_sent_again_soon() {
         rig.answer(again, Reply::Released { free: 1 });
         assert!(hold.queue.is_over(Instant::START));
     }
-}
-
-#[test]
-fn what_was_executed_is_the_first_that_can_be_answered() {
-    let rig = Rig::new();
-    let mut log = SendLog::new(rig.now);
-    let times: Vec<_> = (0..4)
-        .map(|second| rig.now.after(second * SECOND))
-        .collect();
-    for (index, time) in times.iter().enumerate() {
-        assert_eq!(log.next(*time), index as u64 + 1);
-    }
-    log.executed(1);
-    assert_eq!(log.at(1), Some(times[0]), "its own answer may come yet");
-    log.executed(3);
-    for (counter, known) in [(1, false), (2, false), (3, true), (4, true), (5, false)] {
-        assert_eq!(log.at(counter).is_some(), known, "{counter}");
-    }
-    assert_eq!(log.count(), 4);
-    let lease = 10 * SECOND;
-    assert_eq!(log.validity(3, lease), times[2].validity(lease));
-    assert!(log.validity(2, lease) < rig.now);
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
 use crate::queue::Want;
-use crate::queue::lock_queue::Transition;
 use crate::store::RW_LOCK;
 use crate::store::{Events, Lease, Message, Op, Reply, Request, Share, Ticket};
 
@@ -201,24 +200,6 @@ fn a_gone_place_is_asked_for_anew() {
         other => panic!("{other:?}"),
     }
     drop(waits);
-}
-
-#[test]
-fn what_was_for_one_who_has_gone_in_the_same_step_goes_to_nobody_who_came_later() {
-    let mut rig = Rig::new();
-    let _early = asks(&rig, &of(1, 2));
-    rig.pass(Duration::from_millis(1));
-    let _late = asks(&rig, &of(1, 2));
-    let step = |step: &mut Transition<'_>| {
-        let gone = step.state.waiters.pop_front().unwrap();
-        let tickets = &step.state.tickets;
-        assert_eq!(step.waiter_of(&tickets[0]), None);
-        assert_eq!(step.waiter_of(&tickets[1]), Some(0));
-        step.state.waiters.push_front(gone);
-    };
-    rig.member
-        .with_queue(&rig.name, |local| local.step(step))
-        .unwrap();
 }
 
 #[test]

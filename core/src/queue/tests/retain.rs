@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, granted, poll, queued};
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::error::{LockError, StoreError};
 use crate::base::sync::atomic::AtomicBool;
 use crate::lease::Terms;
@@ -391,7 +391,7 @@ fn nothing_is_kept_when_the_client_drains_or_ends() {
         assert!(is_release(&rig.next()));
     }
     let rig = Rig::kept();
-    let left = rig.member.drain(Instant::now(), &AtomicBool::new(false));
+    let left = rig.member.drain(clock::now(), &AtomicBool::new(false));
     assert!(left.is_empty());
 }
 

@@ -14,7 +14,7 @@ pub use self::provider::CredentialsProvider;
 pub use self::server::{ServerAddress, ServerKind};
 pub use self::source::Source;
 use crate::base::address::Secret;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::duration::{IntoDuration, length};
 
 /// A user name with a password or a token, and the time until which the server accepts them.
@@ -59,7 +59,7 @@ impl Credentials {
     ///
     /// An invalid duration (see [`IntoDuration`]) counts as a failure of the provider.
     pub fn valid_for(mut self, time: impl IntoDuration) -> Self {
-        self.expires = length(time).map(|time| Some(Instant::now().after(time)));
+        self.expires = length(time).map(|time| Some(clock::now().after(time)));
         self
     }
 
@@ -67,14 +67,14 @@ impl Credentials {
     /// [`valid_for`](Self::valid_for).
     pub fn expires_at(mut self, time: SystemTime) -> Self {
         let left = time.duration_since(SystemTime::now()).unwrap_or_default();
-        self.expires = Ok(Some(Instant::now().after(left)));
+        self.expires = Ok(Some(clock::now().after(left)));
         self
     }
 }
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let left = |expires: Instant| Instant::now().until(expires);
+        let left = |expires: Instant| clock::now().until(expires);
         f.debug_struct("Credentials")
             .field("user", &self.user)
             .field("password", &self.password)

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::base::clock::Instant;
+use crate::base::clock;
 use crate::base::wait::Limit;
 
 use super::listed;
@@ -85,7 +85,7 @@ pub(crate) fn log(weaknesses: &[Weakness]) {
     static OF_MEMORY: Limit = Limit::once();
     for weakness in weaknesses {
         match weakness {
-            Weakness::InProcessOnly if OF_MEMORY.pass(Instant::now()).is_none() => {}
+            Weakness::InProcessOnly if OF_MEMORY.pass(clock::now()).is_none() => {}
             Weakness::InProcessOnly => tracing::info!("{weakness}"),
             _ => tracing::warn!("{weakness}"),
         }

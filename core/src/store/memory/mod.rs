@@ -20,7 +20,7 @@ use super::{
     Answer, Env, Events, LIMITS, MemberId, Message, Node, NodeChange, Request, State, Store,
 };
 use crate::base::Boxed;
-use crate::base::clock::Instant;
+use crate::base::clock::{self, Instant};
 use crate::base::error::SetupError;
 use crate::base::name::{Name, NameMap};
 use crate::base::process::PerProcess;
@@ -61,7 +61,7 @@ impl Space {
         Arc::new(Self {
             inner: Mutex::default(),
             epoch_us: epoch_us.max(LAST.load(Ordering::Acquire) + 1),
-            started: Instant::now(),
+            started: clock::now(),
         })
     }
 
@@ -81,7 +81,7 @@ impl Space {
     }
 
     fn now(&self) -> u64 {
-        let nanos = Instant::now()
+        let nanos = clock::now()
             .as_nanos()
             .saturating_sub(self.started.as_nanos());
         self.epoch_us + nanos / 1000

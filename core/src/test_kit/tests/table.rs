@@ -41,6 +41,8 @@ macro_rules! table {
                 #[allow(unreachable_patterns, reason = "some have several rows")]
                 match self {
                     $(Self::$variant { .. } => stringify!($variant),)*
+                    // Of an enum of another crate.
+                    _ => panic!("a row is missing"),
                 }
             }
         }
@@ -48,7 +50,7 @@ macro_rules! table {
 }
 
 trait Variant {
-    /// Without a row for each variant, this does not compile.
+    /// Without a row for each variant, this does not compile, or panics.
     fn variant(&self) -> &'static str;
 }
 
@@ -275,4 +277,12 @@ fn each_cause_of_a_loss_can_be_had_in_one_line() {
         let guard = mutex.lock().await.unwrap();
         (world, a, mutex, guard)
     });
+}
+
+#[test]
+fn each_cause_of_a_loss_has_a_row() {
+    for cause in LossCause::ALL {
+        let variant = cause.variant();
+        assert!(CAUSES.iter().any(|row| row.variant == variant), "{variant}");
+    }
 }

@@ -139,7 +139,7 @@ async fn a_restart_keeps_the_locks_and_a_crash_closes_the_store() {
     assert!(peer.connected().await);
     let closed = peer.closed.expect("closed after a loss");
     assert_eq!(closed.cause, Cause::Restart);
-    let left = closed.left(auto_mutex_core::store::Instant::now()).unwrap();
+    let left = closed.left(auto_mutex_core::store::clock::now()).unwrap();
     assert!(left <= Duration::from_secs(11), "{left:?}");
     assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
     let refused = peer.ask("n", acquire(Ticket::random(), Mode::Try)).await;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Instant, Node, ServerHealth, Store as _, lock};
+use auto_mutex_core::store::{Address, Instant, Node, ServerHealth, Store as _, clock, lock};
 
 use crate::pipeline::Pipeline;
 
@@ -83,10 +83,10 @@ impl Primary {
     }
 
     pub(super) fn want(&self) {
-        *lock(&self.wanted) = Instant::now().after(KEPT);
+        *lock(&self.wanted) = clock::now().after(KEPT);
     }
 
     pub(super) fn is_wanted(&self) -> bool {
-        *lock(&self.wanted) > Instant::now()
+        *lock(&self.wanted) > clock::now()
     }
 }

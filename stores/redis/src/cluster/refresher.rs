@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_core::store::{
     Address, Backoff, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Throttle,
-    Trouble, jittered, lock, not_yet, tell,
+    Trouble, clock, jittered, lock, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
@@ -49,7 +49,7 @@ pub(crate) struct Refresher {
 
 impl Refresher {
     pub(super) fn new(store: Arc<ClusterStore>, connector: Connector) -> Self {
-        let now = Instant::now();
+        let now = clock::now();
         Self {
             store,
             connector,
@@ -68,18 +68,18 @@ impl Refresher {
     }
 
     async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
-        let seen = Instant::now();
+        let seen = clock::now();
         let ends = seen.after(limit);
         let candidates = self.connector.candidates(&[], &[]);
         let share = share(limit, candidates.len());
-        let limits = || Limits::new(share.min(Instant::now().until(ends)), share);
+        let limits = || Limits::new(share.min(clock::now().until(ends)), share);
         let topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
         let mut opening = JoinSet::new();
         for address in topology.primaries() {
             let (primary, mut driver) =
                 self.connector
                     .primary(address.clone(), &topology, true, true);
-            let limit = Instant::now().until(ends);
+            let limit = clock::now().until(ends);
             opening.spawn(async move {
                 let result = driver.open(limit).await;
                 (primary, driver, result)
@@ -141,7 +141,7 @@ impl Refresher {
                 break;
             }
             let has_work = self.store.has_work.notified();
-            let due = Instant::now().until(self.due);
+            let due = clock::now().until(self.due);
             if !self.surveys.is_empty() {
                 has_work.await;
             } else if timeout(due, has_work).await.is_err() {
@@ -168,14 +168,14 @@ impl Refresher {
             store.schedule(|work| work.surveyed = Some(result));
         });
         self.stale = false;
-        self.began = Instant::now();
+        self.began = clock::now();
     }
 
     fn work(&mut self, events: &dyn Events) {
         let work = self.store.take_work();
         if work.refresh {
             self.stale = !self.surveys.is_empty();
-            self.due = self.due.min(self.earliest.max(Instant::now()));
+            self.due = self.due.min(self.earliest.max(clock::now()));
         }
         if work.changed || !work.connect.is_empty() {
             self.redraw(&work.connect, events);
@@ -185,7 +185,7 @@ impl Refresher {
         }
         if let Some(result) = work.surveyed {
             self.surveys = JoinSet::new();
-            let now = Instant::now();
+            let now = clock::now();
             let took = self.began.until(now);
             self.backoff.failed(match result {
                 _ if took < slow(SILENCE) => Trouble::Unreachable,
@@ -238,7 +238,7 @@ impl Refresher {
         } else {
             self.backoff.pause()
         };
-        self.due = Instant::now().after(wait);
+        self.due = clock::now().after(wait);
     }
 
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn nodes_that_are_behind_are_believed_when_no_other_is_left() {
-        let start = Instant::now();
+        let start = clock::now();
         let mut behind = None;
         let mut is_newer = |known, works, epoch, seconds| {
             let topology = Topology {

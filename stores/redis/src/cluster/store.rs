@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use auto_mutex_core::store::{
-    Address, Answer, Instant, Name, Node, Request, ServerHealth, Store, StoreErrorKind, lock,
-    not_yet,
+    Address, Answer, Name, Node, Request, ServerHealth, Store, StoreErrorKind, clock, lock, not_yet,
 };
 use auto_mutex_core::{Guarantees, SetupError, StoreError};
 use tokio::sync::Notify;
@@ -82,7 +81,7 @@ impl ClusterStore {
         request: Request,
     ) -> Option<Request> {
         let mut current = lock(&self.map);
-        let now = Instant::now();
+        let now = clock::now();
         let moved = current.moved_at(slot);
         let again = moved.is_some_and(|moved| moved.after(MOVE_INTERVAL) > now);
         if again || !current.is_at(slot, from) {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, lock, millis};
+use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, clock, lock, millis};
 
 use crate::connect::facts;
 use crate::error::Code;
@@ -143,7 +143,7 @@ impl Term {
             match accept(reply) {
                 Err(found) if elsewhere => error = found,
                 reply => {
-                    let term = Self::read(&reply?, guard, lag, Instant::now());
+                    let term = Self::read(&reply?, guard, lag, clock::now());
                     return term.ok_or_else(nonsense);
                 }
             }
@@ -179,7 +179,7 @@ impl Term {
     }
 
     pub(crate) fn opens(&mut self) -> u64 {
-        self.closed.take_if(|closed| closed.until <= Instant::now());
+        self.closed.take_if(|closed| closed.until <= clock::now());
         self.closed.map_or(0, |_| self.opens_at)
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Instant, Lease, Mode, Op, RandomId, Reply, Share, StoreOptions, Ticket, meta, open_message,
+    Lease, Mode, Op, RandomId, Reply, Share, StoreOptions, Ticket, clock, meta, open_message,
 };
 
 #[cfg(feature = "cluster")]
@@ -53,7 +53,7 @@ pub fn replies(bytes: &[u8]) {
         let guard = guard();
         let lag = term::lag(value);
         let _ = (guard.after_restart(lag), guard.after_failover(lag));
-        if let Some(mut term) = Term::read(value, &guard, lag, Instant::now()) {
+        if let Some(mut term) = Term::read(value, &guard, lag, clock::now()) {
             let _ = format!("{} {term:?}", term.opens());
         }
         if let Value::List(said) = value {

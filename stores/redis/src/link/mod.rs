@@ -64,7 +64,7 @@ pub(crate) async fn serve(
         awaited: VecDeque::new(),
         again: Vec::new(),
         watchdog: Watchdog::new(lease, connection.slowest),
-        term: store::Instant::now().after(TERM),
+        term: store::clock::now().after(TERM),
         terms: 0,
         facts: Vec::new(),
         beat: Box::pin(sleep(BEAT)),
@@ -147,7 +147,7 @@ impl Link<'_> {
     }
 
     fn beat(&mut self) -> Result<(), StoreError> {
-        let now = store::Instant::now();
+        let now = store::clock::now();
         let pipeline = self.pipeline;
         if self.term <= now || lock(&pipeline.connector.guard.keys).are_new() {
             self.term = now.after(TERM);

@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Boxed, Granted, Instant, first, jittered, tell};
+use auto_mutex_core::store::{Address, Boxed, Granted, Instant, clock, first, jittered, tell};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
@@ -82,7 +82,7 @@ impl Renewal {
 
     fn ask_after(&mut self, wait: Option<Duration>, recalled: Option<oneshot::Receiver<()>>) {
         let (login, address, limit) = (self.login.clone(), self.address.clone(), self.limit);
-        let now = Instant::now();
+        let now = clock::now();
         self.next = Some(Box::pin(async move {
             let on_time = async {
                 match wait {
@@ -105,7 +105,7 @@ impl Renewal {
     }
 
     fn accepted(&mut self) {
-        let now = Instant::now();
+        let now = clock::now();
         let left = self.expires.map(|expires| now.until(expires));
         let (least, pause) = match left {
             // The credentials have expired by the local clock, but the server, whose clock may differ, has accepted
@@ -150,7 +150,7 @@ fn longer(pause: Duration) -> Duration {
 
 async fn sleep_until(due: Instant) {
     loop {
-        let left = Instant::now().until(due);
+        let left = clock::now().until(due);
         if left.is_zero() {
             return;
         }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::thread;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Closed, Granted, Instant, Name, Request, lock};
+use auto_mutex_core::store::{Closed, Granted, Name, Request, clock, lock};
 
 use super::{KEPT, Pipeline, State};
 use crate::connect::Ready;
@@ -195,7 +195,7 @@ impl Pipeline {
                 }
             };
         }
-        let term = Term::read(reply, &self.connector.guard, state.term.lag, Instant::now());
+        let term = Term::read(reply, &self.connector.guard, state.term.lag, clock::now());
         let closed = term.filter(|term| term.closed.is_some());
         state.term = closed.unwrap_or(state.term);
         Ok(closed.and_then(|term| term.closed))

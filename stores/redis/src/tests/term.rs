@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Instant, lock};
+use auto_mutex_core::store::{clock, lock};
 use redis::{Connection, Value};
 
 use super::server::{CLOCK, LONG, Server, attempt, borrowed, guard, run};
@@ -58,7 +58,7 @@ impl Bench {
     /// Returns how much longer the server is closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
-        let term = Term::read(&borrowed(&reply), guard, lag, Instant::now()).expect("a reply");
+        let term = Term::read(&borrowed(&reply), guard, lag, clock::now()).expect("a reply");
         assert_eq!(term.closed.is_some(), term.opens_at > 0);
         term.opens_at.saturating_sub(self.now)
     }
@@ -288,7 +288,7 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
     assert!(term::ask(&mut out, &scripts, &guard(false), 0, LAG));
     let reply = attempt(&mut bench.connection, &out);
     assert!(
-        Term::read(&borrowed(&reply), &guard(false), LAG, Instant::now()).is_some(),
+        Term::read(&borrowed(&reply), &guard(false), LAG, clock::now()).is_some(),
         "{reply:?}"
     );
     let lives: u64 = run(&mut bench.connection, &["PTTL", EPOCH]);

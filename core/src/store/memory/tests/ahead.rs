@@ -4,7 +4,7 @@
 use std::time::SystemTime;
 
 use super::*;
-use crate::base::clock::{Instant, by_hand};
+use crate::base::clock::{self, Instant, by_hand};
 use crate::base::name::Name;
 use crate::store::memory::MemoryStore;
 use crate::store::{HolderRecord, Lease, RandomId, Request, RequestId, Store as _, meta};
@@ -52,7 +52,7 @@ fn a_store_that_is_opened_again_begins_after_the_last_token() {
     let open = || MemoryStore::open(Some(&url), MemberId::random()).0;
     let first = open();
     // The first store's clock is five seconds ahead.
-    let now = Instant::now();
+    let now = clock::now();
     let soon = now.after(Duration::from_secs(5));
     let last = rush(&first, &name, soon);
     drop(first);

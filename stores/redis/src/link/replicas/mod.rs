@@ -11,7 +11,7 @@ use std::time::Duration;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
     Answer, Events, Instant, LIMITS, Message, Name, Node, NodeChange, Op, Replicas, Reply,
-    StoreErrorKind, Ticket, TicketMap, first, lock,
+    StoreErrorKind, Ticket, TicketMap, clock, first, lock,
 };
 use tokio::sync::mpsc::{self, UnboundedSender};
 
@@ -123,7 +123,7 @@ struct Confirmed {
 
 impl Confirmed {
     fn note(&mut self, ticket: Ticket, token: u64) {
-        let now = Instant::now();
+        let now = clock::now();
         // Drop old grants, because not every grant ends with a release here: another process may adopt its ticket.
         if self.grants.len() >= self.many.max(FEW) {
             self.grants
@@ -137,7 +137,7 @@ impl Confirmed {
     fn knows(&mut self, ticket: Ticket, token: u64) -> bool {
         match self.grants.get_mut(&ticket) {
             Some((known, mentioned)) if *known == token => {
-                *mentioned = Instant::now();
+                *mentioned = clock::now();
                 true
             }
             _ => false,

@@ -1,12 +1,12 @@
 //! [`Closed`]: a connected store grants nothing for some time.
 
-use std::time::Duration;
+use alloc::format;
+use core::time::Duration;
 
-use crate::base::clock::Instant;
-use crate::base::error::{StoreError, StoreErrorKind};
+use crate::{Instant, StoreError, StoreErrorKind};
 
 /// Until when a store grants nothing, and why; see "Restart and failover" in `docs/protocol.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Closed {
     /// When the store grants again.
     pub until: Instant,
@@ -15,7 +15,7 @@ pub struct Closed {
 }
 
 /// Why a store is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The server was restarted.
     Restart,

@@ -1,62 +1,81 @@
-//! [`Ticket`]: one ticket of this process. Its methods change its state and return the request to send; they neither
-//! send it nor wake tasks.
+//! [`Ticket`]: one ticket of this process. Its methods change its state and return the request to send; they do not send
+//! it.
+//!
+//! ```text
+//!            enters the queue        tries, adopts
+//!                  │                      │  ▲ tries again, as a new ticket
+//!                  ▼                      ▼  │
+//!              Waiting               Attempting
+//!                  │      granted         │
+//!                  ├──────────┬───────────┤
+//!                  │          ▼           │
+//!                  │         Held ◄──┐ passed on, kept, entered again
+//!                  │          │  └───┘    │
+//!                  │ not      │ released, │ not
+//!                  │ needed   │ lost      │ needed
+//!                  ▼          ▼           ▼
+//!                 Leaving, until the store has answered
+//! ```
 
-use std::sync::{Arc, Weak};
-use std::time::Duration;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
 
+use super::call::{AskId, CallId, Caller};
 use super::hold::Hold;
+use super::input::{Effect, Failure};
 use super::retain::Retention;
 use super::send_log::SendLog;
-use super::waiter::{Waiter, Want};
-use crate::base::clock::Instant;
-use crate::base::error::{LockError, StoreError};
-use crate::base::wait::{DeferredWakes, Promise};
-use crate::lease::Bound;
-use crate::store::{HolderRecord, Lease, Limits, Mode, Op, Retain, Share, Ticket as TicketId};
+use crate::{
+    HolderRecord, Instant, Lease, Limits, Mode, Op, Retain, Share, SharedStr, StoreError,
+    Ticket as TicketId,
+};
 
-#[derive(Debug)]
-pub(super) struct Ticket {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Ticket<C> {
     pub(super) log: SendLog,
     pub(super) lease: Duration,
     /// What its acquires say.
     pub(super) retain: Retain,
+    /// When to send the next request without an event.
     pub(super) again: Instant,
     pub(super) trouble: Option<StoreError>,
     /// The counter and the token of the last grant that came as a message.
     pub(super) last_grant: (u64, u64),
     pub(super) pending: Vec<Pending>,
-    pub(super) state: TicketState,
+    pub(super) state: TicketState<C>,
 }
 
 /// A call that waits for the store's answer to a renewal or a release.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Pending {
     /// For a renewal: the answer to this request or a later one confirms the hold.
     pub(super) counter: u64,
     pub(super) deadline: Instant,
-    pub(super) promise: Confirmed,
+    pub(super) ask: AskId,
 }
 
-/// For a release: the number of units that are free, or `None` if the lock was lost before.
-pub(crate) type Confirmed = Arc<Promise<Result<Option<u64>, LockError>>>;
-
-#[derive(Debug)]
-pub(super) enum TicketState {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum TicketState<C> {
     Waiting(Waiting),
     /// Takes the name only if it is free, and never waits in the store: `block = 0`, `try_lock`, `retries`, adoptions.
-    Attempting(Attempting),
-    Held(Held),
+    Attempting(Attempting<C>),
+    Held(Held<C>),
     Leaving(Leaving),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Waiting {
     /// `None` for a spare ticket, which only keeps the place of this process in the store's queue.
-    pub(super) waiter: Option<Arc<Waiter>>,
+    pub(super) waiter: Option<CallId>,
     pub(super) share: Share,
+    pub(super) meta: SharedStr,
     /// When this ticket, or the one that it replaces, was first asked for. Irrelevant once the ticket is `queued`.
     pub(super) unanswered_since: Instant,
     pub(super) queued: bool,
+    /// Whether its waiter, which relies on its place, was told that the store has queued it.
+    pub(super) registered: bool,
     /// From the last answer, like `place`.
     pub(super) holder: Option<HolderRecord>,
     pub(super) place: Option<u64>,
@@ -64,9 +83,9 @@ pub(super) struct Waiting {
     pub(super) stale: u32,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct Attempting {
-    pub(super) waiter: Arc<Waiter>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Attempting<C> {
+    pub(super) caller: C,
     /// The other client's ticket whose hold is to be taken over.
     pub(super) adopts: Option<TicketId>,
     pub(super) number: u32,
@@ -74,9 +93,9 @@ pub(super) struct Attempting {
     pub(super) recalls: u32,
 }
 
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) hold: Arc<Hold>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Held<C> {
+    pub(super) hold: Hold<C>,
     /// The last request that the store had executed when it granted. Answers to earlier requests are older than the
     /// grant.
     pub(super) granted: u64,
@@ -90,13 +109,11 @@ pub(super) struct Held {
     pub(super) handed: u32,
     /// The store reported that `force_unlock` took the lock away; the answer to the next renewal decides.
     pub(super) forced: bool,
-    /// Bounds of nested calls whose end a listener waits for.
-    pub(super) bounds: Vec<Weak<Bound>>,
     /// `None` if the lock can't be kept after the call.
     pub(super) retention: Option<Box<Retention>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Leaving {
     pub(super) park_until: Instant,
     pub(super) used: Option<u64>,
@@ -123,10 +140,10 @@ pub(super) struct Granted {
     pub(super) retains: bool,
 }
 
-impl Ticket {
-    pub(super) fn new(now: Instant, lease: Duration, state: TicketState) -> Self {
+impl<C: Caller> Ticket<C> {
+    pub(super) fn new(id: TicketId, now: Instant, lease: Duration, state: TicketState<C>) -> Self {
         Self {
-            log: SendLog::new(now),
+            log: SendLog::new(id, now),
             lease,
             retain: Retain::No,
             again: Instant::NEVER,
@@ -168,20 +185,7 @@ impl Ticket {
         self.waiting().is_some_and(|waiting| waiting.queued)
     }
 
-    /// The request of the call that this ticket was made for, unless it adopts a hold.
-    pub(super) fn want(&self) -> Option<&Want> {
-        match &self.state {
-            TicketState::Waiting(waiting) => waiting.waiter.as_ref().map(|waiter| &waiter.want),
-            TicketState::Attempting(Attempting {
-                adopts: None,
-                waiter,
-                ..
-            }) => Some(&waiter.want),
-            _ => None,
-        }
-    }
-
-    pub(super) fn attempting(&self) -> Option<&Attempting> {
+    pub(super) fn attempting(&self) -> Option<&Attempting<C>> {
         match &self.state {
             TicketState::Attempting(attempt) => Some(attempt),
             _ => None,
@@ -189,21 +193,21 @@ impl Ticket {
     }
 
     /// `None` if the client only keeps the lock.
-    pub(super) fn held(&self) -> Option<&Held> {
+    pub(super) fn held(&self) -> Option<&Held<C>> {
         match &self.state {
             TicketState::Held(held) => Some(held).filter(|held| !held.is_kept()),
             _ => None,
         }
     }
 
-    pub(super) fn held_mut(&mut self) -> Option<&mut Held> {
+    pub(super) fn held_mut(&mut self) -> Option<&mut Held<C>> {
         match &mut self.state {
             TicketState::Held(held) => Some(held).filter(|held| !held.is_kept()),
             _ => None,
         }
     }
 
-    pub(super) fn kept(&self) -> Option<&Held> {
+    pub(super) fn kept(&self) -> Option<&Held<C>> {
         match &self.state {
             TicketState::Held(held) => Some(held).filter(|held| held.is_kept()),
             _ => None,
@@ -216,11 +220,11 @@ impl Ticket {
 
     /// The store may already have granted this ticket, and then other tickets with greater tokens. A waiter that came
     /// after this ticket was made must not get the smaller token.
-    pub(super) fn may_serve(&self, waiter: &Waiter) -> bool {
-        let share = &waiter.want.share;
+    pub(super) fn may_serve(&self, caller: &C) -> bool {
+        let share = caller.share();
         let is_same = |waiting: &Waiting| waiting.share == *share;
         self.waiting().is_some_and(is_same)
-            && (share.excludes_all() || waiter.started <= self.log.since)
+            && (share.excludes_all() || caller.started() <= self.log.since)
     }
 
     /// Whether no request was sent yet, so that the store cannot know the ticket. Only attempts rest, until `again`.
@@ -239,41 +243,45 @@ impl Ticket {
     }
 
     /// The request to send now. It may be executed twice without harm. `place` is the client's lease.
-    pub(super) fn request(&mut self, now: Instant, place: Duration, limits: &Limits) -> Op {
+    #[inline]
+    pub(super) fn request(
+        &mut self,
+        (now, place): (Instant, Duration),
+        limits: &Limits,
+        effects: &mut Vec<Effect<C>>,
+    ) -> Op {
+        let lease = |log: &mut SendLog, retain, hold| Lease {
+            retain,
+            ..log.lease(now, hold, place)
+        };
         match &mut self.state {
             TicketState::Waiting(Waiting {
-                waiter: Some(waiter),
+                waiter: Some(_),
                 queued: false,
                 share,
+                meta,
                 ..
             }) => Op::Acquire {
-                lease: Lease {
-                    retain: self.retain,
-                    ..self.log.lease(now, self.lease, place)
-                },
+                lease: lease(&mut self.log, self.retain, self.lease),
                 share: *share,
                 mode: Mode::Queue,
-                meta: waiter.want.meta.clone(),
+                meta: meta.clone(),
             },
             TicketState::Waiting(_) => self.touch_waiting(now, place),
             TicketState::Attempting(attempt) => {
-                let want = &attempt.waiter.want;
-                let meta = want.meta.clone();
-                let lease = Lease {
-                    retain: self.retain,
-                    ..self.log.lease(now, self.lease, place)
-                };
+                let meta = attempt.caller.meta().clone();
+                let lease = lease(&mut self.log, self.retain, self.lease);
                 match attempt.adopts {
                     Some(old) => Op::Adopt { old, lease, meta },
                     None => Op::Acquire {
                         lease,
-                        share: want.share,
+                        share: *attempt.caller.share(),
                         mode: Mode::Try,
                         meta,
                     },
                 }
             }
-            TicketState::Held(held) => held.touch(&mut self.log, now, place, limits),
+            TicketState::Held(held) => held.touch(&mut self.log, (now, place), limits, effects),
             TicketState::Leaving(leaving) => {
                 leaving.sent = now;
                 Op::Release {
@@ -286,43 +294,45 @@ impl Ticket {
         }
     }
 
-    pub(super) fn promise(&mut self, deadline: Instant) -> Confirmed {
-        let promise = Arc::new(Promise::new());
-        self.pending.push(Pending {
-            counter: u64::from(self.log.count()),
-            deadline,
-            promise: promise.clone(),
-        });
-        promise
-    }
-
-    pub(super) fn answer(
-        &mut self,
-        which: impl Fn(&Pending) -> bool,
-        answer: impl Fn() -> Result<Option<u64>, LockError>,
-        wakes: &mut DeferredWakes,
-    ) {
-        for pending in self.pending.extract_if(.., |pending| which(pending)) {
-            let _ = pending.promise.complete(answer(), wakes);
-        }
-    }
-
-    pub(super) fn fail_renewals(&mut self, wakes: &mut DeferredWakes) {
-        if let TicketState::Held(held) = &self.state
-            && !self.pending.is_empty()
-        {
-            let error = held.hold.lost_error();
-            self.answer(|_| true, || Err(error.clone()), wakes);
-        }
-    }
-
     pub(super) fn touch_waiting(&mut self, now: Instant, place: Duration) -> Op {
         let lease = self.log.lease(now, self.lease, place);
         Op::Touch { lease, units: 0 }
     }
+
+    /// Somebody waits for the answer to the last request.
+    pub(super) fn expect(&mut self, ask: AskId, deadline: Instant) {
+        self.pending.push(Pending {
+            counter: u64::from(self.log.count()),
+            deadline,
+            ask,
+        });
+    }
+
+    pub(super) fn confirm(
+        &mut self,
+        which: impl Fn(&Pending) -> bool,
+        answer: impl Fn() -> Result<Option<u64>, Failure>,
+        effects: &mut Vec<Effect<C>>,
+    ) {
+        for pending in self.pending.extract_if(.., |pending| which(pending)) {
+            effects.push(Effect::Confirmed {
+                ask: pending.ask,
+                result: answer(),
+            });
+        }
+    }
+
+    pub(super) fn fail_renewals(&mut self, now: Instant, effects: &mut Vec<Effect<C>>) {
+        if let TicketState::Held(held) = &self.state
+            && !self.pending.is_empty()
+        {
+            let error = held.hold.lost(now);
+            self.confirm(|_| true, || Err(error.clone()), effects);
+        }
+    }
 }
 
-impl Held {
+impl<C: Caller> Held<C> {
     pub(super) fn next_lease(&mut self, now: Instant, lease: Duration) -> Duration {
         let hold = lease
             .min(self.hold.expires_in(now))

@@ -1,44 +1,40 @@
-//! Handles replies to a ticket's requests, and messages about tickets.
+//! What the store's answers to a ticket's requests mean, and its messages.
 
-use std::time::Duration;
+use alloc::format;
+use alloc::vec::Vec;
 
-use super::lock_queue::Transition;
+use super::Step;
+use super::call::{AskId, Caller};
+use super::hold::Ended;
+use super::input::{Effect, Failure, Note};
 use super::ticket::{Granted, Pending, TicketState};
-use crate::base::error::{LockError, LockKind, LossCause, StoreError, StoreErrorKind};
-use crate::observe::{HOLD, operation};
-use crate::observer::Metric;
-use crate::store::{Answer, Lease, Message, Mode, Op, Reply, Share};
+use crate::{
+    Lease, LockKind, LossCause, Message, Mode, Op, Reply, Share, StoreError, StoreErrorKind,
+};
 
-impl Transition<'_> {
-    pub(super) fn answer(&mut self, answer: Answer) {
-        let Answer { request, result } = answer;
-        let operation = operation(&request.op);
-        let (lease, acquires) = match request.op {
+impl<C: Caller> Step<'_, '_, C> {
+    #[inline]
+    pub(super) fn answer(&mut self, ask: AskId, op: Op, result: Result<Reply, StoreError>) {
+        let (lease, acquires) = match op {
             Op::Acquire { lease, mode, .. } => (lease, Some(mode)),
             Op::Adopt { lease, .. } => (lease, Some(Mode::Try)),
             Op::Touch { lease, .. } => (lease, None),
-            Op::Release { ticket, .. } => return self.answer_release(ticket, operation, result),
-            _ => return self.answer_query(request.id, result),
+            Op::Release { ticket, .. } => return self.answer_release(ticket, result),
+            _ => return self.answer_query(ask, result),
         };
         let Some(index) = self.state.find(lease.ticket) else {
             return;
         };
-        if let Some(sent) = self.state.tickets[index].log.at(lease.counter) {
-            self.note_answer(operation, sent, &result);
-        }
         let ticket = &mut self.state.tickets[index];
         let unanswered = matches!(&result, Err(error) if error.is_disconnected());
         // A copy of an unanswered acquire may still reach the store.
         ticket.log.late |= unanswered && acquires.is_some();
         let tries = acquires == Some(Mode::Try);
         match &ticket.state {
-            TicketState::Attempting(attempt) if tries => {
-                let attempt = attempt.clone();
-                match result {
-                    Ok(reply) => self.answer_attempt(index, &attempt, lease, reply),
-                    Err(error) => self.request_failed(index, error),
-                }
-            }
+            TicketState::Attempting(_) if tries => match result {
+                Ok(reply) => self.answer_attempt(index, lease, reply),
+                Err(error) => self.request_failed(index, error),
+            },
             TicketState::Waiting(_) if !tries => match result {
                 Ok(reply) => self.answer_waiting(index, lease, reply),
                 Err(error) => self.request_failed(index, error),
@@ -52,32 +48,22 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn lock_error(&self, error: StoreError) -> LockError {
-        let settings = self.queue.core.settings();
-        settings.lock_error(&self.queue.name, error)
-    }
-
-    pub(super) fn unavailable(&self, source: StoreError) -> LockError {
-        let settings = self.queue.core.settings();
-        settings.unavailable(&self.queue.name, source)
-    }
-
     /// The error of a request for `share` that the store refused.
-    pub(super) fn refused(&self, share: &Share, reply: &Reply) -> LockError {
+    pub(super) fn refused(share: &Share, reply: &Reply) -> Failure {
         match *reply {
-            Reply::Mismatch { capacity, takes } => {
-                let expected = (share.kind, share.capacity);
-                let found = (LockKind::of(capacity, takes), capacity);
-                LockError::mismatch(self.queue.name.to_string(), expected, found)
-            }
-            Reply::TooMany => LockError::too_many_permits(),
-            _ => self.unavailable(StoreError::new(
+            Reply::Mismatch { capacity, takes } => Failure::Mismatch {
+                expected: (share.kind, share.capacity),
+                found: (LockKind::of(capacity, takes), capacity),
+            },
+            Reply::TooMany => Failure::TooManyPermits,
+            _ => Failure::Unavailable(StoreError::new(
                 StoreErrorKind::Protocol,
                 format!("unexpected reply {reply:?}"),
             )),
         }
     }
 
+    #[inline]
     fn answer_waiting(&mut self, index: usize, lease: Lease, reply: Reply) {
         let ticket = &mut self.state.tickets[index];
         match reply {
@@ -117,7 +103,7 @@ impl Transition<'_> {
             reply => {
                 if let Some(waiting) = ticket.waiting() {
                     let share = waiting.share;
-                    self.refuse(index, self.refused(&share, &reply));
+                    self.refuse(index, Self::refused(&share, &reply));
                 }
                 match reply {
                     Reply::Mismatch { .. } | Reply::TooMany => self.forget(index),
@@ -144,14 +130,26 @@ impl Transition<'_> {
             // Every other request would fail the same way.
             StoreErrorKind::Foreign | StoreErrorKind::Forbidden if is_waiting => {
                 self.withdraw(index);
-                self.fail(&self.lock_error(error), |_| true);
+                self.fail_all(&Failure::Refused(error));
             }
             // Other tickets may have a place, or may be on a server with enough memory.
-            _ => self.fail_ticket(index, self.lock_error(error)),
+            _ => self.fail_ticket(index, Failure::Refused(error)),
         }
     }
 
-    pub(super) fn fail_ticket(&mut self, index: usize, error: LockError) {
+    fn fail_all(&mut self, error: &Failure) {
+        let mut calls: Vec<_> = self.state.waiters.drain(..).collect();
+        calls.extend(self.withdraw_attempts(|_, _| true));
+        for caller in calls {
+            self.fail(caller, error.clone());
+        }
+    }
+
+    pub(super) fn fail(&mut self, caller: C, error: Failure) {
+        self.effects.push(Effect::Failed { caller, error });
+    }
+
+    pub(super) fn fail_ticket(&mut self, index: usize, error: Failure) {
         self.refuse(index, error);
         self.withdraw(index);
     }
@@ -160,16 +158,16 @@ impl Transition<'_> {
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let own = self.waiter_of(ticket).filter(|_| ticket.is_queued());
-        if own.is_some_and(|own| self.state.waiters[own].want.relies) {
+        if own.is_some_and(|own| self.state.waiters[own].relies()) {
             let message = "the store has lost the place in the queue";
             let source = StoreError::new(StoreErrorKind::Refused, message);
-            self.refuse(index, self.unavailable(source));
+            self.refuse(index, Failure::Unavailable(source));
         }
     }
 
-    pub(super) fn refuse(&mut self, index: usize, error: LockError) {
+    pub(super) fn refuse(&mut self, index: usize, error: Failure) {
         if let Some(waiter) = self.take_waiter_of(index) {
-            waiter.fail(error, self.wakes);
+            self.fail(waiter, error);
         }
     }
 
@@ -189,21 +187,21 @@ impl Transition<'_> {
             {
                 if let Some(retention) = &mut held.retention {
                     held.base = token;
-                    retention.extend(held.hold.grant.token);
+                    retention.extend(held.hold.token);
                 }
                 if let Some(sent) = ticket.log.at(lease.counter) {
-                    held.hold.renewed(sent.validity(lease.hold));
+                    held.hold.extend(sent.validity(lease.hold), self.effects);
                 }
                 ticket.log.executed(lease.counter);
                 held.forced = false;
-                let capacity = u64::from(held.hold.want().share.capacity);
+                let capacity = u64::from(held.hold.caller.share().capacity);
                 let free = held.is_kept().then_some(capacity);
-                if free.is_some() || held.hold.is_valid() {
+                if free.is_some() || held.hold.is_valid(self.now) {
                     let is_done = |asked: &Pending| asked.counter <= lease.counter;
-                    ticket.answer(is_done, || Ok(free), self.wakes);
+                    ticket.confirm(is_done, || Ok(free), self.effects);
                 } else {
-                    // The hold has already recorded the true cause of the loss.
-                    self.lose(index, LossCause::NotRenewed, Duration::ZERO);
+                    // The true cause of the loss counts.
+                    self.lose(index, LossCause::NotRenewed, core::time::Duration::ZERO);
                 }
             }
             Ok(_) => self.lose_unknown(index),
@@ -211,16 +209,10 @@ impl Transition<'_> {
             Err(error) => {
                 // The hold stays valid until its deadline, and a reconnect touches every ticket anyway.
                 ticket.again = ticket.again.min(self.now.after(self.limits.retry));
-                if held.is_kept() {
-                    return;
-                }
-                let labels = held.hold.labels();
-                self.count(Metric::RenewalFailures, labels);
-                let name = self.queue.name.clone();
-                if let Some(others) = self.queue.core.failed_renewals.pass(self.now) {
-                    self.wakes.report(move || {
-                        tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
-                    });
+                if !held.is_kept() {
+                    let hold = held.hold.caller.id();
+                    self.effects
+                        .push(Effect::Note(Note::RenewalFailed { hold, error }));
                 }
             }
         }
@@ -244,13 +236,10 @@ impl Transition<'_> {
             ) if (counter, token) > ticket.last_grant => {
                 // A copy of an earlier message would say nothing new.
                 ticket.last_grant = (counter, token);
+                let lease = Lease::of(ticket.log.id, counter, hold);
                 let granted = Granted {
                     provisional: true,
-                    ..ticket.granted(
-                        Lease::of(ticket.log.id, counter, hold),
-                        token,
-                        signal.clone(),
-                    )
+                    ..ticket.granted(lease, token, signal.clone())
                 };
                 self.granted(index, &granted);
             }
@@ -288,5 +277,25 @@ impl Transition<'_> {
             }
         }
         self.ask_queries_again();
+    }
+
+    /// The guards of a hold have changed it.
+    pub(super) fn seen(
+        &mut self,
+        hold: super::CallId,
+        lost: Option<LossCause>,
+        expires: crate::Instant,
+        parked_until: crate::Instant,
+    ) {
+        let Some(index) = self.state.find_hold(hold) else {
+            return;
+        };
+        if let TicketState::Held(held) = &mut self.state.tickets[index].state {
+            held.hold.seen(expires, parked_until);
+            if let Some(cause) = lost {
+                let at = (self.now, self.env.client.lease);
+                held.hold.end(Ended::Lost(cause), at, self.effects);
+            }
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! [`StoreError`]: why a store is unavailable. Its kind is private.
 
-use std::fmt;
-use std::sync::Arc;
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::fmt;
 
 /// Why the store did not answer, or why it refused.
 ///
-/// The `source` of [`LockError::Unavailable`](crate::LockError::Unavailable) and of some
-/// [`SetupError`](crate::SetupError)s. Its text says what to do, and never shows a secret.
-#[derive(Clone, Debug)]
+/// The `source` of `LockError::Unavailable` and of some
+/// `SetupError`s. Its text says what to do, and never shows a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreError {
     kind: StoreErrorKind,
     /// The length of the server's code, with which the message begins; 0 if the error did not come from the server.
@@ -16,7 +18,7 @@ pub struct StoreError {
 }
 
 /// The kind of failure, which decides what callers do about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoreErrorKind {
     /// There is no connection, or it broke. The request may or may not have run.
     Disconnected,
@@ -118,7 +120,7 @@ impl StoreError {
     /// The code of the server's error, such as `OOM` or `NOREPLICAS`; `None` if the error did not come from the server.
     ///
     /// ```
-    /// # fn told(error: &auto_mutex::StoreError) -> bool {
+    /// # fn told(error: &auto_mutex_protocol::StoreError) -> bool {
     /// error.code() == Some("OOM")
     /// # }
     /// ```
@@ -134,7 +136,9 @@ impl StoreError {
         self.kind == StoreErrorKind::Disconnected
     }
 
-    pub(super) fn is_transient(&self) -> bool {
+    /// Whether trying again later can help.
+    #[doc(hidden)]
+    pub fn is_transient(&self) -> bool {
         // `Refused` (out of memory or disk space) is transient, because the server may have space later.
         !matches!(
             self.kind,
@@ -152,7 +156,30 @@ impl fmt::Display for StoreError {
     }
 }
 
-impl std::error::Error for StoreError {}
+impl core::error::Error for StoreError {}
+
+/// The error that a server answers with in such a case.
+#[cfg(any(test, feature = "test-util"))]
+impl From<StoreErrorKind> for StoreError {
+    fn from(kind: StoreErrorKind) -> Self {
+        let (code, text) = match kind {
+            StoreErrorKind::Disconnected => return Self::disconnected("the connection broke"),
+            StoreErrorKind::Busy => ("BUSY", "the server is busy running a script"),
+            StoreErrorKind::NotGrantingYet => ("", "the server grants nothing yet"),
+            StoreErrorKind::TooLate => ("", "the answer came too late"),
+            StoreErrorKind::Refused => ("OOM", "used memory > 'maxmemory'"),
+            StoreErrorKind::Forbidden => ("NOPERM", "this user has no permissions"),
+            StoreErrorKind::Foreign => ("", "the key holds other data"),
+            StoreErrorKind::Protocol => ("", "the reply does not follow the protocol"),
+            StoreErrorKind::Unsupported => ("", "this operation"),
+            StoreErrorKind::Unreplicated { .. } => ("", "too few replicas"),
+        };
+        match code {
+            "" => Self::new(kind, text),
+            code => Self::of_server(kind, code, text),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

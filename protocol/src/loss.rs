@@ -1,8 +1,8 @@
 //! [`LossCause`]: why a lock is no longer held.
 
-use std::fmt;
+use core::fmt;
 
-/// Why a lock is no longer held: the `cause` of [`LockError::Lost`](crate::LockError::Lost).
+/// Why a lock is no longer held: the `cause` of `LockError::Lost`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LossCause {
@@ -24,12 +24,13 @@ pub enum LossCause {
     ShutDown,
     /// This process is a fork: the lock stays with the process that took it.
     Forked,
-    /// The leader reported no [`progress`](crate::Leader::progress) for too long.
+    /// The leader reported no `progress` for too long.
     Stalled,
 }
 
 impl LossCause {
-    pub(crate) const ALL: [Self; 8] = [
+    #[doc(hidden)]
+    pub const ALL: [Self; 8] = [
         Self::NotRenewed,
         Self::Expired,
         Self::Forced,
@@ -41,7 +42,8 @@ impl LossCause {
     ];
 
     /// A number for an atomic: see [`from_number`](Self::from_number).
-    pub(crate) const fn number(self) -> u8 {
+    #[doc(hidden)]
+    pub const fn number(self) -> u8 {
         self as u8
     }
 
@@ -59,11 +61,13 @@ impl LossCause {
         }
     }
 
-    pub(crate) fn word(self) -> &'static str {
+    #[doc(hidden)]
+    pub fn word(self) -> &'static str {
         self.texts().0
     }
 
-    pub(crate) fn from_number(number: u8) -> Option<Self> {
+    #[doc(hidden)]
+    pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }
 }

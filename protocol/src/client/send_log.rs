@@ -1,13 +1,13 @@
 //! [`SendLog`]: when each request of a ticket was sent, so that a lease counts from the request that got it.
 
-use std::time::Duration;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use crate::base::clock::Instant;
-use crate::store::{Lease, RandomId, Retain, Ticket as TicketId};
+use crate::{Instant, Lease, Retain, Ticket};
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct SendLog {
-    pub(super) id: TicketId,
+    pub(super) id: Ticket,
     pub(super) since: Instant,
     /// The request's counter and when it was sent. Usually only one can still be answered; `more` has the others.
     one: Option<(u64, Instant)>,
@@ -18,9 +18,9 @@ pub(super) struct SendLog {
 }
 
 impl SendLog {
-    pub(super) fn new(now: Instant) -> Self {
+    pub(super) fn new(id: Ticket, now: Instant) -> Self {
         Self {
-            id: TicketId::random(),
+            id,
             since: now,
             one: None,
             more: Vec::new(),
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn the_oldest_request_without_an_answer_is_known() {
         let at = |seconds| Instant::START.after(Duration::from_secs(seconds));
-        let mut log = SendLog::new(at(0));
+        let mut log = SendLog::new(Ticket::from_bytes([7; 16]), at(0));
         log.next(at(1));
         // The grant has answered the first request.
         assert_eq!(log.unanswered(), None);
@@ -103,5 +103,28 @@ mod tests {
         assert_eq!(log.unanswered(), None);
         log.next(at(4));
         assert_eq!(log.unanswered(), Some(at(4)));
+    }
+
+    #[test]
+    fn what_was_executed_is_the_first_that_can_be_answered() {
+        let (now, second) = (
+            Instant::START.after(Duration::from_secs(60)),
+            Duration::from_secs(1),
+        );
+        let mut log = SendLog::new(Ticket::from_bytes([7; 16]), now);
+        let times: Vec<_> = (0..4).map(|seconds| now.after(second * seconds)).collect();
+        for (index, time) in times.iter().enumerate() {
+            assert_eq!(log.next(*time), index as u64 + 1);
+        }
+        log.executed(1);
+        assert_eq!(log.at(1), Some(times[0]), "its own answer may come yet");
+        log.executed(3);
+        for (counter, known) in [(1, false), (2, false), (3, true), (4, true), (5, false)] {
+            assert_eq!(log.at(counter).is_some(), known, "{counter}");
+        }
+        assert_eq!(log.count(), 4);
+        let lease = 10 * second;
+        assert_eq!(log.validity(3, lease), times[2].validity(lease));
+        assert!(log.validity(2, lease) < now);
     }
 }

@@ -1,23 +1,20 @@
 //! Retention: after a call, the client keeps the lock for a while if nobody asks for it, and the next call enters
 //! without a request to the store. `docs/protocol.md` has the rules.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::grant::{Grant, Via};
-use super::hold::Hold;
-use super::lock_queue::{LockQueue, State, Transition};
+use super::call::Caller;
+use super::hold::{Grant, Hold, Via};
+use super::input::Effect;
 use super::send_log::SendLog;
 use super::ticket::{Held, Pending, Ticket, TicketState};
-use super::waiter::Want;
-use crate::base::clock::Instant;
-use crate::store::{Lease, Limits, Op, Retain, TOKENS_OF_A_GRANT};
-
-/// The most names that a client keeps.
-const MOST: usize = 1024;
+use super::{State, Step};
+use crate::{Instant, Lease, Limits, Op, Retain, TOKENS_OF_A_GRANT};
 
 /// What a held ticket needs to be kept after the call.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Retention {
     /// Until when the ticket is kept, if no call is inside.
     until: Option<Instant>,
@@ -31,8 +28,8 @@ pub(super) struct Retention {
     from: u64,
     /// Whether a request for more tokens has no answer yet.
     asked: bool,
-    /// Counts the name as one that the client keeps.
-    counted: Option<Arc<()>>,
+    /// Whether the name counts as one that the client keeps.
+    counted: bool,
 }
 
 impl Retention {
@@ -45,7 +42,7 @@ impl Retention {
             renew,
             from,
             asked: false,
-            counted: None,
+            counted: false,
         })
     }
 
@@ -57,7 +54,7 @@ impl Retention {
 }
 
 /// When other clients asked for a name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Contention {
     /// Until when the name is not kept.
     until: Instant,
@@ -97,29 +94,32 @@ fn last_token(base: u64) -> u64 {
     (base + 1).saturating_mul(TOKENS_OF_A_GRANT) - 1
 }
 
-/// Whether the lock of `want` can be kept.
-fn may_keep(want: &Want) -> bool {
-    let share = &want.share;
-    !want.terms.retain.is_zero() && want.owner.is_none() && share.excludes_all() && !want.relies
+/// Whether the lock of a call can be kept.
+fn may_keep(caller: &impl Caller) -> bool {
+    let is_alone = caller.owner().is_none() && caller.share().excludes_all();
+    !caller.terms().retain.is_zero() && is_alone && !caller.relies()
 }
 
-impl LockQueue {
-    /// Releases the lock if it is kept.
-    pub(super) fn release_kept(self: &Arc<Self>) {
-        self.step(|step| step.release_kept());
-    }
-}
-
-impl State {
+impl<C: Caller> State<C> {
     fn kept(&self) -> Option<usize> {
         self.tickets.iter().position(Ticket::is_kept)
     }
+
+    /// Whether the name counts as one that the client keeps.
+    pub fn counts_as_kept(&self) -> bool {
+        let counts = |ticket: &Ticket<C>| match &ticket.state {
+            TicketState::Held(held) => held.retention.as_ref().is_some_and(|it| it.counted),
+            _ => false,
+        };
+        self.tickets.iter().any(counts)
+    }
 }
 
-impl Transition<'_> {
-    /// Whether a request for `want` asks the store for a lock that can be kept.
-    pub(super) fn may_retain(&self, want: &Want) -> bool {
-        may_keep(want) && self.queue.core.may_keep() && self.state.contention.until <= self.now
+impl<C: Caller> Step<'_, '_, C> {
+    /// Whether a request for a call asks the store for a lock that can be kept.
+    #[inline]
+    pub(super) fn may_retain(&self, caller: &C) -> bool {
+        may_keep(caller) && self.env.view.may_keep && self.state.contention.until <= self.now
     }
 
     pub(super) fn release_kept(&mut self) {
@@ -136,8 +136,9 @@ impl Transition<'_> {
 
     /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
     /// store knows that no call is inside: then other clients get the lock.
+    #[inline]
     pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
-        let (now, queue, limits) = (self.now, self.queue, self.limits);
+        let (now, limits, client) = (self.now, self.limits, self.env.client);
         let is_unwanted = self.is_unwanted() && self.state.waiters.is_empty();
         let ticket = &mut self.state.tickets[index];
         let Some(held) = ticket
@@ -146,21 +147,19 @@ impl Transition<'_> {
         else {
             return false;
         };
-        let (hold, until) = (&held.hold, now.after(held.hold.want().terms.retain));
+        let (hold, until) = (&held.hold, now.after(held.hold.caller.terms().retain));
         let Some(retention) = &mut held.retention else {
             return false;
         };
-        let names = &queue.core.kept;
-        if retention.counted.is_none() && Arc::strong_count(names) > MOST {
+        if !retention.counted && self.env.view.keeps_most {
             return false;
         }
-        retention.counted.get_or_insert_with(|| names.clone());
+        retention.counted = true;
         retention.until = Some(until);
-        held.bounds.clear();
-        let (token, free) = (hold.grant.token, u64::from(hold.want().share.capacity));
+        let (token, free) = (hold.token, u64::from(hold.caller.share().capacity));
         let few = last_token(held.base) - token < token - retention.from && !retention.asked;
         let untold = retention.told != Retain::Kept && pending.is_some();
-        let tells = few || untold || now.after(limits.claim.min(queue.lease())) < held.leased;
+        let tells = few || untold || now.after(limits.claim.min(client.lease)) < held.leased;
         let tell = match retention.told {
             Retain::Kept => Instant::NEVER,
             _ => now.after(limits.tell),
@@ -176,7 +175,7 @@ impl Transition<'_> {
             pending.counter = u64::from(ticket.log.count());
             ticket.pending.push(pending);
             if !untold {
-                ticket.answer(|_| true, || Ok(Some(free)), self.wakes);
+                ticket.confirm(|_| true, || Ok(Some(free)), self.effects);
             }
         }
         true
@@ -184,49 +183,55 @@ impl Transition<'_> {
 
     /// Whether no call of this process polls for the lock, and the store and the client work as usual.
     fn is_unwanted(&self) -> bool {
-        let (core, name) = (&self.queue.core, &self.queue.name);
-        let mut tickets = self.state.tickets.iter();
-        !tickets.any(|ticket| ticket.attempting().is_some())
-            && core.may_keep()
-            && core.outage(name).is_none()
-            && core.closed(name).is_none()
+        let env = &self.env;
+        self.state.attempts().next().is_none()
+            && env.view.may_keep
+            && env.outage.is_none()
+            && env.closed.is_none()
     }
 
-    /// Enters with the kept ticket, or releases it if this call can't use it.
+    /// Enters with the kept ticket. If this call can't use it, releases it and returns the call.
     #[inline]
-    pub(super) fn enter_kept(&mut self, want: &Want) -> Option<Arc<Hold>> {
-        let index = self.state.kept()?;
+    pub(super) fn enter_kept(&mut self, caller: C) -> Option<C> {
+        let Some(index) = self.state.kept() else {
+            return Some(caller);
+        };
         let (now, limits, is_unwanted) = (self.now, self.limits, self.is_unwanted());
         let ticket = &mut self.state.tickets[index];
+        let id = ticket.log.id;
         if let TicketState::Held(held) = &mut ticket.state
             && is_unwanted
-            && held.serves(want, now, limits)
+            && held.serves(&caller, now, limits)
             && let Some(retention) = &mut held.retention
         {
             let valid = held.hold.valid();
             let grant = Grant {
-                ticket: ticket.log.id,
-                token: held.hold.grant.token + 1,
+                ticket: id,
+                token: held.hold.token + 1,
                 valid,
                 whole: false,
-                attempts: want.attempts.saturating_add(1),
+                attempts: caller.attempts().saturating_add(1),
                 via: Via::Kept,
                 signal: None,
                 behind: None,
             };
-            Hold::again(&mut held.hold, want, grant, now);
+            held.hold = Hold::new(caller.clone(), &grant, now);
             (held.since, held.handed) = (now, 0);
             retention.until = None;
-            ticket.again = retention
-                .renew
-                .min(now.after(limits.tell.min(now.until(valid) / 4)));
-            let hold = held.hold.clone();
+            let tell = limits.tell.min(now.until(valid) / 4);
+            ticket.again = retention.renew.min(now.after(tell));
             // No unit is free, because this call has all of them.
-            ticket.answer(|_| true, || Ok(Some(0)), self.wakes);
-            return Some(hold);
+            ticket.confirm(|_| true, || Ok(Some(0)), self.effects);
+            let beside = Vec::new();
+            self.effects.push(Effect::Granted {
+                caller,
+                grant,
+                beside,
+            });
+            return None;
         }
         self.withdraw(index);
-        None
+        Some(caller)
     }
 
     /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to another.
@@ -276,7 +281,8 @@ impl Transition<'_> {
     }
 }
 
-impl Held {
+impl<C: Caller> Held<C> {
+    #[inline]
     pub(super) fn is_kept(&self) -> bool {
         let retention = self.retention.as_ref();
         retention.is_some_and(|retention| retention.until.is_some())
@@ -290,32 +296,31 @@ impl Held {
     fn may_be_kept(&self, now: Instant, limits: &Limits) -> bool {
         let (hold, retention) = (&self.hold, self.retention.as_ref());
         hold.given_back().is_none()
-            && hold.grant.signal.is_none()
+            && !hold.is_signal
             && now.after(limits.least_left) < hold.valid()
-            && !hold.want().terms.retain.is_zero()
+            && !hold.caller.terms().retain.is_zero()
             && retention.is_some_and(|retention| !retention.recalled)
     }
 
-    /// Whether a call for `want` may enter.
-    fn serves(&self, want: &Want, now: Instant, limits: &Limits) -> bool {
-        let last = self.hold.want();
-        may_keep(want)
-            && last.share == want.share
-            && last.meta == want.meta
+    /// Whether a call may enter.
+    fn serves(&self, caller: &C, now: Instant, limits: &Limits) -> bool {
+        let last = &self.hold.caller;
+        may_keep(caller)
+            && last.share() == caller.share()
+            && last.meta() == caller.meta()
             && now.after(limits.least_left) < self.hold.valid()
-            && self.token_after(self.hold.grant.token).is_some()
+            && self.token_after(self.hold.token).is_some()
     }
 
     /// Whether a kept lock stays with the client.
     fn stays(&self, now: Instant, limits: &Limits) -> bool {
-        let until = self
-            .retention
-            .as_ref()
-            .and_then(|retention| retention.until);
+        let retention = self.retention.as_ref();
+        let until = retention.and_then(|retention| retention.until);
         until.is_some_and(|until| now < until) && now.after(limits.least_left) < self.hold.valid()
     }
 
     /// The next touch of a kept ticket.
+    #[inline]
     pub(super) fn kept_again(&self) -> Option<Instant> {
         let retention = self.retention.as_ref()?;
         Some(retention.renew.min(retention.until?))
@@ -325,9 +330,9 @@ impl Held {
     pub(super) fn touch(
         &mut self,
         log: &mut SendLog,
-        now: Instant,
-        place: Duration,
+        (now, place): (Instant, Duration),
         limits: &Limits,
+        effects: &mut Vec<Effect<C>>,
     ) -> Op {
         let (units, kept) = (self.hold.given_back().unwrap_or(0), self.is_kept());
         // A dead keeper costs a waiter no more.
@@ -343,7 +348,7 @@ impl Held {
         if kept {
             if now.after(short) < self.leased {
                 // The store ends the longer lease when it reads this request. Answers to earlier ones extend nothing.
-                self.hold.cut(now.validity(short));
+                self.hold.cut(now.validity(short), effects);
                 log.executed(lease.counter);
             }
             self.leased = now.after(short);
