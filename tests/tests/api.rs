@@ -20,7 +20,9 @@ fn the_public_interface_is_the_one_written_down() {
     find(&root.join("stores/redis/src"), &mut files);
     find(&root.join("core/src/store/credentials"), &mut files);
     find(&root.join("core/src/store/guarantees"), &mut files);
-    files.push(root.join("protocol/src/kind.rs"));
+    for file in ["kind.rs", "loss.rs", "store_error.rs"] {
+        files.push(root.join("protocol/src").join(file));
+    }
     files.push(root.join("core/src/store/reader.rs"));
     files.push(root.join("core/src/store/server_health.rs"));
     let mut found = BTreeSet::new();

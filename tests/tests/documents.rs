@@ -387,7 +387,11 @@ fn tables_have_a_row_for_each_variant() {
             "runtime/src/guide/troubleshooting.md",
         ),
         ("TlsError", format!("{core}/tls.rs"), "docs/operations.md"),
-        ("LossCause", format!("{core}/lost.rs"), "docs/operations.md"),
+        (
+            "LossCause",
+            "/protocol/src/loss.rs".to_owned(),
+            "docs/operations.md",
+        ),
     ];
     for (name, source, page) in cases {
         let rows: String = prose(&tree.0[&format!("/{page}")])

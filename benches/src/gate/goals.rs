@@ -360,7 +360,7 @@ fn idle() -> Vec<Goal> {
         ),
         count(
             "S6: heap bytes per waiter",
-            AtMost(1150.0),
+            AtMost(1331.0),
             named("S7 heap", Same, "auto-mutex, a waiter", "bytes"),
         ),
         time("S6: overtaken", AtMost(0.0), waiting("overtaken")),

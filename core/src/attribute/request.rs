@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::iter;
 use std::marker::PhantomData;
 use std::mem;
-use std::sync::Arc;
 
 use super::value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace};
 use crate::base::duration::doubt_block;
@@ -41,7 +40,7 @@ pub struct Request<L> {
 #[derive(Debug)]
 struct Given {
     options: Options,
-    owner: Option<Arc<str>>,
+    owner: Option<std::sync::Arc<str>>,
     /// Whether the name in the option `was` is inside the namespace, and how it begins.
     was: Option<(bool, &'static str)>,
     /// If empty, the parts of the key complete the name of `was`.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use auto_mutex_protocol::client::{
-    AskId, CallId, Effect, Ended, Env, Failure, Grant, Input, Note, State, View,
+    AskId, CallId, Effect, Ended, Failure, Grant, Input, Note, State, View,
 };
 
 use super::client::ClientCore;
@@ -68,6 +68,8 @@ pub(super) struct Slot {
     /// The memory of the last hold and of its waiter, for the next call of the name.
     spare: Option<Arc<Hold>>,
     spare_waiter: Option<Arc<Waiter>>,
+    #[cfg(any(test, feature = "test-util"))]
+    replay: Option<Box<super::replay::Replay>>,
 }
 
 /// One transition. Its requests are sent before the next one can begin; then tasks are woken, with no mutex locked.
@@ -243,16 +245,40 @@ impl Transition<'_> {
         if let Input::Answered { ask, op, result } = &input {
             self.note_answer(*ask, op, result);
         }
-        let mut env = Env {
-            now: self.now,
-            limits: self.limits,
-            client: &self.queue.core.times,
-            view: self.view,
-            outage: self.outage.clone(),
-            closed: self.closed,
-            ticket: &mut Ticket::random,
-        };
+        #[cfg(any(test, feature = "test-util"))]
+        if self.queue.core.witness().is_some() {
+            return self.feed_twice(input);
+        }
+        let mut draw = Ticket::random;
+        let mut env = self
+            .queue
+            .core
+            .env(self.now, self.view, self.closed, &mut draw);
+        env.outage.clone_from(&self.outage);
         self.slot.state.on(input, &mut env, &mut self.work.effects);
+    }
+
+    /// Compares the rules with a bare state.
+    #[cfg(any(test, feature = "test-util"))]
+    fn feed_twice(&mut self, input: Input<Call>) {
+        let bare = input.map(super::replay::plain);
+        let before = self.work.effects.len();
+        let mut drawn = Vec::new();
+        let mut draw = || {
+            let ticket = Ticket::random();
+            drawn.push(ticket);
+            ticket
+        };
+        let core = &self.queue.core;
+        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
+        env.outage.clone_from(&self.outage);
+        self.slot.state.on(input, &mut env, &mut self.work.effects);
+        let mut draw = Ticket::random;
+        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
+        env.outage.clone_from(&self.outage);
+        let effects = &self.work.effects[before..];
+        let replay = self.slot.replay.get_or_insert_default();
+        replay.on(&bare, env, &drawn, effects);
     }
 
     #[inline]
@@ -429,15 +455,10 @@ impl Transition<'_> {
             self.slot.counted = counts;
             self.queue.core.count_kept(counts);
         }
-        let env = Env {
-            now: self.now,
-            limits: self.limits,
-            client: &self.queue.core.times,
-            view: self.view,
-            outage: self.outage.take(),
-            closed: self.closed,
-            ticket: &mut Ticket::random,
-        };
+        let mut draw = Ticket::random;
+        let core = &self.queue.core;
+        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
+        env.outage = self.outage.take();
         let due = self.slot.state.next_due(&env).min(self.next_look());
         if self.slot.armed.is_none_or(|armed| due < armed) {
             self.slot.armed = Some(due);

@@ -12,6 +12,8 @@ mod interleavings;
 mod lead;
 mod leave;
 mod lock_queue;
+#[cfg(any(test, feature = "test-util"))]
+mod replay;
 #[cfg(repository)]
 #[cfg(test)]
 mod simulation;

@@ -92,9 +92,9 @@ impl Observer {
     /// Grants the lock to the ticket, whoever holds it. (In that far future, the lease ends after the test.)
     pub(super) async fn grant(&self, ticket: &str, token: u64) -> Result<()> {
         let at = token / 1024;
-        let force = format!("auto_mutex.drop_holders('{NAME}', '{ticket}', '', 0, '', 0, {at})");
+        let force = format!("auto_mutex.drop_holders('{NAME}', '{ticket}', NULL, '', 0, {at})");
         let acquire = format!(
-            "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, '', 1000, 1000, 0::int2, true, '', 0, {at})"
+            "auto_mutex.acquire('{NAME}', '{ticket}', '{ticket}', 0, 1, 1, false, 1000, 1000, 0::int2, true, '', 0, {at})"
         );
         let replies = self
             .ask(&format!("SELECT {force}; SELECT {acquire}"))

@@ -157,7 +157,7 @@ impl<C: Caller> Step<'_, '_, C> {
     /// Fails a waiter that relies on its place, because it may have missed a signal.
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
-        let own = self.waiter_of(ticket).filter(|_| ticket.is_queued());
+        let own = self.state.waiter_of(ticket).filter(|_| ticket.is_queued());
         if own.is_some_and(|own| self.state.waiters[own].relies()) {
             let message = "the store has lost the place in the queue";
             let source = StoreError::new(StoreErrorKind::Refused, message);

@@ -103,6 +103,10 @@ pub struct Want {
     pub meta: SharedStr,
     /// See [`Caller::relies`].
     pub relies: bool,
+    /// The time waited by the requests that this one continues.
+    pub waited: Duration,
+    /// See [`Caller::attempts`].
+    pub attempts: u32,
 }
 
 /// A call that waits, as whoever runs the state keeps it: what it asks for never changes.
@@ -173,7 +177,7 @@ impl Caller for Call {
     }
 
     fn attempts(&self) -> u32 {
-        0
+        self.want.attempts
     }
 
     fn started(&self) -> Instant {
@@ -185,7 +189,7 @@ impl Caller for Call {
     }
 
     fn waited(&self, now: Instant) -> Duration {
-        self.started.until(now)
+        self.want.waited + self.started.until(now)
     }
 }
 

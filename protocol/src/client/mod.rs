@@ -31,6 +31,8 @@ mod places;
 mod query;
 mod retain;
 mod send_log;
+#[cfg(all(test, repository))]
+mod tests;
 mod ticket;
 
 use alloc::collections::VecDeque;

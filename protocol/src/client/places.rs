@@ -144,25 +144,13 @@ impl<C: Caller> Step<'_, '_, C> {
         together.count().max(1)
     }
 
-    /// The ticket's own waiter or, if that one has left, the first waiter that the ticket may serve.
-    #[inline]
-    pub(super) fn waiter_of(&self, ticket: &Ticket<C>) -> Option<usize> {
-        let own = ticket.waiting()?.waiter;
-        let own = own.and_then(|own| self.state.find_waiter(own));
-        let own = own.filter(|own| ticket.may_serve(&self.state.waiters[*own]));
-        own.or_else(|| {
-            let mut waiters = self.state.waiters.iter();
-            waiters.position(|waiter| ticket.may_serve(waiter))
-        })
-    }
-
     #[inline]
     pub(super) fn take_waiter_of(&mut self, index: usize) -> Option<C> {
         let ticket = &self.state.tickets[index];
         if let Some(attempt) = ticket.attempting() {
             return Some(attempt.caller.clone());
         }
-        let own = self.waiter_of(ticket)?;
+        let own = self.state.waiter_of(ticket)?;
         self.state.waiters.remove(own)
     }
 
@@ -184,6 +172,20 @@ impl<C: Caller> Step<'_, '_, C> {
                 self.effects.push(Effect::Registered(waiter.clone()));
             }
         }
+    }
+}
+
+impl<C: Caller> State<C> {
+    /// The ticket's own waiter or, if that one has left, the first waiter that the ticket may serve.
+    #[inline]
+    pub(super) fn waiter_of(&self, ticket: &Ticket<C>) -> Option<usize> {
+        let own = ticket.waiting()?.waiter;
+        let own = own.and_then(|own| self.find_waiter(own));
+        let own = own.filter(|own| ticket.may_serve(&self.waiters[*own]));
+        own.or_else(|| {
+            let mut waiters = self.waiters.iter();
+            waiters.position(|waiter| ticket.may_serve(waiter))
+        })
     }
 }
 

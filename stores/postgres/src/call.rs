@@ -132,7 +132,8 @@ impl Call {
                 "adopt"
             }
             Op::Force => {
-                values.extend([count(0), text("")]);
+                let all: Value = (Box::new(None::<i64>), Type::INT8);
+                values.extend([all, text("")]);
                 "drop_holders"
             }
             Op::Kick { token, by } => {

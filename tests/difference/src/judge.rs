@@ -32,6 +32,8 @@ pub(super) struct Judge {
     signals: u64,
     /// The last known holders, with their tokens.
     held: HashMap<Ticket, u64>,
+    /// The last token that each ticket was seen with. After a step back of the clock, a lease that was over may go on.
+    seen: HashMap<Ticket, u64>,
     promises: HashMap<Ticket, Promise>,
     /// The tokens of the grants that handed out a signal.
     lent: HashMap<Ticket, u64>,
@@ -269,7 +271,7 @@ impl Judge {
             let mut before = info.holders[..number].iter();
             let twin = before.find(|twin| twin.token == holder.token);
             assert!(twin.is_none(), "{twin:?} and {holder:?}");
-            let known = self.held.get(&holder.ticket) == Some(&holder.token);
+            let known = self.seen.get(&holder.ticket) == Some(&holder.token);
             assert!(
                 known || holder.token > self.token,
                 "{holder:?} came behind {}",
@@ -278,11 +280,10 @@ impl Judge {
             assert!(holder.token <= info.token, "{info:?}");
         }
         self.token = info.token;
-        self.held = info
-            .holders
-            .iter()
-            .map(|holder| (holder.ticket, holder.token))
-            .collect();
+        let holders = info.holders.iter();
+        let held = holders.map(|holder| (holder.ticket, holder.token));
+        self.seen.extend(held.clone());
+        self.held = held.collect();
     }
 
     fn no_signal_is_lost_or_doubled(&self, info: &NameRecord) {

@@ -21,7 +21,7 @@ pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use auto_mutex_protocol::client::{ClientTimes, Input, Load, View};
+use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, View};
 
 use super::lock_queue::{LockQueue, answered};
 use crate::base::clock::{self, Instant};
@@ -208,6 +208,26 @@ impl ClientCore {
             is_over: self.is_over(),
             may_keep: is_open && !self.orphaned.load(Ordering::Acquire) && !self.is_ending(),
             keeps_most: self.kept.load(Ordering::Relaxed) >= MOST_KEPT,
+        }
+    }
+
+    /// What a transition of a name depends on, but for an outage.
+    #[inline]
+    pub(crate) fn env<'a>(
+        &'a self,
+        now: Instant,
+        view: View,
+        closed: Option<Closed>,
+        ticket: &'a mut dyn FnMut() -> Ticket,
+    ) -> Env<'a> {
+        Env {
+            now,
+            limits: self.limits,
+            client: &self.times,
+            view,
+            outage: None,
+            closed,
+            ticket,
         }
     }
 

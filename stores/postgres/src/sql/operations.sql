@@ -252,7 +252,7 @@ BEGIN
   RETURN auto_mutex.finish(n, opens, caller, own, refusal);
 END $$;
 
--- Drops the holders, or those with this token if that is not 0.
+-- Drops the holders, or the one with this token if it is not NULL.
 CREATE FUNCTION auto_mutex.drop_holders(
   wanted text, caller uuid, token bigint, kicked_by text, opens bigint, now bigint
 ) RETURNS text LANGUAGE plpgsql @DEFINER@ AS $$
@@ -264,18 +264,18 @@ DECLARE
   used integer := 0;
 BEGIN
   FOR t IN
-    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.line = 0 AND (token = 0 OR x.token = token) RETURNING *
+    DELETE FROM auto_mutex.tickets AS x WHERE x.name = wanted AND x.line = 0 AND (token IS NULL OR x.token = token) RETURNING *
   LOOP
     dropped := dropped + 1;
     -- No call is inside of a lock that is only kept.
-    IF token > 0 OR t.retain < 2 THEN
+    IF token IS NOT NULL OR t.retain < 2 THEN
       used := used + 1;
     END IF;
     PERFORM auto_mutex.publish(t.member, 'lost ' || auto_mutex.id(t.ticket) || ' ' || wanted);
     n := auto_mutex.put_back(n, t.number, t.text);
   END LOOP;
   n.held := n.held - dropped;
-  IF token > 0 AND dropped > 0 THEN
+  IF token IS NOT NULL AND dropped > 0 THEN
     n.kick_at := n.clk;
     n.kick_token := token;
     n.kick_by := kicked_by;

@@ -157,9 +157,11 @@ async fn every_operation_has_its_function() {
             waiters: 0
         }
     );
-    let by = "host 3 site".into();
-    let kicked = one.ask("n", Op::Kick { token: raised, by }).await.unwrap();
-    assert_eq!(kicked, Reply::Count(1));
+    for (token, holders) in [(0, 0), (raised, 1)] {
+        let by = "host 3 site".into();
+        let kicked = one.ask("n", Op::Kick { token, by }).await.unwrap();
+        assert_eq!(kicked, Reply::Count(holders));
+    }
     assert_eq!(other.message().await, Message::Lost { ticket: heir });
     let state = one
         .ask("n", Op::Inspect { above: 0 })
