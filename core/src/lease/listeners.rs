@@ -45,6 +45,11 @@ impl Listeners {
         drop(mine);
     }
 
+    /// Whether nobody listens.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.any.load(Ordering::SeqCst) || lock(&self.list).is_empty()
+    }
+
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
         if self.any.load(Ordering::SeqCst) {
             wakes.add(std::mem::take(&mut *lock(&self.list)).into_values());

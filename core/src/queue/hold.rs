@@ -13,7 +13,7 @@ use super::warnings::Warned;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
-use crate::base::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
 use crate::clients::order::Taken;
@@ -51,6 +51,8 @@ pub(crate) struct Hold {
     state: AtomicU8,
     units: AtomicU32,
     guards: AtomicU32,
+    /// Whether guards have changed it since the rules were told.
+    touched: AtomicBool,
     seen: AtomicU8,
     pub(super) listeners: Listeners,
     taken: OnceLock<TaskId>,
@@ -82,6 +84,7 @@ impl Hold {
             parked_until: AtomicU64::new(now.after(terms.at_least).as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
+            touched: AtomicBool::new(false),
             seen: AtomicU8::new(UNSEEN),
             listeners: Listeners::default(),
             taken: OnceLock::new(),
@@ -101,18 +104,22 @@ impl Hold {
         self.waiter.id
     }
 
-    /// What the rules have to know of the guards.
-    pub(super) fn seen(&self) -> Input<Call> {
-        Input::Seen {
+    /// What the rules have to know of the guards, if they have changed the hold since the last time.
+    pub(super) fn seen(&self) -> Option<Input<Call>> {
+        if !self.touched.swap(false, Ordering::SeqCst) {
+            return None;
+        }
+        Some(Input::Seen {
             hold: self.call(),
             lost: self.lost_for(),
             expires: self.expires(),
             parked_until: Instant::from_nanos(self.parked_until.load(Ordering::Acquire)),
-        }
+        })
     }
 
     /// Guards have changed the hold.
     fn touch(&self) {
+        self.touched.store(true, Ordering::SeqCst);
         self.queue.touched.store(true, Ordering::SeqCst);
     }
 

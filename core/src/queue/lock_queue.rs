@@ -90,6 +90,8 @@ pub(super) struct Transition<'a> {
 struct Work {
     effects: Vec<Effect<Call>>,
     inputs: VecDeque<Input<Call>>,
+    /// Dropped when no mutex is locked: they may have the last reference to anything.
+    dropped: Vec<Arc<Hold>>,
 }
 
 thread_local! {
@@ -151,6 +153,7 @@ impl LockQueue {
         step.settle();
         *work = step.work;
         drop(slot);
+        work.dropped.clear();
         let _ = WORK.try_with(|place| place.set(Some(work)));
         self.core.store().flush();
         wakes.wake();
@@ -184,24 +187,6 @@ impl Slot {
         }
         Arc::new(waiter)
     }
-
-    /// The hold of a grant, in the memory of the last one if nothing refers to that any more.
-    #[inline(always)]
-    fn granted(
-        &mut self,
-        queue: &Arc<LockQueue>,
-        waiter: Arc<Waiter>,
-        grant: Grant,
-        now: Instant,
-    ) -> Arc<Hold> {
-        if let Some(mut spare) = self.spare.take()
-            && let Some(memory) = Arc::get_mut(&mut spare)
-        {
-            self.spare_waiter = Some(memory.again(waiter, grant, now));
-            return spare;
-        }
-        Arc::new(Hold::new(queue.clone(), waiter, grant, now))
-    }
 }
 
 impl Transition<'_> {
@@ -211,7 +196,7 @@ impl Transition<'_> {
             return;
         }
         self.queue.touched.store(false, Ordering::SeqCst);
-        let seen = self.slot.holds.iter().map(|hold| hold.seen());
+        let seen = self.slot.holds.iter().filter_map(|hold| hold.seen());
         self.work.inputs.extend(seen);
         self.run();
     }
@@ -331,12 +316,26 @@ impl Transition<'_> {
         }
     }
 
+    /// The hold of a grant, in the memory of the last one if nothing refers to that any more.
+    #[inline(always)]
+    fn hold_of(&mut self, waiter: Arc<Waiter>, grant: Grant) -> Arc<Hold> {
+        if let Some(mut spare) = self.slot.spare.take() {
+            let memory = Arc::get_mut(&mut spare);
+            match memory.filter(|last| last.listeners.is_empty()) {
+                Some(last) => {
+                    self.slot.spare_waiter = Some(last.again(waiter, grant, self.now));
+                    return spare;
+                }
+                None => self.work.dropped.push(spare),
+            }
+        }
+        Arc::new(Hold::new(self.queue.clone(), waiter, grant, self.now))
+    }
+
     #[inline(always)]
     fn granted(&mut self, caller: Call, grant: Grant, beside: Vec<Call>) {
         let waiter = caller.0;
-        let hold = self
-            .slot
-            .granted(self.queue, waiter.clone(), grant, self.now);
+        let hold = self.hold_of(waiter.clone(), grant);
         self.slot.holds.push(hold.clone());
         // While the first caller has no guard yet, the hold stays.
         for other in beside {
@@ -363,7 +362,7 @@ impl Transition<'_> {
             self.slot.bounds.retain(|bound| bound.0 != call);
         }
         hold.ended(how, asked, self.wakes);
-        self.slot.spare = Some(hold);
+        self.work.dropped.extend(self.slot.spare.replace(hold));
     }
 
     #[cold]
