@@ -47,7 +47,7 @@ impl Listeners {
 
     /// Whether nobody listens.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.any.load(Ordering::SeqCst) || lock(&self.list).is_empty()
+        lock(&self.list).is_empty()
     }
 
     pub(crate) fn wake(&self, wakes: &mut DeferredWakes) {
