@@ -337,7 +337,11 @@ impl Hold {
         // Marked before the listeners are taken, so that a listener registering in between sees the mark.
         let lost = match how {
             Ended::Released => !change(&self.state, HELD, RELEASED),
-            Ended::Lost(cause) => self.mark_lost(cause),
+            Ended::Lost(cause) => {
+                // If the lease has ended meanwhile, that is the cause.
+                self.is_lost();
+                self.mark_lost(cause)
+            }
         };
         self.listeners.wake(wakes);
         if lost && !asked {
