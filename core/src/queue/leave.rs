@@ -133,6 +133,6 @@ impl Hold {
 impl LockQueue {
     /// How long `try_lock` and similar calls wait for the store's answer.
     fn moment(&self) -> Duration {
-        self.store_timeout().min(self.core.limits.brief)
+        self.core.times.moment(self.core.limits)
     }
 }

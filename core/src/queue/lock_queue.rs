@@ -235,11 +235,9 @@ impl Transition<'_> {
             return self.feed_twice(input);
         }
         let mut draw = Ticket::random;
-        let mut env = self
-            .queue
-            .core
-            .env(self.now, self.view, self.closed, &mut draw);
-        env.outage.clone_from(&self.outage);
+        let outage = self.outage.clone();
+        let core = &self.queue.core;
+        let mut env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         self.slot.state.on(input, &mut env, &mut self.work.effects);
     }
 
@@ -255,12 +253,12 @@ impl Transition<'_> {
             ticket
         };
         let core = &self.queue.core;
-        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
-        env.outage.clone_from(&self.outage);
+        let outage = self.outage.clone();
+        let mut env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         self.slot.state.on(input, &mut env, &mut self.work.effects);
         let mut draw = Ticket::random;
-        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
-        env.outage.clone_from(&self.outage);
+        let outage = self.outage.clone();
+        let env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         let effects = &self.work.effects[before..];
         let replay = self.slot.replay.get_or_insert_default();
         replay.on(&bare, env, &drawn, effects);
@@ -297,17 +295,13 @@ impl Transition<'_> {
             }
             Effect::Ended { hold, how, asked } => self.ended(hold, how, asked),
             Effect::Confirmed { ask, result } => {
-                let asks = &mut self.slot.asks;
-                if let Some(index) = asks.iter().position(|known| known.0 == ask) {
-                    let (_, promise) = asks.swap_remove(index);
+                if let Some(promise) = take(&mut self.slot.asks, ask) {
                     let result = result.map_err(|error| self.queue.error(error));
                     let _ = promise.complete(result, self.wakes);
                 }
             }
             Effect::Replied { ask, result } => {
-                let queries = &mut self.slot.queries;
-                if let Some(index) = queries.iter().position(|known| known.0 == ask) {
-                    let (_, promise) = queries.swap_remove(index);
+                if let Some(promise) = take(&mut self.slot.queries, ask) {
                     let result = result.map_err(|error| self.queue.error(error));
                     let _ = promise.complete(result, self.wakes);
                 }
@@ -369,23 +363,9 @@ impl Transition<'_> {
     fn note(&mut self, note: Note) {
         let (core, name) = (&self.queue.core, self.queue.name.clone());
         match note {
-            Note::Handoff { hold } => {
-                if let Some(observer) = core.observer().cloned()
-                    && let Some(hold) = self.slot.hold(hold)
-                {
-                    let labels = hold.labels();
-                    self.wakes
-                        .observe(move || observer.add(Metric::Handoff, &labels.pairs(), 1));
-                }
-            }
+            Note::Handoff { hold } => self.count(Metric::Handoff, hold),
             Note::RenewalFailed { hold, error } => {
-                if let Some(observer) = core.observer().cloned()
-                    && let Some(hold) = self.slot.hold(hold)
-                {
-                    let labels = hold.labels();
-                    self.wakes
-                        .observe(move || observer.add(Metric::RenewalFailures, &labels.pairs(), 1));
-                }
+                self.count(Metric::RenewalFailures, hold);
                 if let Some(others) = core.failed_renewals.pass(self.now) {
                     self.wakes.report(move || {
                         tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
@@ -399,6 +379,16 @@ impl Transition<'_> {
                     });
                 }
             }
+        }
+    }
+
+    fn count(&mut self, metric: Metric, hold: CallId) {
+        if let Some(observer) = self.queue.core.observer().cloned()
+            && let Some(hold) = self.slot.hold(hold)
+        {
+            let labels = hold.labels();
+            self.wakes
+                .observe(move || observer.add(metric, &labels.pairs(), 1));
         }
     }
 
@@ -456,14 +446,20 @@ impl Transition<'_> {
         }
         let mut draw = Ticket::random;
         let core = &self.queue.core;
-        let mut env = core.env(self.now, self.view, self.closed, &mut draw);
-        env.outage = self.outage.take();
+        let outage = self.outage.take();
+        let env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         let due = self.slot.state.next_due(&env).min(self.next_look());
         if self.slot.armed.is_none_or(|armed| due < armed) {
             self.slot.armed = Some(due);
             self.queue.core.timers.arm(due, self.queue);
         }
     }
+}
+
+/// Removes the promise of an answer.
+fn take<T>(promises: &mut Vec<(AskId, T)>, ask: AskId) -> Option<T> {
+    let index = promises.iter().position(|known| known.0 == ask)?;
+    Some(promises.swap_remove(index).1)
 }
 
 /// What the rules are told of an answer.

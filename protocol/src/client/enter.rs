@@ -4,7 +4,6 @@ use alloc::vec::Vec;
 
 use super::Step;
 use super::call::{AskId, CallId, Caller};
-use super::input::Effect;
 use super::ticket::Ticket;
 use crate::Instant;
 
@@ -34,12 +33,7 @@ impl<C: Caller> Step<'_, '_, C> {
             Some(index) => self.withdraw_attempt(index, ask),
             None => ask,
         };
-        if let Some(ask) = unasked {
-            self.effects.push(Effect::Confirmed {
-                ask,
-                result: Ok(None),
-            });
-        }
+        self.nothing_to_confirm(unasked);
     }
 
     /// The calls have failed.

@@ -44,6 +44,11 @@ impl ClientTimes {
         expire.map_or(self.lease, |expire| expire.min(self.lease))
     }
 
+    /// How long `try_lock` and similar calls wait for the store's answer.
+    pub fn moment(&self, limits: &Limits) -> Duration {
+        self.store_timeout.min(limits.brief)
+    }
+
     /// The next renewal of all holds.
     #[inline]
     pub fn renewal_after(&self, now: Instant) -> Instant {

@@ -101,22 +101,19 @@ impl<C: Caller> Step<'_, '_, C> {
     fn give(&mut self, index: usize, waiter: C, grant: Grant) -> (Hold<C>, usize) {
         let (caller, ticket) = (waiter.clone(), grant.ticket);
         let hold = Hold::new(waiter, &grant, self.now);
-        let Some(owner) = caller.owner().cloned() else {
-            let beside = Vec::new();
-            self.effects.push(Effect::Granted {
-                caller,
-                grant,
-                beside,
-            });
-            return (hold, index);
+        let beside = match caller.owner().cloned() {
+            Some(owner) => self.calls_of(&owner, ticket),
+            None => Vec::new(),
         };
-        let beside = self.calls_of(&owner, ticket);
+        let index = match beside.is_empty() {
+            true => index,
+            false => self.state.find(ticket).unwrap_or(index),
+        };
         self.effects.push(Effect::Granted {
             caller,
             grant,
             beside,
         });
-        let index = self.state.find(ticket).unwrap_or(index);
         (hold, index)
     }
 

@@ -10,12 +10,7 @@ use super::ticket::{Leaving, Pending, TicketState};
 use crate::{Instant, LossCause, Reply, StoreError, StoreErrorKind, TOKENS_OF_A_GRANT, Ticket};
 
 impl<C: Caller> Step<'_, '_, C> {
-    /// How long `try_lock` and similar calls wait for the store's answer.
-    fn moment(&self) -> Duration {
-        self.env.client.store_timeout.min(self.limits.brief)
-    }
-
-    fn nothing_to_confirm(&mut self, ask: Option<AskId>) {
+    pub(super) fn nothing_to_confirm(&mut self, ask: Option<AskId>) {
         if let Some(ask) = ask {
             let result = Ok(None);
             self.effects.push(Effect::Confirmed { ask, result });
@@ -133,7 +128,10 @@ impl<C: Caller> Step<'_, '_, C> {
     /// The answer comes no later than the attempt would have been answered. Returns the question if there is nothing to
     /// answer.
     pub(super) fn withdraw_attempt(&mut self, index: usize, ask: Option<AskId>) -> Option<AskId> {
-        let until = self.state.tickets[index].log.since.after(self.moment());
+        let until = self.state.tickets[index]
+            .log
+            .since
+            .after(self.env.client.moment(self.limits));
         let ticket = &mut self.state.tickets[index];
         let unasked = match ask {
             Some(ask) if !ticket.is_resting() => {

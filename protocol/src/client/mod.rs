@@ -201,11 +201,6 @@ impl<C: Caller> State<C> {
         })
     }
 
-    /// Whether the client keeps the lock, and no call is inside.
-    pub fn is_kept(&self) -> bool {
-        self.tickets.iter().any(Ticket::is_kept)
-    }
-
     /// The place of each waiting ticket in the store's queue, if it is known, in the order of the waiters.
     pub fn places(&self) -> impl Iterator<Item = Option<u64>> {
         let waiting = self.tickets.iter().filter_map(Ticket::waiting);

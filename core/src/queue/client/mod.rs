@@ -211,13 +211,13 @@ impl ClientCore {
         }
     }
 
-    /// What a transition of a name depends on, but for an outage.
+    /// What a transition of a name depends on. The third parameter is what is known of its server.
     #[inline]
     pub(crate) fn env<'a>(
         &'a self,
         now: Instant,
         view: View,
-        closed: Option<Closed>,
+        (outage, closed): (Option<(Instant, StoreError)>, Option<Closed>),
         ticket: &'a mut dyn FnMut() -> Ticket,
     ) -> Env<'a> {
         Env {
@@ -225,7 +225,7 @@ impl ClientCore {
             limits: self.limits,
             client: &self.times,
             view,
-            outage: None,
+            outage,
             closed,
             ticket,
         }
