@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use super::Deadlock;
 use crate::base::duration::{IntoDuration, span};
-use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
 use crate::store::{Engine, Replicas, StoreOptions};
 use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
+use auto_mutex_protocol::StoreErrorKind;
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
 /// The minimum of most options: the resolution of the store's clock.

@@ -90,10 +90,10 @@ pub use self::runs::{Outcome, Runs, run, run_blocking};
 pub use self::skip::skip_locks;
 use self::world::Shared;
 pub use crate::assert_held;
-pub use crate::base::error::StoreErrorKind;
 use crate::base::wait::{Turn, block_on, lock, pause};
 use crate::config::Config;
 use crate::locks::client::Client;
+pub use auto_mutex_protocol::StoreErrorKind;
 
 /// How often all tasks get their turn before nothing is left to do.
 const ROUNDS: usize = 24;

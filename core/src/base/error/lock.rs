@@ -5,7 +5,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::deadlock::{DeadlockHop, described};
-use super::{Holder, LockKind, LossCause, StoreError, StoreErrorKind};
+use super::{Holder, LockKind, LossCause, StoreError};
+use auto_mutex_protocol::StoreErrorKind;
 
 /// Why a lock was not obtained, or not kept.
 ///

@@ -8,7 +8,7 @@ mod lock;
 mod setup;
 mod tls;
 
-pub use auto_mutex_protocol::{HoldKind, LockKind, LossCause, StoreError, StoreErrorKind};
+pub use auto_mutex_protocol::{HoldKind, LockKind, LossCause, StoreError};
 pub use deadlock::DeadlockHop;
 pub use holder::{Holder, apart};
 pub use lock::LockError;

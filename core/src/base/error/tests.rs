@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::*;
 use crate::store::RW_LOCK;
+use auto_mutex_protocol::StoreErrorKind;
 
 const NAME: &str = "ns:the-lock";
 const SERVER: &str = "10.0.0.1:6379";

@@ -25,7 +25,7 @@ use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, View};
 
 use super::lock_queue::{LockQueue, answered};
 use crate::base::clock::{self, Instant};
-use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::base::process;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -44,6 +44,7 @@ use crate::store::{
     Answer, Closed, Events, LIMITS, Limits, MemberId, Message, Node, NodeChange, RequestId,
     SharedStr, Store, Ticket, meta, watchdog,
 };
+use auto_mutex_protocol::StoreErrorKind;
 
 const OPEN: u8 = 0;
 /// The client takes no new locks. Bodies continue, and may take nested locks.

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::base::clock::Instant;
-use crate::base::error::{LockError, LockKind, StoreErrorKind};
+use crate::base::error::{LockError, LockKind};
 use crate::queue::Patience;
 use crate::store::{
     Cause, Closed, Events, HolderRecord, Lease, NodeChange, Op, RandomId, Reply, Share,
 };
+use auto_mutex_protocol::StoreErrorKind;
 
 const UNREPLICATED: StoreErrorKind = StoreErrorKind::Unreplicated {
     wanted: 2,

@@ -38,7 +38,7 @@ use std::time::Duration;
 
 use super::{Acquire, Patience, Want};
 use crate::base::clock::{Instant, by_hand};
-use crate::base::error::{LockError, StoreError, StoreErrorKind};
+use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
@@ -49,6 +49,7 @@ use crate::store::{
     Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, RandomId, Reply, Request,
     Share, Store, Ticket,
 };
+use auto_mutex_protocol::StoreErrorKind;
 
 impl Want {
     /// A call by hand that waits without a limit.

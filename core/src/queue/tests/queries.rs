@@ -4,9 +4,10 @@ use std::task::{Context, Poll, Waker};
 
 use super::{Rig, SECOND, lock};
 use crate::base::clock::by_hand;
-use crate::base::error::{LockError, StoreErrorKind};
+use crate::base::error::LockError;
 use crate::queue::Answered;
 use crate::store::{NameRecord, Op, RandomId, Reply, Signal, Ticket};
+use auto_mutex_protocol::StoreErrorKind;
 
 fn signal() -> Op {
     Op::Signal {

@@ -3,8 +3,9 @@
 use super::{Rig, SECOND, grant, granted, poll, queued};
 use crate::base::clock::Instant;
 use crate::base::clock::by_hand;
-use crate::base::error::{LockError, StoreErrorKind};
+use crate::base::error::LockError;
 use crate::store::{Events as _, Op, Reply, Share};
+use auto_mutex_protocol::StoreErrorKind;
 
 #[test]
 fn a_release_beside_a_foreign_key_is_tried_until_its_lease_has_ended() {
