@@ -19,6 +19,8 @@ use crate::base::error::SetupError;
 use crate::observer::{Observer, SharedObserver};
 use crate::store::credentials::{CredentialsProvider, Source};
 use crate::store::{Engine, engine, of_several};
+#[cfg(any(test, feature = "test-util"))]
+use crate::store::{LIMITS, Limits};
 
 /// Which store to use, and the default options of its locks.
 ///
@@ -217,6 +219,18 @@ impl Config {
         self.settings.skips = true;
         self.settings.handoff.0 = 0;
         self.retain(Duration::ZERO)
+    }
+
+    /// For tests on a machine that may stand still: a call that does not wait has as long for an answer as any other.
+    #[cfg(any(test, feature = "test-util"))]
+    #[doc(hidden)]
+    pub fn patient(mut self) -> Self {
+        static PATIENT: Limits = Limits {
+            brief: Duration::from_secs(10),
+            ..LIMITS
+        };
+        self.settings.limits = &PATIENT;
+        self
     }
 
     /// Sets what this client's holders and waiters show in place of the line that made a handle.

@@ -11,7 +11,7 @@ use crate::base::name::Name;
 use crate::observer::SharedObserver;
 use crate::store::engine::Layout;
 use crate::store::{Engine, Replicas, StoreOptions};
-use crate::store::{LIMITS, TOKENS_OF_A_GRANT};
+use crate::store::{LIMITS, Limits, TOKENS_OF_A_GRANT};
 use auto_mutex_protocol::StoreErrorKind;
 
 const SHORTEST_LEASE: Duration = Duration::from_millis(100);
@@ -48,6 +48,7 @@ pub struct Settings {
     #[doc(hidden)]
     pub options: StoreOptions,
     pub(crate) lazily: bool,
+    pub(crate) limits: &'static Limits,
     /// Locks exclude nobody.
     #[cfg(any(test, feature = "test-util"))]
     pub(super) skips: bool,
@@ -73,6 +74,7 @@ impl Settings {
             deadlock_after: Duration::from_secs(1),
             store_timeout: None,
             handoff: (100, Duration::from_millis(5)),
+            limits: &LIMITS,
             retain: None,
             options: StoreOptions {
                 connect_timeout: Duration::from_secs(5),

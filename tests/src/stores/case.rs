@@ -107,7 +107,7 @@ pub(super) fn key(name: &str) -> String {
 }
 
 pub(super) fn config(url: String) -> Config {
-    suits(Config::new(url).expect("a good URL"))
+    suits(Config::new(url).expect("a good URL")).patient()
 }
 
 /// The options of the suite.

@@ -41,7 +41,7 @@ use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Closed, Events, LIMITS, Limits, MemberId, Message, Node, NodeChange, RequestId,
+    Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RequestId,
     SharedStr, Store, Ticket, meta, watchdog,
 };
 use auto_mutex_protocol::StoreErrorKind;
@@ -110,7 +110,7 @@ impl ClientCore {
             id,
             member,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
-            detector: Detector::new(id, settings.engine.clone(), &LIMITS),
+            detector: Detector::new(id, settings.engine.clone(), settings.limits),
             logged: Mutex::new(settings.lazily.then(Vec::new)),
             times: ClientTimes {
                 lease: settings.lease(),
@@ -119,8 +119,8 @@ impl ClientCore {
                 handoff: settings.handoff,
                 skips: settings.skips(),
             },
+            limits: settings.limits,
             settings,
-            limits: &LIMITS,
             store,
             register: Registry::default(),
             links: Links::default(),
