@@ -29,6 +29,8 @@ mod shared_str;
 mod store;
 mod store_error;
 mod text;
+#[cfg(any(test, feature = "test-util"))]
+mod visit;
 
 pub use self::closed::{Cause, Closed};
 #[cfg(any(test, feature = "test-util"))]
@@ -45,3 +47,6 @@ pub use self::reply::{HolderRecord, KickRecord, NameRecord, Reply, TicketRecord}
 pub use self::shared_str::SharedStr;
 pub use self::store::{BytesError, Env, State};
 pub use self::store_error::{StoreError, StoreErrorKind};
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub use self::visit::{Visitor, fencing};

@@ -52,6 +52,8 @@ pub struct Limits {
     /// How long a signal is sent again. Shorter than `tombstone`, for which the store remembers that it was executed.
     pub signalled_within: Duration,
 
+    /// How many fencing tokens of a grant are used: at most [`TOKENS_OF_A_GRANT`].
+    pub tokens_used: u64,
     /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
     pub tell: Duration,
     /// For how long a name is not kept after another client held it or asked for it.
@@ -98,6 +100,7 @@ pub const LIMITS: Limits = Limits {
     suspended_again: Duration::from_secs(2),
     signalled_within: Duration::from_secs(25),
 
+    tokens_used: TOKENS_OF_A_GRANT,
     tell: Duration::from_millis(20),
     contended: Duration::from_millis(100),
     pause: Duration::from_secs(30),

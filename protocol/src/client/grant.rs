@@ -155,7 +155,7 @@ impl<C: Caller> Step<'_, '_, C> {
             return false;
         };
         let (attempts, number, before) = (ticket.log.count(), held.handed + 1, &held.hold);
-        let Some(token) = held.token_after(before.token) else {
+        let Some(token) = held.token_after(before.token, self.limits) else {
             return false;
         };
         if !self.may_hand_on(held) {

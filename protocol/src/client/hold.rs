@@ -54,9 +54,9 @@ pub enum Ended {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ends {
     /// When it would end by the `expire` of its call.
-    granted: Option<Instant>,
+    pub(super) granted: Option<Instant>,
     /// The validity with which it was granted, if the lease lasts until the end of `expire`.
-    whole: Option<Instant>,
+    pub(super) whole: Option<Instant>,
 }
 
 impl Ends {
@@ -94,10 +94,10 @@ pub struct Hold<C> {
     pub since: Instant,
     /// The units that are left of those that were granted.
     pub units: u32,
-    ends: Ends,
-    valid: Instant,
-    expires: Instant,
-    parked_until: Instant,
+    pub(super) ends: Ends,
+    pub(super) valid: Instant,
+    pub(super) expires: Instant,
+    pub(super) parked_until: Instant,
     ended: Option<Ended>,
 }
 

@@ -34,6 +34,8 @@ mod send_log;
 #[cfg(all(test, repository))]
 mod tests;
 mod ticket;
+#[cfg(any(test, feature = "test-util"))]
+mod visit;
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -17,15 +17,15 @@ use crate::{Instant, Lease, Limits, Op, Retain, TOKENS_OF_A_GRANT};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Retention {
     /// Until when the ticket is kept, if no call is inside.
-    until: Option<Instant>,
+    pub(super) until: Option<Instant>,
     /// What the store knows.
     told: Retain,
     /// Another client waits.
     recalled: bool,
     /// When to renew the short lease.
-    renew: Instant,
+    pub(super) renew: Instant,
     /// The last fencing token that was used before the store gave the current range of tokens.
-    from: u64,
+    pub(super) from: u64,
     /// Whether a request for more tokens has no answer yet.
     asked: bool,
     /// Whether the name counts as one that the client keeps.
@@ -57,8 +57,8 @@ impl Retention {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Contention {
     /// Until when the name is not kept.
-    until: Instant,
-    last_recall: Instant,
+    pub(super) until: Instant,
+    pub(super) last_recall: Instant,
     pause: Duration,
 }
 
@@ -90,8 +90,9 @@ impl Contention {
 }
 
 /// The last fencing token that belongs to a ticket whose latest token in the store is `base`.
-fn last_token(base: u64) -> u64 {
-    (base + 1).saturating_mul(TOKENS_OF_A_GRANT) - 1
+fn last_token(base: u64, limits: &Limits) -> u64 {
+    let first = base.saturating_mul(TOKENS_OF_A_GRANT);
+    first.saturating_add(limits.tokens_used - 1)
 }
 
 /// Whether the lock of a call can be kept.
@@ -157,7 +158,8 @@ impl<C: Caller> Step<'_, '_, C> {
         retention.counted = true;
         retention.until = Some(until);
         let (token, free) = (hold.token, u64::from(hold.caller.share().capacity));
-        let few = last_token(held.base) - token < token - retention.from && !retention.asked;
+        let few =
+            last_token(held.base, limits) - token < token - retention.from && !retention.asked;
         let untold = retention.told != Retain::Kept && pending.is_some();
         let tells = few || untold || now.after(limits.claim.min(client.lease)) < held.leased;
         let tell = match retention.told {
@@ -289,8 +291,8 @@ impl<C: Caller> Held<C> {
     }
 
     /// The token after `last`, if it belongs to the ticket.
-    pub(super) fn token_after(&self, last: u64) -> Option<u64> {
-        (last < last_token(self.base)).then_some(last + 1)
+    pub(super) fn token_after(&self, last: u64, limits: &Limits) -> Option<u64> {
+        (last < last_token(self.base, limits)).then_some(last + 1)
     }
 
     fn may_be_kept(&self, now: Instant, limits: &Limits) -> bool {
@@ -309,7 +311,7 @@ impl<C: Caller> Held<C> {
             && last.share() == caller.share()
             && last.meta() == caller.meta()
             && now.after(limits.least_left) < self.hold.valid()
-            && self.token_after(self.hold.token).is_some()
+            && self.token_after(self.hold.token, limits).is_some()
     }
 
     /// Whether a kept lock stays with the client.

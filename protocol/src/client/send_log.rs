@@ -10,9 +10,9 @@ pub(super) struct SendLog {
     pub(super) id: Ticket,
     pub(super) since: Instant,
     /// The request's counter and when it was sent. Usually only one can still be answered; `more` has the others.
-    one: Option<(u64, Instant)>,
-    more: Vec<(u64, Instant)>,
-    last: u64,
+    pub(super) one: Option<(u64, Instant)>,
+    pub(super) more: Vec<(u64, Instant)>,
+    pub(super) last: u64,
     /// Whether an acquire went unanswered, so that a copy of it may still reach the store.
     pub(super) late: bool,
 }

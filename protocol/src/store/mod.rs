@@ -8,6 +8,8 @@ mod operations;
 mod prune;
 #[cfg(all(test, repository, not(shuttle)))]
 mod tests;
+#[cfg(any(test, feature = "test-util"))]
+mod visit;
 
 pub use self::bytes::BytesError;
 

@@ -54,7 +54,7 @@ impl Area {
     }
 }
 
-/// Reads the faults that have one of `names` in their id, their file or their rule, or all if there are no names.
+/// Reads the faults that have one of `names` in their id, their file, their rule or their tests, or all if there are no names.
 pub(crate) fn read(root: &Path, names: &[String]) -> Vec<Area> {
     let files = fs::read_dir(root.join("tests/faults")).expect("the list");
     let files = files.map(|entry| entry.expect("a file").path());
@@ -71,8 +71,10 @@ pub(crate) fn read(root: &Path, names: &[String]) -> Vec<Area> {
         for Fault { id, .. } in &area.fault {
             assert!(ids.insert(id.clone()), "two faults are named {id}");
         }
-        area.fault
-            .retain(|it| has(&it.id) || has(&it.file) || has(&it.breaks));
+        area.fault.retain(|it| {
+            let mut all = [&it.id, &it.file, &it.breaks].into_iter().chain(&it.found);
+            all.any(|text| has(text))
+        });
         area.table.retain(|it| has(&it.id));
         area
     };

@@ -14,6 +14,8 @@ use serde_json::Value;
 /// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
 const USUAL: &str =
     " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
+/// The explorer needs nothing else.
+const EXPLORER: &str = "explorer";
 /// The programs of `SLOW` have many dependencies.
 const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
@@ -73,7 +75,11 @@ impl Programs {
             _ if name.starts_with("auto_mutex") => cargo.arg("--lib"),
             _ => cargo.args(["--test", name]),
         };
-        let packages = if SLOW.contains(&name) { OTHER } else { USUAL };
+        let packages = match name {
+            EXPLORER => "-explorer",
+            _ if SLOW.contains(&name) => OTHER,
+            _ => USUAL,
+        };
         cargo.args(
             packages
                 .split(' ')

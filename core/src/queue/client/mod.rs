@@ -41,8 +41,8 @@ use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RequestId,
-    SharedStr, Store, Ticket, meta, watchdog,
+    Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RequestId, SharedStr,
+    Store, Ticket, meta, watchdog,
 };
 use auto_mutex_protocol::StoreErrorKind;
 

@@ -1,0 +1,85 @@
+//! Looks at every state of a run, with stateright.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use stateright::{Checker, HasDiscoveries, Model, Property};
+
+use crate::properties;
+use crate::rules::{Rules, Setup};
+use crate::world::{Action, World};
+
+impl Model for Setup {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(self)]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        world.enabled(self, actions);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let mut next = world.clone();
+        next.happen(action, self);
+        next.canonical(self);
+        // What changes nothing does not count.
+        (next != *world).then_some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        properties::all(self)
+    }
+}
+
+/// What a run has shown.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How many different states there are.
+    pub states: usize,
+    /// The longest of the shortest ways to a state.
+    pub depth: usize,
+    /// How long it took.
+    pub took: Duration,
+    /// The properties that do not hold, each with a way to a state without it.
+    pub broken: BTreeMap<&'static str, Vec<Action>>,
+    /// What some state must have, but none does.
+    pub unseen: Vec<&'static str>,
+}
+
+/// Looks at every state, until a property does not hold.
+pub fn explore(rules: &Rules, threads: usize) -> Outcome {
+    run(rules, threads, HasDiscoveries::AnyFailures)
+}
+
+/// Looks for a state without `property`.
+pub fn refute(rules: &Rules, property: &'static str) -> Outcome {
+    run(rules, 1, HasDiscoveries::AnyOf(BTreeSet::from([property])))
+}
+
+fn run(rules: &Rules, threads: usize, until: HasDiscoveries) -> Outcome {
+    let started = Instant::now();
+    let model = Setup::new(rules.clone());
+    let properties = model.properties();
+    let checker = model.checker().threads(threads).finish_when(until);
+    let checker = checker.spawn_bfs().join();
+    let found = checker.discoveries();
+    let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());
+    for property in properties {
+        let path = found.get(property.name);
+        if property.expectation.discovery_is_failure() {
+            broken.extend(path.map(|path| (property.name, path.clone().into_actions())));
+        } else if path.is_none() {
+            unseen.push(property.name);
+        }
+    }
+    Outcome {
+        states: checker.unique_state_count(),
+        depth: checker.max_depth().saturating_sub(1),
+        took: started.elapsed(),
+        broken,
+        unseen,
+    }
+}

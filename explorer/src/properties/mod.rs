@@ -1,0 +1,70 @@
+//! What must hold in every state, and which situations some run must reach.
+
+mod possible;
+mod safety;
+mod service;
+
+use stateright::Property;
+
+use crate::rules::Setup;
+
+/// The store never grants more than the capacity.
+pub const CAPACITY: &str = "the store grants no more than the capacity";
+/// By their own clocks, the holders have no more than the capacity.
+pub const EXCLUSION: &str = "no more than the capacity is held, by the clients' clocks";
+/// Each token is greater than all earlier ones.
+pub const TOKENS: &str = "tokens grow";
+/// The fencing token of each call is greater than those of all earlier calls.
+pub const CALLS: &str = "fencing tokens of calls grow";
+/// A call enters only while its grant is valid.
+pub const ENTRY: &str = "a call enters while its grant is valid";
+/// Nobody enters with a greater fencing token while a call holds the lock.
+pub const WRITES: &str = "what a holder writes is taken";
+/// A client that dies while it keeps the lock leaves no more than the short lease.
+pub const SHORT: &str = "a dead keeper costs a short lease";
+/// Waiters are granted in the order of the queue.
+pub const ORDER: &str = "nobody is overtaken in the queue";
+/// The store has what a call holds by its client's clock, or is closed.
+pub const BACKED: &str = "the store has what is held by a client's clock";
+/// No reply ends a hold that the store still has.
+pub const KEPT: &str = "no hold is lost for nothing";
+/// A ticket that its client has forgotten is not in the store.
+pub const RELEASED: &str = "what was released stays released";
+/// If nothing more happens, every waiter is served, and nothing is left in the store.
+pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
+
+/// The properties of a run.
+pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
+    let mishaps = &rules.mishaps;
+    let mut all = vec![
+        Property::always(CAPACITY, safety::capacity),
+        Property::always(TOKENS, safety::tokens),
+        Property::always(ORDER, safety::order),
+        Property::always(ENTRY, safety::entry),
+    ];
+    if rules.assumed {
+        all.push(Property::always(EXCLUSION, safety::exclusion));
+        all.push(Property::always(BACKED, safety::backed));
+    }
+    if rules.assumed && rules.capacity() == 1 {
+        all.push(Property::always(CALLS, safety::call_tokens));
+        all.push(Property::always(WRITES, safety::writes));
+    }
+    // After a break, a late acquire may bring back a ticket that the store has just reported as gone. A client that takes
+    // the store for closed gives up a grant that it may not claim while the store still has it.
+    if rules.assumed && mishaps.breaks + mishaps.doubts == 0 {
+        all.push(Property::always(KEPT, safety::kept));
+    }
+    // A promoted replica may have missed a release. The hold then stays in the store until its lease ends.
+    if mishaps.failovers == 0 {
+        all.push(Property::always(RELEASED, safety::released));
+    }
+    if rules.keepers > 0 && mishaps.breaks + mishaps.restarts + mishaps.failovers == 0 {
+        all.push(Property::always(SHORT, safety::short_leases));
+    }
+    if rules.service {
+        all.push(Property::always(SERVICE, service::served));
+    }
+    possible::add(rules, &mut all);
+    all
+}

@@ -1,0 +1,151 @@
+//! Situations that some run must reach. Otherwise the properties might hold only because no run gets there.
+
+use auto_mutex_protocol::{Message, Op, Reply, TOKENS_OF_A_GRANT};
+use stateright::Property;
+
+use crate::rules::{Clocks, Setup};
+use crate::world::{Member, World};
+
+const FULL: &str = "(possible) everything is held";
+const BY_MESSAGE: &str = "(possible) a grant by message is believed";
+const PASSED_OVER: &str = "(possible) somebody is passed over";
+const PAUSED: &str = "(possible) a holder was paused, and another holds";
+const TOMB: &str = "(possible) a late acquire is in flight after its release";
+const CLOSED: &str = "(possible) somebody waits at a closed store";
+const DOUBTED: &str = "(possible) what is believed may not be claimed";
+const AGAIN: &str = "(possible) a call enters what is kept, and another waits";
+const RECALLED: &str = "(possible) what is kept is recalled";
+const RECALLED_INSIDE: &str = "(possible) a recall comes while a call is inside";
+const HANDED_ON: &str = "(possible) a call hands on to another of its client";
+
+pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
+    let several = u64::from(rules.clients) > rules.capacity();
+    all.push(Property::sometimes(FULL, full));
+    if several {
+        all.push(Property::sometimes(BY_MESSAGE, by_message));
+    }
+    let mishaps = &rules.mishaps;
+    let silent = mishaps.breaks + mishaps.crashes + mishaps.doubts > 0;
+    let twice = rules.calls.iter().any(|calls| calls.0 > 1);
+    if several && rules.clocks != Clocks::Frozen && (silent || twice) {
+        all.push(Property::sometimes(PASSED_OVER, passed_over));
+    }
+    if several && rules.clocks == Clocks::Together {
+        all.push(Property::sometimes(PAUSED, paused));
+    }
+    if several && rules.keepers > 0 {
+        all.push(Property::sometimes(AGAIN, again));
+        all.push(Property::sometimes(RECALLED, recalled));
+        all.push(Property::sometimes(RECALLED_INSIDE, recalled_inside));
+    }
+    if rules.mishaps.breaks > 0 {
+        all.push(Property::sometimes(TOMB, tomb));
+    }
+    if rules.mishaps.restarts + rules.mishaps.failovers > 0 && rules.closed > 0 {
+        all.push(Property::sometimes(CLOSED, closed));
+    }
+    if several && rules.mishaps.doubts > 0 && !rules.prompt {
+        all.push(Property::sometimes(DOUBTED, doubted));
+    }
+    if rules.calls.iter().any(|calls| calls.1 > 1) {
+        all.push(Property::sometimes(HANDED_ON, handed_on));
+    }
+}
+
+fn holds(member: &Member) -> bool {
+    member.holders().next().is_some()
+}
+
+fn full(run: &Setup, world: &World) -> bool {
+    let holders = world.members.iter().flat_map(|member| member.holders());
+    let units: u32 = holders.map(|guard| guard.units).sum();
+    u64::from(units) == run.capacity()
+}
+
+fn by_message(run: &Setup, world: &World) -> bool {
+    // The holder has not been told by a reply: it has sent no claim that the store has executed.
+    let record = world.store.record(&run.limits);
+    world.members.iter().any(|member| {
+        let mut guards = member.holders();
+        guards.any(|guard| {
+            let mut holders = record.holders.iter();
+            let claims = |op: &Op| op.ticket() == Some(guard.ticket);
+            holders.any(|holder| holder.ticket == guard.ticket && holder.token > 0)
+                && member.link.requests.iter().any(|(_, op)| claims(op))
+        })
+    })
+}
+
+fn passed_over(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    record.waiters.iter().any(|waiter| waiter.passed_over)
+}
+
+fn paused(_: &Setup, world: &World) -> bool {
+    let over = |member: &Member| {
+        let mut guards = member.guards.iter();
+        guards.any(|guard| !guard.is_valid(member.now))
+    };
+    world.members.iter().any(over) && world.members.iter().any(holds)
+}
+
+fn again(_: &Setup, world: &World) -> bool {
+    let waits = |member: &Member| member.state.places().any(|place| place.is_none());
+    let again = |member: &Member| {
+        let mut guards = member.holders();
+        guards.any(|guard| !guard.token.is_multiple_of(TOKENS_OF_A_GRANT))
+    };
+    world.members.iter().any(waits) && world.members.iter().any(again)
+}
+
+fn is_recalled(world: &World, which: impl Fn(&Member) -> bool) -> bool {
+    world.members.iter().any(|member| {
+        let mut messages = member.link.messages.iter();
+        messages.any(|message| matches!(message, Message::Recall { .. })) && which(member)
+    })
+}
+
+fn recalled(_: &Setup, world: &World) -> bool {
+    is_recalled(world, Member::keeps)
+}
+
+fn recalled_inside(_: &Setup, world: &World) -> bool {
+    is_recalled(world, holds)
+}
+
+fn tomb(_: &Setup, world: &World) -> bool {
+    world.members.iter().any(|member| {
+        let mut late = member.link.late.iter();
+        late.any(|(op, _)| {
+            let ticket = op.ticket().filter(|_| matches!(op, Op::Acquire { .. }));
+            ticket.is_some_and(|ticket| member.state.waits_with(ticket).is_none())
+        })
+    })
+}
+
+fn closed(run: &Setup, world: &World) -> bool {
+    world.store.is_closed() && !world.store.record(&run.limits).waiters.is_empty()
+}
+
+/// The reply that refuses a claim is in flight.
+fn doubted(_: &Setup, world: &World) -> bool {
+    world.members.iter().any(|member| {
+        let mut guards = member.holders();
+        guards.any(|guard| {
+            let mut replies = member.link.replies.iter();
+            replies.any(|(_, op, reply)| {
+                op.ticket() == Some(guard.ticket) && matches!(reply, Reply::Queued { .. })
+            })
+        })
+    })
+}
+
+fn handed_on(run: &Setup, world: &World) -> bool {
+    let again = |guard: &crate::world::Guard| !guard.token.is_multiple_of(TOKENS_OF_A_GRANT);
+    run.keepers == 0
+        && world
+            .members
+            .iter()
+            .flat_map(|member| member.holders())
+            .any(again)
+}

@@ -1,0 +1,61 @@
+//! What must hold in every state.
+
+use crate::rules::Setup;
+use crate::rules::{micros, ticks};
+use crate::world::World;
+
+pub(super) fn capacity(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    record.used <= run.capacity()
+}
+
+pub(super) fn exclusion(run: &Setup, world: &World) -> bool {
+    let holders = world.members.iter().flat_map(|member| member.holders());
+    let units: u32 = holders.map(|guard| guard.units).sum();
+    u64::from(units) <= run.capacity()
+}
+
+pub(super) fn tokens(_: &Setup, world: &World) -> bool {
+    !world.past.token_fell
+}
+
+pub(super) fn call_tokens(_: &Setup, world: &World) -> bool {
+    !world.past.call_fell
+}
+
+pub(super) fn entry(_: &Setup, world: &World) -> bool {
+    !world.past.entered_late
+}
+
+pub(super) fn order(_: &Setup, world: &World) -> bool {
+    !world.past.overtaken
+}
+
+pub(super) fn kept(_: &Setup, world: &World) -> bool {
+    !world.past.lost_for_nothing
+}
+
+pub(super) fn writes(_: &Setup, world: &World) -> bool {
+    let mut holders = world.members.iter().flat_map(|member| member.holders());
+    holders.all(|guard| guard.token >= world.past.entered)
+}
+
+pub(super) fn backed(run: &Setup, world: &World) -> bool {
+    let mut members = world.members.iter();
+    world.store.is_closed() || members.all(|member| world.is_backed(member.me, run))
+}
+
+pub(super) fn released(run: &Setup, world: &World) -> bool {
+    !world.has_unknown(run)
+}
+
+/// The lease is short as soon as the last requests of the dead client have arrived.
+pub(super) fn short_leases(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    record.holders.iter().all(|holder| {
+        let member = &world.members[usize::from(holder.member.as_bytes()[0])];
+        let over = member.link.requests.is_empty() && member.link.late.is_empty();
+        let short = micros(holder.left) <= micros(ticks(run.claim));
+        short || !over || !member.died_keeping
+    })
+}

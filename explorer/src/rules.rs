@@ -1,0 +1,254 @@
+//! [`Rules`]: how large a run is, how long everything lasts, and what may happen.
+
+use core::ops::Deref;
+use core::time::Duration;
+
+use auto_mutex_protocol::client::{ClientTimes, Patience, Terms, Want};
+use auto_mutex_protocol::{Instant, LIMITS, Limits, Share, SharedStr};
+
+/// All durations are multiples of it.
+pub const TICK: Duration = Duration::from_secs(1);
+/// How much a slow clock loses in a tick: a little less than clients allow for in a lease of one tick.
+pub const SLIP: Duration = Duration::from_millis(11);
+
+/// How the clients' clocks run compared with the store's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clocks {
+    /// All clocks run at the same rate, except for their slips.
+    Together,
+    /// The clients' clocks stand still, so clients consider every grant valid for ever.
+    Stopped,
+    /// No time passes: no lease ends, and no timer runs again.
+    Frozen,
+}
+
+/// How often each mishap may happen in a run. A pause is none: every step may take any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mishaps {
+    /// A connection breaks. Requests in flight may still reach the store, late and in any order; no reply comes back.
+    pub breaks: u8,
+    /// A message of the store to a client is lost.
+    pub losses: u8,
+    /// A message arrives twice.
+    pub copies: u8,
+    /// A client dies.
+    pub crashes: u8,
+    /// The store is restarted without its data.
+    pub restarts: u8,
+    /// A replica takes over from the store, with the state that it copied at some earlier time.
+    pub failovers: u8,
+    /// The store's clock is stepped back.
+    pub steps_back: u8,
+    /// A client considers the store closed while it is open, or for longer than it is closed.
+    pub doubts: u8,
+}
+
+/// The rules of a run. Durations are in ticks.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// How many clients there are.
+    pub clients: u8,
+    /// What the calls of each client ask for; the last one also for all further clients.
+    pub shares: Vec<Share>,
+    /// How often the calls of each client ask, and how many wait or hold at a time; the last one also for all further clients.
+    pub calls: Vec<(u8, u8)>,
+    /// How many clients keep the lock after a call.
+    pub keepers: u8,
+    /// How long the lease of a client lasts, and a place in the queue.
+    pub lease: u8,
+    /// How long a grant by message lasts, and the lease of a lock that is only kept.
+    pub claim: u8,
+    /// How long a tombstone refuses its ticket.
+    pub tomb: u8,
+    /// How long a request may be in flight after its connection broke; shorter than `tomb`.
+    pub late: u8,
+    /// How long the store grants nothing after a restart without data, or a failover.
+    pub closed: u8,
+    /// For how long too much a client considers the store closed, if it is mistaken.
+    pub doubt: u8,
+    /// How often the clock of each client loses a [`SLIP`].
+    pub slips: u8,
+    /// How the clocks run.
+    pub clocks: Clocks,
+    /// What may happen, and how often.
+    pub mishaps: Mishaps,
+    /// Whether calls may give up.
+    pub cancels: bool,
+    /// How many calls can enter with one token of the store.
+    pub tokens: u64,
+    /// How many grants an operation makes at most.
+    pub batch: u8,
+    /// Whether clocks and durations are such that exclusion must hold. Otherwise it is not checked.
+    pub assumed: bool,
+    /// In each state, also check that every waiter is served if nothing more happens.
+    pub service: bool,
+    /// How many messages to a client may be in flight: of more, the oldest is lost.
+    pub messages: u8,
+    /// How many requests of a client may be unanswered. At this limit, nothing happens that sends more.
+    pub pipeline: u8,
+    /// Replies arrive as soon as the store has executed the request.
+    pub prompt: bool,
+    /// The store's clock may stand still between two grants.
+    pub stalls: bool,
+}
+
+impl Rules {
+    /// With the shortest durations, a mutex, and clients that call once.
+    pub fn new(clients: u8) -> Self {
+        Self {
+            clients,
+            shares: vec![Share::MUTEX],
+            calls: vec![(1, 1)],
+            keepers: 0,
+            lease: 2,
+            claim: 1,
+            tomb: 2,
+            late: 1,
+            closed: 2,
+            doubt: 1,
+            slips: 0,
+            clocks: Clocks::Together,
+            mishaps: Mishaps::default(),
+            cancels: false,
+            tokens: 2,
+            batch: u8::MAX,
+            assumed: true,
+            service: false,
+            messages: 1,
+            pipeline: 2,
+            prompt: false,
+            stalls: false,
+        }
+    }
+
+    /// Whether all clients may do the same.
+    pub fn is_symmetric(&self) -> bool {
+        self.shares.len() + self.calls.len() == 2
+            && (self.keepers == 0 || self.keepers >= self.clients)
+    }
+
+    /// The units that there are.
+    pub fn capacity(&self) -> u64 {
+        u64::from(self.shares[0].capacity)
+    }
+
+    /// How often the calls of a client ask, and how many at a time.
+    pub fn calls_of(&self, client: u8) -> (u8, u8) {
+        let calls = self.calls.get(usize::from(client)).or(self.calls.last());
+        *calls.expect("how often")
+    }
+
+    /// The protocol's durations.
+    fn limits(&self) -> Limits {
+        Limits {
+            claim: ticks(self.claim),
+            near: 3,
+            near_touch: TICK,
+            batch: self.batch.into(),
+            tombstone: ticks(self.tomb),
+            claim_within: Duration::ZERO,
+            least_left: Duration::ZERO,
+            recall: TICK,
+            retry: TICK,
+            brief: TICK,
+            look_again: TICK,
+            suspended: Duration::MAX,
+            tokens_used: self.tokens,
+            tell: Duration::ZERO,
+            contended: Duration::ZERO,
+            pause: Duration::ZERO,
+            recalled_twice: Duration::ZERO,
+            longest_pause: Duration::ZERO,
+            ..LIMITS
+        }
+    }
+
+    /// A client's durations.
+    fn times(&self) -> ClientTimes {
+        ClientTimes {
+            lease: ticks(self.lease),
+            beat: TICK,
+            store_timeout: Duration::MAX,
+            handoff: (2, Duration::MAX),
+            skips: false,
+        }
+    }
+
+    /// What the calls of a client want.
+    pub fn want(&self, client: u8) -> Want {
+        let share = *(self.shares.get(usize::from(client)))
+            .or(self.shares.last())
+            .expect("a share");
+        let retain = match client < self.keepers {
+            // Until it is asked to release the lock.
+            true => Duration::MAX,
+            false => Duration::ZERO,
+        };
+        Want {
+            share,
+            owner: None,
+            terms: Terms {
+                retain,
+                ..Terms::default()
+            },
+            patience: Patience::Queue(None),
+            meta: SharedStr::EMPTY,
+            relies: false,
+            waited: Duration::ZERO,
+            attempts: 0,
+        }
+    }
+
+    /// Beyond this, how long ago something happened makes no difference.
+    fn memory(&self) -> Duration {
+        ticks(self.lease.max(self.claim + 1))
+    }
+}
+
+/// A run: its rules, and what follows from them.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Its rules.
+    pub rules: Rules,
+    /// The protocol's durations.
+    pub limits: Limits,
+    /// A client's durations.
+    pub times: ClientTimes,
+    /// Beyond this, how long ago something happened makes no difference.
+    pub memory: Duration,
+}
+
+impl Setup {
+    /// With these rules.
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            limits: rules.limits(),
+            times: rules.times(),
+            memory: rules.memory(),
+            rules,
+        }
+    }
+}
+
+impl Deref for Setup {
+    type Target = Rules;
+
+    fn deref(&self) -> &Rules {
+        &self.rules
+    }
+}
+
+/// So many ticks.
+pub fn ticks(ticks: u8) -> Duration {
+    TICK * u32::from(ticks)
+}
+
+/// When a clock has run for this long.
+pub fn at(time: Duration) -> Instant {
+    Instant::START.after(time)
+}
+
+/// In microseconds.
+pub fn micros(time: Duration) -> u64 {
+    time.as_micros() as u64
+}

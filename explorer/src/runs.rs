@@ -1,0 +1,241 @@
+//! The runs in which every property holds.
+
+use auto_mutex_protocol::Share;
+
+use crate::rules::{Clocks, Mishaps, Rules};
+
+/// A run in which every property holds.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its name, and that of its test.
+    pub name: &'static str,
+    /// Its rules.
+    pub rules: Rules,
+    /// It takes minutes, and some GB.
+    pub large: bool,
+}
+
+const NONE: Mishaps = Mishaps {
+    breaks: 0,
+    losses: 0,
+    copies: 0,
+    crashes: 0,
+    restarts: 0,
+    failovers: 0,
+    steps_back: 0,
+    doubts: 0,
+};
+
+/// Replies are prompt, and service is checked.
+fn prompt(clients: u8) -> Rules {
+    Rules {
+        prompt: true,
+        pipeline: 1,
+        service: true,
+        ..Rules::new(clients)
+    }
+}
+
+/// Two clients, prompt replies, and mishaps.
+fn with(mishaps: Mishaps) -> Rules {
+    let rules = prompt(2);
+    Rules { mishaps, ..rules }
+}
+
+/// A keeps the lock, and calls twice; B calls once.
+fn kept(mishaps: Mishaps) -> Rules {
+    Rules {
+        keepers: 1,
+        calls: vec![(2, 1), (1, 1)],
+        ..with(mishaps)
+    }
+}
+
+/// Replies may take any time, too.
+fn slow(rules: Rules) -> Rules {
+    Rules {
+        prompt: false,
+        pipeline: 2,
+        service: false,
+        ..rules
+    }
+}
+
+/// No time passes.
+fn frozen(clients: u8) -> Rules {
+    Rules {
+        clocks: Clocks::Frozen,
+        calls: vec![(2, 1)],
+        ..slow(prompt(clients))
+    }
+}
+
+fn small(name: &'static str, rules: Rules) -> Run {
+    let large = false;
+    Run { name, rules, large }
+}
+
+fn large(name: &'static str, rules: Rules) -> Run {
+    let large = true;
+    Run { name, rules, large }
+}
+
+/// All runs.
+pub fn all() -> Vec<Run> {
+    let mut all = plain();
+    all.extend(mishaps());
+    all.extend(keeping());
+    all
+}
+
+fn plain() -> Vec<Run> {
+    let twice = |rules| Rules {
+        calls: vec![(2, 1)],
+        ..rules
+    };
+    let cancels = Rules {
+        cancels: true,
+        calls: vec![(2, 1), (1, 1)],
+        ..with(Mishaps { copies: 1, ..NONE })
+    };
+    let slips = Rules {
+        slips: 1,
+        ..prompt(2)
+    };
+    vec![
+        small("two_clients", slow(prompt(2))),
+        small("two_clients_call_twice", twice(prompt(2))),
+        small(
+            "two_calls_at_once_and_another_client",
+            Rules {
+                calls: vec![(3, 2), (2, 1)],
+                ..frozen(2)
+            },
+        ),
+        small("three_clients", frozen(3)),
+        small(
+            "a_semaphore",
+            Rules {
+                shares: vec![Share::permits(1, 2)],
+                ..frozen(3)
+            },
+        ),
+        small(
+            "a_writer_and_two_readers",
+            Rules {
+                shares: vec![Share::of(2, 2), Share::of(1, 2)],
+                calls: vec![(2, 1), (1, 1)],
+                ..frozen(3)
+            },
+        ),
+        small("calls_give_up_and_messages_come_twice", cancels),
+        small("messages_are_lost", with(Mishaps { losses: 1, ..NONE })),
+        small("clocks_slip", slips),
+        small(
+            "the_clock_stalls",
+            Rules {
+                stalls: true,
+                ..twice(prompt(2))
+            },
+        ),
+        large("two_clients_call_twice_slowly", twice(slow(prompt(2)))),
+        large("three_clients_slowly", slow(prompt(3))),
+    ]
+}
+
+fn mishaps() -> Vec<Run> {
+    let breaks = || with(Mishaps { breaks: 1, ..NONE });
+    let restarts = || {
+        with(Mishaps {
+            restarts: 1,
+            ..NONE
+        })
+    };
+    let failovers = with(Mishaps {
+        failovers: 1,
+        ..NONE
+    });
+    let doubts = || with(Mishaps { doubts: 1, ..NONE });
+    vec![
+        small("a_connection_breaks", breaks()),
+        small("a_client_dies", with(Mishaps { crashes: 1, ..NONE })),
+        small(
+            "a_client_dies_with_a_long_lease",
+            Rules {
+                lease: 5,
+                ..with(Mishaps { crashes: 1, ..NONE })
+            },
+        ),
+        small("the_store_loses_its_data", restarts()),
+        large(
+            "a_replica_takes_over",
+            Rules {
+                service: false,
+                ..failovers
+            },
+        ),
+        small(
+            "the_clock_is_stepped_back",
+            with(Mishaps {
+                steps_back: 1,
+                ..NONE
+            }),
+        ),
+        small("a_client_takes_the_store_for_closed", doubts()),
+        // Without any of the assumptions that exclusion needs.
+        small(
+            "tokens_grow_whatever_happens",
+            Rules {
+                clocks: Clocks::Stopped,
+                closed: 0,
+                assumed: false,
+                service: false,
+                ..restarts()
+            },
+        ),
+        large("a_connection_breaks_slowly", slow(breaks())),
+        large(
+            "a_client_takes_the_store_for_closed_for_long",
+            Rules {
+                doubt: 2,
+                clients: 3,
+                ..doubts()
+            },
+        ),
+    ]
+}
+
+fn keeping() -> Vec<Run> {
+    vec![
+        small("kept", kept(NONE)),
+        small(
+            "kept_and_renewed",
+            Rules {
+                claim: 2,
+                lease: 3,
+                ..kept(NONE)
+            },
+        ),
+        large("kept_slowly", slow(kept(NONE))),
+        small(
+            "kept_and_messages_are_lost",
+            kept(Mishaps { losses: 1, ..NONE }),
+        ),
+        small(
+            "kept_and_a_client_dies",
+            kept(Mishaps { crashes: 1, ..NONE }),
+        ),
+        large(
+            "kept_and_a_connection_breaks",
+            kept(Mishaps { breaks: 1, ..NONE }),
+        ),
+        large(
+            "kept_by_both",
+            Rules {
+                keepers: 2,
+                calls: vec![(2, 1)],
+                ..kept(NONE)
+            },
+        ),
+    ]
+}

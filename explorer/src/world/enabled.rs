@@ -1,0 +1,124 @@
+//! What can happen next.
+
+use super::{Action, Member, World};
+use crate::rules::{Clocks, Setup};
+
+impl World {
+    /// Collects what can happen now.
+    pub fn enabled(&self, rules: &Setup, actions: &mut Vec<Action>) {
+        for member in &self.members {
+            self.steps_of(member, rules, actions);
+            self.arrivals_of(member, rules, actions);
+        }
+        if self.left.restarts > 0 {
+            actions.push(Action::Restart);
+        }
+        if self.left.steps_back > 0 {
+            actions.push(Action::StepBack);
+        }
+        if self.left.failovers > 0 {
+            // Only the last copy makes a difference.
+            if self.replica.is_none() {
+                actions.push(Action::Replicate);
+            }
+            actions.push(Action::Failover);
+        }
+        self.ticks(rules, actions);
+    }
+
+    fn steps_of(&self, member: &Member, rules: &Setup, actions: &mut Vec<Action>) {
+        let me = member.me;
+        if member.dead {
+            actions.extend(member.link.connected.then_some(Action::Notice(me)));
+            return;
+        }
+        let waiting = member.state.waiters().count();
+        let may_send = member.may_send(rules);
+        if member.to_come > 0
+            && member.link.connected
+            && may_send
+            && member.guards.len() + waiting < rules.calls_of(me).1.into()
+        {
+            actions.push(Action::Enter(me));
+        }
+        if may_send {
+            let guards = 0..member.guards.len() as u8;
+            actions.extend(guards.map(|index| Action::Release(me, index)));
+            if rules.cancels {
+                let waiting = 0..waiting as u8;
+                actions.extend(waiting.map(|index| Action::Leave(me, index)));
+            }
+            if member.is_due(rules) {
+                actions.push(Action::Due(me));
+            }
+            if member.keeps() && member.to_come == 0 {
+                actions.push(Action::ReleaseKept(me));
+            }
+        }
+        if !member.link.connected {
+            actions.push(Action::Connect(me));
+        } else if self.left.breaks > 0 {
+            actions.push(Action::Break(me));
+        }
+        if self.left.crashes > 0 {
+            actions.push(Action::Crash(me));
+        }
+        if self.left.doubts > 0 {
+            actions.push(Action::Doubt(me));
+        }
+    }
+
+    fn arrivals_of(&self, member: &Member, rules: &Setup, actions: &mut Vec<Action>) {
+        let (me, link) = (member.me, &member.link);
+        if !link.requests.is_empty() {
+            actions.push(Action::Execute(me));
+        }
+        actions.extend((0..link.late.len() as u8).map(|index| Action::Late(me, index)));
+        if member.dead {
+            return;
+        }
+        if !link.replies.is_empty() {
+            actions.push(Action::Reply(me));
+        }
+        for index in 0..link.messages.len() as u8 {
+            if member.may_send(rules) {
+                actions.push(Action::Message(me, index));
+                if self.left.copies > 0 {
+                    actions.push(Action::Copy(me, index));
+                }
+            }
+            if self.left.losses > 0 {
+                actions.push(Action::Lose(me, index));
+            }
+        }
+    }
+
+    fn ticks(&self, rules: &Setup, actions: &mut Vec<Action>) {
+        // A slow clock matters only to a client with a ticket.
+        let slow = |member: &&Member| member.slips > 0 && !member.state.is_idle();
+        let slow = self
+            .members
+            .iter()
+            .filter(slow)
+            .map(|member| 1 << member.me);
+        let slow: u8 = match rules.clocks {
+            Clocks::Together => slow.sum(),
+            Clocks::Stopped => 0,
+            Clocks::Frozen => return,
+        };
+        let mut set = slow;
+        loop {
+            actions.push(Action::Tick(set));
+            if set == 0 {
+                break;
+            }
+            set = (set - 1) & slow;
+        }
+    }
+}
+
+impl Member {
+    fn may_send(&self, rules: &Setup) -> bool {
+        self.link.unanswered() < rules.pipeline.into()
+    }
+}

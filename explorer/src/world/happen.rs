@@ -1,0 +1,238 @@
+//! What each action does.
+
+use auto_mutex_protocol::client::{AskId, Call, Input};
+use auto_mutex_protocol::{Env, TicketRecord};
+use auto_mutex_protocol::{MemberId, NameRecord, Op, State};
+
+use super::member::member_of;
+use super::{Action, Guard, World};
+use crate::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
+
+impl World {
+    /// Does it.
+    pub fn happen(&mut self, action: Action, rules: &Setup) {
+        match action {
+            Action::Enter(me) => {
+                let call = self.members[usize::from(me)].call(rules);
+                self.input(me, Input::Enter(call), rules);
+            }
+            Action::Release(me, index) => {
+                let member = &mut self.members[usize::from(me)];
+                let Guard { call: hold, .. } = member.guards.remove(index.into());
+                let returns = false;
+                let ask = None;
+                self.input(me, Input::Release { hold, returns, ask }, rules);
+            }
+            Action::Leave(me, index) => {
+                let member = &self.members[usize::from(me)];
+                let Some(waiter) = member.state.waiters().nth(index.into()) else {
+                    return;
+                };
+                let (call, ask) = (waiter.id, None);
+                self.input(me, Input::Leave { call, ask }, rules);
+            }
+            Action::Due(me) => {
+                let armed = self.members[usize::from(me)].now;
+                self.input(me, Input::Due { armed }, rules);
+            }
+            Action::ReleaseKept(me) => self.input(me, Input::ReleaseKept, rules),
+            Action::Execute(me) => {
+                let (ask, op) = self.members[usize::from(me)].link.requests.remove(0);
+                self.execute(me, Some(ask), op, rules);
+            }
+            Action::Late(me, index) => {
+                let (op, _) = self.members[usize::from(me)].link.late.remove(index.into());
+                self.execute(me, None, op, rules);
+            }
+            Action::Reply(me) => self.reply(me, rules),
+            Action::Message(me, index) => {
+                let messages = &mut self.members[usize::from(me)].link.messages;
+                let message = messages.remove(index.into());
+                self.input(me, Input::Told(message), rules);
+            }
+            Action::Copy(me, index) => {
+                self.left.copies -= 1;
+                let messages = &self.members[usize::from(me)].link.messages;
+                let message = messages[usize::from(index)].clone();
+                self.input(me, Input::Told(message), rules);
+            }
+            Action::Lose(me, index) => {
+                self.left.losses -= 1;
+                let messages = &mut self.members[usize::from(me)].link.messages;
+                messages.remove(index.into());
+            }
+            Action::Break(me) => {
+                self.left.breaks -= 1;
+                self.disconnect(me, rules.late, rules);
+            }
+            Action::Connect(me) => {
+                let member = &mut self.members[usize::from(me)];
+                member.link.connected = true;
+                let closed = self.store.closed_until.saturating_sub(self.store.now);
+                let closed = core::time::Duration::from_micros(closed);
+                member.closed = member.closed.max(member.now.after(closed));
+                self.input(me, Input::Reconnected, rules);
+            }
+            Action::Crash(me) => {
+                self.left.crashes -= 1;
+                self.members[usize::from(me)].die();
+            }
+            Action::Notice(me) => {
+                self.members[usize::from(me)].link.break_off(rules.late);
+            }
+            Action::Tick(slow) => self.tick(slow, rules),
+            Action::StepBack => {
+                self.left.steps_back -= 1;
+                self.store.behind = true;
+                self.store.now -= micros(100 * TICK);
+            }
+            Action::Doubt(me) => {
+                self.left.doubts -= 1;
+                let closed = self.store.closed_until.saturating_sub(self.store.now);
+                let closed = core::time::Duration::from_micros(closed) + ticks(rules.doubt);
+                let member = &mut self.members[usize::from(me)];
+                member.closed = member.closed.max(member.now.after(closed));
+            }
+            Action::Restart => {
+                self.left.restarts -= 1;
+                self.replace_store(State::default(), rules);
+            }
+            Action::Replicate => self.replica = Some(Box::new(self.store.state.clone())),
+            Action::Failover => {
+                self.left.failovers -= 1;
+                let state = self.replica.take().map(|state| *state);
+                self.replace_store(state.unwrap_or_default(), rules);
+            }
+        }
+    }
+
+    fn input(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
+        self.members[usize::from(me)].on(input, &mut self.past, rules);
+    }
+
+    fn tick(&mut self, slow: u8, rules: &Setup) {
+        self.store.tick();
+        for member in &mut self.members {
+            member.link.tick();
+            if slow >> member.me & 1 == 1 {
+                member.slips -= 1;
+                member.tick(SLIP);
+            } else if rules.clocks != Clocks::Stopped {
+                member.tick(core::time::Duration::ZERO);
+            }
+        }
+    }
+
+    /// Everything in flight is lost.
+    fn replace_store(&mut self, state: State, rules: &Setup) {
+        self.store.state = state;
+        self.store.closed_until = self.store.now + micros(ticks(rules.closed));
+        for me in 0..rules.clients {
+            self.disconnect(me, 0, rules);
+            self.members[usize::from(me)].link.late.clear();
+        }
+    }
+
+    fn disconnect(&mut self, me: u8, late: u8, rules: &Setup) {
+        let member = &mut self.members[usize::from(me)];
+        let unanswered = member.link.break_off(late);
+        if !member.dead {
+            member.disconnected(unanswered, &mut self.past, rules);
+        }
+    }
+
+    /// `ask` is `None` for a late copy, which gets no reply.
+    pub(crate) fn execute(&mut self, me: u8, ask: Option<AskId>, op: Op, rules: &Setup) {
+        let member = &self.members[usize::from(me)];
+        // A late request may have been sent before its client considered the store closed.
+        let doubts = match ask {
+            Some(_) => member.now.until(member.closed),
+            None => core::time::Duration::ZERO,
+        };
+        let heard: Vec<_> = (self.members.iter())
+            .filter(|member| member.link.connected)
+            .map(|member| super::Member::id(member.me))
+            .collect();
+        let env = Env {
+            now: self.store.now,
+            grants_from: (self.store.closed_until).max(self.store.now + micros(doubts)),
+            member: super::Member::id(me),
+            limits: &rules.limits,
+            hears: &|member: MemberId| heard.contains(&member),
+        };
+        // With those whose time is over, but which the store still has.
+        let before = self.store.state.inspect(0, 0, &rules.limits);
+        let mut messages = Vec::new();
+        let reply = self.store.state.on(&op, &env, &mut messages);
+        let after = self.store.record(&rules.limits);
+        self.note_grants(&before, &after);
+        for (to, message) in messages {
+            let to = usize::from(to.as_bytes()[0]);
+            let member = &mut self.members[to];
+            if member.link.connected && !member.dead {
+                member.link.tell(message, rules.messages);
+            }
+        }
+        let member = &mut self.members[usize::from(me)];
+        if let Some(ask) = ask.filter(|_| !member.dead) {
+            member.link.replies.push((ask, op, reply));
+            if rules.prompt {
+                self.reply(me, rules);
+            }
+        }
+    }
+
+    fn note_grants(&mut self, before: &NameRecord, after: &NameRecord) {
+        let known = |token| before.holders.iter().any(|holder| holder.token == token);
+        let new = after.holders.iter().filter(|holder| !known(holder.token));
+        let last = self.past.token;
+        for holder in new {
+            self.past.token_fell |= holder.token <= last;
+            self.past.token = self.past.token.max(holder.token);
+            let held = |it: &&TicketRecord| it.ticket == holder.ticket;
+            if before.holders.iter().any(|it| held(&it)) {
+                continue;
+            }
+            // Who was before the new holder in the queue, and still waits there?
+            let earlier = before.waiters.iter().take_while(|waiter| !held(waiter));
+            let overtaken = earlier.filter(|waiter| !waiter.passed_over).any(|earlier| {
+                let mut still = after.waiters.iter();
+                still.any(|waiter| waiter.ticket == earlier.ticket && !waiter.passed_over)
+            });
+            self.past.overtaken |= overtaken;
+        }
+    }
+
+    fn reply(&mut self, me: u8, rules: &Setup) {
+        let member = &mut self.members[usize::from(me)];
+        let (ask, op, reply) = member.link.replies.remove(0);
+        let held: Vec<_> = member.holders().map(|guard| guard.call).collect();
+        let backed = self.is_backed(me, rules);
+        let result = Ok(reply);
+        self.input(me, Input::Answered { ask, op, result }, rules);
+        let member = &self.members[usize::from(me)];
+        let lost = |call| member.holders().all(|guard| guard.call != call);
+        self.past.lost_for_nothing |=
+            backed && !self.store.is_closed() && held.into_iter().any(lost);
+    }
+
+    /// Whether the store has all holds of a client.
+    pub(crate) fn is_backed(&self, me: u8, rules: &Setup) -> bool {
+        let record = self.store.record(&rules.limits);
+        let mut guards = self.members[usize::from(me)].holders();
+        guards.all(|guard| {
+            let mut held = record.holders.iter();
+            held.any(|holder| holder.ticket == guard.ticket && !holder.parked)
+        })
+    }
+
+    /// Whether the store has a ticket that its client does not know any more.
+    pub(crate) fn has_unknown(&self, rules: &Setup) -> bool {
+        let record = self.store.record(&rules.limits);
+        let mut tickets = record.holders.iter().chain(&record.waiters);
+        tickets.any(|record| {
+            let member = &self.members[usize::from(member_of(record.ticket))];
+            !member.dead && member.state.ticket(record.ticket.public()).is_none()
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! [`Member`]: a client, and what is around its state in a process: a clock, a connection, and callers.
+
+use core::time::Duration;
+
+use auto_mutex_protocol::client::{self, AskId, Call, CallId, Effect, Ended, Env, Input, View};
+use auto_mutex_protocol::{
+    Cause, Closed, Instant, MemberId, Op, StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
+};
+
+use super::{Link, Past};
+use crate::rules::{Setup, TICK, at};
+
+/// The present of a client.
+pub(super) const PRESENT: Instant = Instant::from_nanos(1_000 * TICK.as_nanos() as u64);
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Its number.
+    pub me: u8,
+    /// The calls for the name.
+    pub state: client::State<Call>,
+    /// Its time.
+    pub now: Instant,
+    /// The calls that are inside.
+    pub guards: Vec<Guard>,
+    /// How many calls are still to come.
+    pub to_come: u8,
+    /// Its connection.
+    pub link: Link,
+    /// Until when it considers the store closed.
+    pub closed: Instant,
+    /// How often its clock may still lose time.
+    pub slips: u8,
+    /// It has died.
+    pub dead: bool,
+    /// It has died while it kept the lock, and no call was inside.
+    pub died_keeping: bool,
+    pub(super) next_call: u64,
+    pub(super) next_ticket: u64,
+}
+
+/// A call that is inside.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// The call.
+    pub call: CallId,
+    /// The ticket that holds for it.
+    pub ticket: Ticket,
+    /// Its fencing token.
+    pub token: u64,
+    /// Until when it holds, by the client's clock.
+    pub valid: Instant,
+    /// How many units it has.
+    pub units: u32,
+}
+
+impl Guard {
+    /// Whether it holds.
+    pub fn is_valid(&self, now: Instant) -> bool {
+        now < self.valid
+    }
+}
+
+/// The ticket of a client with this number.
+pub(super) fn ticket(member: u8, number: u64) -> Ticket {
+    let mut bytes = [0; 16];
+    bytes[0] = member;
+    bytes[4..8].copy_from_slice(&(number as u32).to_be_bytes());
+    bytes[15] = 1;
+    Ticket::from_bytes(bytes)
+}
+
+/// The client of a ticket.
+pub(super) fn member_of(ticket: Ticket) -> u8 {
+    ticket.as_bytes()[0]
+}
+
+impl Member {
+    pub(super) fn new(me: u8, rules: &Setup) -> Self {
+        Self {
+            me,
+            state: client::State::default(),
+            now: PRESENT,
+            guards: Vec::new(),
+            to_come: rules.calls_of(me).0,
+            link: Link::new(),
+            closed: Instant::START,
+            slips: rules.slips,
+            dead: false,
+            died_keeping: false,
+            next_call: 0,
+            next_ticket: 0,
+        }
+    }
+
+    /// How the store knows it.
+    pub fn id(me: u8) -> MemberId {
+        MemberId::from_bytes([me; 16])
+    }
+
+    /// The calls that hold, by the client's clock.
+    pub fn holders(&self) -> impl Iterator<Item = &Guard> {
+        let inside = self.guards.iter();
+        inside.filter(|guard| !self.dead && guard.is_valid(self.now))
+    }
+
+    /// Whether it keeps the lock, and no call is inside.
+    pub fn keeps(&self) -> bool {
+        self.state.counts_as_kept() && self.state.holds().next().is_none()
+    }
+
+    pub(super) fn call(&mut self, rules: &Setup) -> Call {
+        self.next_call += 1;
+        self.to_come -= 1;
+        Call {
+            id: CallId(self.next_call),
+            want: rules.want(self.me),
+            started: self.now,
+        }
+    }
+
+    fn env<'a>(&self, rules: &'a Setup, ticket: &'a mut dyn FnMut() -> Ticket) -> Env<'a> {
+        Env {
+            now: self.now,
+            limits: &rules.limits,
+            client: &rules.times,
+            view: View {
+                is_open: true,
+                is_over: false,
+                may_keep: self.me < rules.keepers,
+                keeps_most: false,
+            },
+            outage: (!self.link.connected).then(|| (Instant::START, disconnected())),
+            closed: (self.now < self.closed).then_some(Closed {
+                until: self.closed,
+                cause: Cause::Restart,
+            }),
+            ticket,
+        }
+    }
+
+    /// Whether its timer runs now.
+    pub fn is_due(&self, rules: &Setup) -> bool {
+        let mut none = || ticket(self.me, 0);
+        let env = self.env(rules, &mut none);
+        self.state.next_due(&env) <= self.now
+    }
+
+    /// Feeds its state.
+    pub(super) fn on(&mut self, input: Input<Call>, past: &mut Past, rules: &Setup) {
+        let (mut inputs, mut effects) = (vec![input], Vec::new());
+        while let Some(input) = inputs.pop() {
+            let (me, mut next) = (self.me, self.next_ticket);
+            let mut draw = || {
+                next += 1;
+                ticket(me, next)
+            };
+            let mut env = self.env(rules, &mut draw);
+            self.state.on(input, &mut env, &mut effects);
+            self.next_ticket = next;
+            for effect in effects.drain(..) {
+                self.follow(effect, past, &mut inputs);
+            }
+        }
+    }
+
+    /// Without a connection, a request fails at once.
+    fn follow(&mut self, effect: Effect<Call>, past: &mut Past, inputs: &mut Vec<Input<Call>>) {
+        match effect {
+            Effect::Send { ask, op } if self.link.connected => self.link.requests.push((ask, op)),
+            Effect::Send { ask, op } => inputs.insert(0, unanswered(ask, op)),
+            Effect::Granted { caller, grant, .. } => {
+                past.call_fell |= grant.token <= past.entered;
+                past.entered = past.entered.max(grant.token);
+                past.entered_late |= grant.valid <= self.now;
+                self.guards.push(Guard {
+                    call: caller.id,
+                    ticket: grant.ticket,
+                    token: grant.token,
+                    valid: grant.valid,
+                    units: caller.want.share.units,
+                });
+            }
+            Effect::Extended { hold, valid } => {
+                for guard in self.guards.iter_mut().filter(|it| it.call == hold) {
+                    guard.valid = guard.valid.max(valid);
+                }
+            }
+            Effect::Cut { hold, valid } => {
+                for guard in self.guards.iter_mut().filter(|it| it.call == hold) {
+                    guard.valid = guard.valid.min(valid);
+                }
+            }
+            Effect::Ended { hold, how, asked } => {
+                debug_assert!(asked || how != Ended::Released);
+                self.guards.retain(|guard| guard.call != hold);
+            }
+            Effect::Failed { .. }
+            | Effect::Registered(_)
+            | Effect::Confirmed { .. }
+            | Effect::Replied { .. }
+            | Effect::Note(_) => {}
+        }
+    }
+
+    pub(super) fn disconnected(
+        &mut self,
+        requests: Vec<(AskId, Op)>,
+        past: &mut Past,
+        rules: &Setup,
+    ) {
+        for (ask, op) in requests {
+            self.on(unanswered(ask, op), past, rules);
+        }
+    }
+
+    pub(super) fn die(&mut self) {
+        self.died_keeping = self.keeps();
+        self.dead = true;
+        self.state = client::State::default();
+        self.guards.clear();
+        self.to_come = 0;
+        self.link.replies.clear();
+        self.link.messages.clear();
+    }
+
+    pub(super) fn tick(&mut self, lost: Duration) {
+        self.now = at(Duration::from_nanos(self.now.as_nanos()) + TICK - lost);
+    }
+
+    pub(super) fn forget(&mut self, rules: &Setup) {
+        self.state.forget(self.now, &rules.times);
+        if self.closed <= self.now {
+            self.closed = Instant::START;
+        }
+        let Self {
+            state, link, now, ..
+        } = self;
+        for guard in &mut self.guards {
+            guard.valid = guard.valid.max(*now);
+        }
+        // What would be ignored.
+        link.replies.retain(|(_, op, _)| match op {
+            Op::Release { ticket, .. } => state.ticket(ticket.public()).is_some(),
+            op => op.ticket().is_none_or(|ticket| state.is_in_use(ticket)),
+        });
+        let is_in_use = |ticket| state.is_in_use(ticket);
+        link.messages
+            .retain(|message| message.ticket().is_none_or(is_in_use));
+    }
+
+    /// What tells it from other clients, without its number.
+    pub(super) fn looks(&self) -> impl Ord + use<> {
+        let link = &self.link;
+        let sent = (link.requests.len(), link.replies.len());
+        let told = (link.messages.len(), link.late.len(), link.connected);
+        let calls = (self.to_come, self.guards.len(), self.state.load().waiting);
+        (self.dead, calls, sent, told, self.slips, self.closed)
+    }
+
+    pub(super) fn visit(&mut self, visitor: &mut impl Visitor) {
+        self.state.visit(visitor);
+        visitor.instant(&mut self.closed);
+        for guard in &mut self.guards {
+            visitor.call(&mut guard.call);
+            visitor.ticket(&mut guard.ticket);
+            fencing(&mut guard.token, visitor);
+            visitor.instant(&mut guard.valid);
+        }
+        self.link.visit(visitor);
+    }
+}
+
+/// The token of the store in a fencing token.
+pub(super) fn base(token: u64) -> u64 {
+    token / TOKENS_OF_A_GRANT
+}
+
+fn disconnected() -> StoreError {
+    StoreError::disconnected("")
+}
+
+fn unanswered(ask: AskId, op: Op) -> Input<Call> {
+    let result = Err(disconnected());
+    Input::Answered { ask, op, result }
+}

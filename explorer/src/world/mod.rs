@@ -1,0 +1,110 @@
+//! [`World`]: clients, a store, and the connections between them at one instant, and what can happen next.
+//!
+//! No step is ever forced: requests, replies, messages, timers and the ends of calls may take any time. So a client can
+//! pause anywhere, and afterwards goes on from its old state.
+
+mod action;
+mod canonical;
+mod enabled;
+mod happen;
+mod link;
+mod member;
+
+pub use self::action::Action;
+pub use self::canonical::fingerprint;
+pub use self::link::Link;
+pub use self::member::{Guard, Member};
+
+use auto_mutex_protocol::{Limits, NameRecord, State};
+
+use crate::rules::{Mishaps, Setup, TICK, micros};
+
+/// The present of a store, in microseconds. States that differ only by the time are one.
+const PRESENT: u64 = 1_000 * micros_of_a_tick();
+
+const fn micros_of_a_tick() -> u64 {
+    TICK.as_micros() as u64
+}
+
+/// One state of everything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct World {
+    /// The store.
+    pub store: Store,
+    /// What a replica has copied, if it has.
+    pub replica: Option<Box<State>>,
+    /// The clients.
+    pub members: Vec<Member>,
+    /// What may still happen.
+    pub left: Mishaps,
+    /// Facts about the past that the properties need.
+    pub past: Past,
+}
+
+/// The store.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Store {
+    /// The state of the name.
+    pub state: State,
+    /// Its time, in microseconds.
+    pub now: u64,
+    /// It grants nothing before.
+    pub closed_until: u64,
+    /// Whether its clock was stepped back, behind the last token.
+    pub behind: bool,
+}
+
+/// What neither the clients nor the store know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Past {
+    /// The greatest token that the store has granted with.
+    pub token: u64,
+    /// The greatest fencing token of a call.
+    pub entered: u64,
+    /// A token was not greater than all earlier ones.
+    pub token_fell: bool,
+    /// The fencing token of a call was not greater than those of all earlier calls.
+    pub call_fell: bool,
+    /// A call entered with a grant that had ended.
+    pub entered_late: bool,
+    /// A waiter was granted before an earlier waiter.
+    pub overtaken: bool,
+    /// A reply ended a hold that the store still had.
+    pub lost_for_nothing: bool,
+}
+
+impl World {
+    /// Nobody has called yet.
+    pub fn new(rules: &Setup) -> Self {
+        Self {
+            store: Store {
+                state: State::default(),
+                now: PRESENT,
+                closed_until: 0,
+                behind: false,
+            },
+            replica: None,
+            members: (0..rules.clients)
+                .map(|me| Member::new(me, rules))
+                .collect(),
+            left: rules.mishaps,
+            past: Past::default(),
+        }
+    }
+}
+
+impl Store {
+    /// Whether it grants nothing.
+    pub fn is_closed(&self) -> bool {
+        self.now < self.closed_until
+    }
+
+    /// What it says about the name.
+    pub fn record(&self, limits: &Limits) -> NameRecord {
+        self.state.inspect(self.now, 0, limits)
+    }
+
+    fn tick(&mut self) {
+        self.now += micros(TICK);
+    }
+}
