@@ -1,6 +1,6 @@
 //! Looks at every state of a run, with stateright.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
@@ -50,20 +50,11 @@ pub struct Outcome {
 }
 
 /// Looks at every state, until a property does not hold.
-pub fn explore(rules: &Rules, threads: usize) -> Outcome {
-    run(rules, threads, HasDiscoveries::AnyFailures)
-}
-
-/// Looks for a state without `property`.
-pub fn refute(rules: &Rules, property: &'static str) -> Outcome {
-    run(rules, 1, HasDiscoveries::AnyOf(BTreeSet::from([property])))
-}
-
-fn run(rules: &Rules, threads: usize, until: HasDiscoveries) -> Outcome {
+pub fn explore(rules: &Rules) -> Outcome {
     let started = Instant::now();
     let model = Setup::new(rules.clone());
     let properties = model.properties();
-    let checker = model.checker().threads(threads).finish_when(until);
+    let checker = model.checker().finish_when(HasDiscoveries::AnyFailures);
     let checker = checker.spawn_bfs().join();
     let found = checker.discoveries();
     let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());

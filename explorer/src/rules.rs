@@ -4,7 +4,7 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use auto_mutex_protocol::client::{ClientTimes, Patience, Terms, Want};
-use auto_mutex_protocol::{Instant, LIMITS, Limits, Share, SharedStr};
+use auto_mutex_protocol::{LIMITS, Limits, Share, SharedStr};
 
 /// All durations are multiples of it.
 pub const TICK: Duration = Duration::from_secs(1);
@@ -16,14 +16,14 @@ pub const SLIP: Duration = Duration::from_millis(11);
 pub enum Clocks {
     /// All clocks run at the same rate, except for their slips.
     Together,
-    /// The clients' clocks stand still, so clients consider every grant valid for ever.
+    /// The clients' clocks stand still, so clients consider every grant valid indefinitely.
     Stopped,
     /// No time passes: no lease ends, and no timer runs again.
     Frozen,
 }
 
 /// How often each mishap may happen in a run. A pause is none: every step may take any time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Mishaps {
     /// A connection breaks. Requests in flight may still reach the store, late and in any order; no reply comes back.
     pub breaks: u8,
@@ -41,6 +41,20 @@ pub struct Mishaps {
     pub steps_back: u8,
     /// A client considers the store closed while it is open, or for longer than it is closed.
     pub doubts: u8,
+}
+
+impl Mishaps {
+    /// Nothing goes wrong.
+    pub const NONE: Self = Self {
+        breaks: 0,
+        losses: 0,
+        copies: 0,
+        crashes: 0,
+        restarts: 0,
+        failovers: 0,
+        steps_back: 0,
+        doubts: 0,
+    };
 }
 
 /// The rules of a run. Durations are in ticks.
@@ -76,8 +90,6 @@ pub struct Rules {
     pub cancels: bool,
     /// How many calls can enter with one token of the store.
     pub tokens: u64,
-    /// How many grants an operation makes at most.
-    pub batch: u8,
     /// Whether clocks and durations are such that exclusion must hold. Otherwise it is not checked.
     pub assumed: bool,
     /// In each state, also check that every waiter is served if nothing more happens.
@@ -108,10 +120,9 @@ impl Rules {
             doubt: 1,
             slips: 0,
             clocks: Clocks::Together,
-            mishaps: Mishaps::default(),
+            mishaps: Mishaps::NONE,
             cancels: false,
             tokens: 2,
-            batch: u8::MAX,
             assumed: true,
             service: false,
             messages: 1,
@@ -144,7 +155,6 @@ impl Rules {
             claim: ticks(self.claim),
             near: 3,
             near_touch: TICK,
-            batch: self.batch.into(),
             tombstone: ticks(self.tomb),
             claim_within: Duration::ZERO,
             least_left: Duration::ZERO,
@@ -243,12 +253,7 @@ pub fn ticks(ticks: u8) -> Duration {
     TICK * u32::from(ticks)
 }
 
-/// When a clock has run for this long.
-pub fn at(time: Duration) -> Instant {
-    Instant::START.after(time)
-}
-
 /// In microseconds.
-pub fn micros(time: Duration) -> u64 {
+pub const fn micros(time: Duration) -> u64 {
     time.as_micros() as u64
 }

@@ -15,16 +15,7 @@ pub struct Run {
     pub large: bool,
 }
 
-const NONE: Mishaps = Mishaps {
-    breaks: 0,
-    losses: 0,
-    copies: 0,
-    crashes: 0,
-    restarts: 0,
-    failovers: 0,
-    steps_back: 0,
-    doubts: 0,
-};
+const NONE: Mishaps = Mishaps::NONE;
 
 /// Replies are prompt, and service is checked.
 fn prompt(clients: u8) -> Rules {

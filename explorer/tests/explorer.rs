@@ -7,7 +7,7 @@ use auto_mutex_explorer::runs::all;
 fn holds(name: &str) {
     let run = all().into_iter().find(|run| run.name == name);
     let run = run.unwrap_or_else(|| panic!("{name} is no run"));
-    let outcome = explore(&run.rules, 1);
+    let outcome = explore(&run.rules);
     let (states, depth, took) = (outcome.states, outcome.depth, outcome.took);
     println!("{states} states, {depth} deep, in {took:.1?}");
     for (property, way) in &outcome.broken {

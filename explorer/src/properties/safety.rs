@@ -1,8 +1,7 @@
 //! What must hold in every state.
 
-use crate::rules::Setup;
-use crate::rules::{micros, ticks};
-use crate::world::World;
+use crate::rules::{Setup, ticks};
+use crate::world::{Member, World};
 
 pub(super) fn capacity(run: &Setup, world: &World) -> bool {
     let record = world.store.record(&run.limits);
@@ -41,8 +40,9 @@ pub(super) fn writes(_: &Setup, world: &World) -> bool {
 }
 
 pub(super) fn backed(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
     let mut members = world.members.iter();
-    world.store.is_closed() || members.all(|member| world.is_backed(member.me, run))
+    world.store.is_closed() || members.all(|member| world.is_backed(member.me, &record))
 }
 
 pub(super) fn released(run: &Setup, world: &World) -> bool {
@@ -53,9 +53,9 @@ pub(super) fn released(run: &Setup, world: &World) -> bool {
 pub(super) fn short_leases(run: &Setup, world: &World) -> bool {
     let record = world.store.record(&run.limits);
     record.holders.iter().all(|holder| {
-        let member = &world.members[usize::from(holder.member.as_bytes()[0])];
+        let member = &world.members[usize::from(Member::number(holder.member))];
         let over = member.link.requests.is_empty() && member.link.late.is_empty();
-        let short = micros(holder.left) <= micros(ticks(run.claim));
+        let short = holder.left <= ticks(run.claim);
         short || !over || !member.died_keeping
     })
 }

@@ -4,8 +4,7 @@
 //! Each step of the walk is one of the run, so if something else happens during the walk, that leads to a state from
 //! which another walk starts. Every waiter is thus served as soon as clients and network have worked for that long.
 
-use auto_mutex_protocol::client::AskId;
-use auto_mutex_protocol::{Lease, Op};
+use auto_mutex_protocol::{Lease, Op, Ticket};
 
 use crate::rules::{Setup, TICK, ticks};
 use crate::world::{Action, Member, World, fingerprint};
@@ -63,8 +62,7 @@ fn patience(world: &World, rules: &Setup) -> u32 {
         .filter(|member| member.dead && member.link.requests.len() + member.link.late.len() > 0);
     let posthumous = dead.count() as u32 * ticks(rules.lease);
     let doubts = world.members.iter().map(|it| it.now.until(it.closed)).max();
-    let closed = world.store.closed_until.saturating_sub(world.store.now);
-    let closed = core::time::Duration::from_micros(closed).max(doubts.unwrap_or_default());
+    let closed = world.store.closed_for().max(doubts.unwrap_or_default());
     let claims = u32::from(rules.clients - 1) * ticks(rules.claim);
     let all = last.unwrap_or_default() + posthumous + closed + claims;
     let behind = u32::from(world.store.behind);
@@ -139,7 +137,7 @@ fn leaves_nothing(world: &mut World, rules: &Setup) -> bool {
 
 /// Executes an operation about an unknown ticket.
 fn look(world: &mut World, rules: &Setup) {
-    let ticket = auto_mutex_protocol::Ticket::from_bytes([7; 16]);
+    let ticket = Ticket::from_bytes([7; 16]);
     let lease = Lease::of(ticket, 1, TICK);
-    world.execute(0, None::<AskId>, Op::Touch { lease, units: 0 }, rules);
+    world.execute(0, None, Op::Touch { lease, units: 0 }, rules);
 }

@@ -75,10 +75,6 @@ fn present_of(now: Instant) -> Instant {
     Instant::from_nanos(member::PRESENT.as_nanos() + rest)
 }
 
-fn number_of(member: MemberId) -> u8 {
-    member.as_bytes()[0]
-}
-
 /// The same for equal values.
 pub fn fingerprint(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -142,9 +138,8 @@ impl Names {
     fn number_tokens(&mut self, world: &World, rules: &Setup) {
         let (store, last) = (&world.store, world.past.token);
         let token = store.state.token();
-        let is_greatest = self.tokens.last() == Some(&token);
-        let others = self.tokens.iter().rev().skip(1);
-        let alone = is_greatest && others.take_while(|other| **other == token).count() == 0;
+        let greatest = self.tokens.iter().rev();
+        let alone = greatest.take_while(|it| **it == token).count() == 1;
         if rules.stalls || store.behind {
             self.tokens.push(last);
             self.tokens.sort_unstable();
@@ -223,7 +218,7 @@ impl Visitor for Names {
     }
 
     fn member(&mut self, member: &mut MemberId) {
-        self.lines.push((self.place, number_of(*member)));
+        self.lines.push((self.place, Member::number(*member)));
     }
 
     fn token(&mut self, token: &mut u64) {
@@ -310,7 +305,7 @@ impl Visitor for Rename<'_> {
     }
 
     fn member(&mut self, member: &mut MemberId) {
-        *member = Member::id(self.names.members[usize::from(number_of(*member))]);
+        *member = Member::id(self.names.members[usize::from(Member::number(*member))]);
     }
 
     fn call(&mut self, call: &mut CallId) {

@@ -1,11 +1,12 @@
 //! What each action does.
 
+use core::time::Duration;
+
 use auto_mutex_protocol::client::{AskId, Call, Input};
-use auto_mutex_protocol::{Env, TicketRecord};
-use auto_mutex_protocol::{MemberId, NameRecord, Op, State};
+use auto_mutex_protocol::{Env, MemberId, NameRecord, Op, State, TicketRecord};
 
 use super::member::member_of;
-use super::{Action, Guard, World};
+use super::{Action, Guard, Member, World};
 use crate::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 impl World {
@@ -68,9 +69,7 @@ impl World {
             Action::Connect(me) => {
                 let member = &mut self.members[usize::from(me)];
                 member.link.connected = true;
-                let closed = self.store.closed_until.saturating_sub(self.store.now);
-                let closed = core::time::Duration::from_micros(closed);
-                member.closed = member.closed.max(member.now.after(closed));
+                member.takes_for_closed(self.store.closed_for());
                 self.input(me, Input::Reconnected, rules);
             }
             Action::Crash(me) => {
@@ -88,10 +87,8 @@ impl World {
             }
             Action::Doubt(me) => {
                 self.left.doubts -= 1;
-                let closed = self.store.closed_until.saturating_sub(self.store.now);
-                let closed = core::time::Duration::from_micros(closed) + ticks(rules.doubt);
-                let member = &mut self.members[usize::from(me)];
-                member.closed = member.closed.max(member.now.after(closed));
+                let time = self.store.closed_for() + ticks(rules.doubt);
+                self.members[usize::from(me)].takes_for_closed(time);
             }
             Action::Restart => {
                 self.left.restarts -= 1;
@@ -118,7 +115,7 @@ impl World {
                 member.slips -= 1;
                 member.tick(SLIP);
             } else if rules.clocks != Clocks::Stopped {
-                member.tick(core::time::Duration::ZERO);
+                member.tick(Duration::ZERO);
             }
         }
     }
@@ -147,16 +144,16 @@ impl World {
         // A late request may have been sent before its client considered the store closed.
         let doubts = match ask {
             Some(_) => member.now.until(member.closed),
-            None => core::time::Duration::ZERO,
+            None => Duration::ZERO,
         };
         let heard: Vec<_> = (self.members.iter())
             .filter(|member| member.link.connected)
-            .map(|member| super::Member::id(member.me))
+            .map(|member| Member::id(member.me))
             .collect();
         let env = Env {
             now: self.store.now,
             grants_from: (self.store.closed_until).max(self.store.now + micros(doubts)),
-            member: super::Member::id(me),
+            member: Member::id(me),
             limits: &rules.limits,
             hears: &|member: MemberId| heard.contains(&member),
         };
@@ -167,8 +164,7 @@ impl World {
         let after = self.store.record(&rules.limits);
         self.note_grants(&before, &after);
         for (to, message) in messages {
-            let to = usize::from(to.as_bytes()[0]);
-            let member = &mut self.members[to];
+            let member = &mut self.members[usize::from(Member::number(to))];
             if member.link.connected && !member.dead {
                 member.link.tell(message, rules.messages);
             }
@@ -207,7 +203,7 @@ impl World {
         let member = &mut self.members[usize::from(me)];
         let (ask, op, reply) = member.link.replies.remove(0);
         let held: Vec<_> = member.holders().map(|guard| guard.call).collect();
-        let backed = self.is_backed(me, rules);
+        let backed = self.is_backed(me, &self.store.record(&rules.limits));
         let result = Ok(reply);
         self.input(me, Input::Answered { ask, op, result }, rules);
         let member = &self.members[usize::from(me)];
@@ -216,9 +212,8 @@ impl World {
             backed && !self.store.is_closed() && held.into_iter().any(lost);
     }
 
-    /// Whether the store has all holds of a client.
-    pub(crate) fn is_backed(&self, me: u8, rules: &Setup) -> bool {
-        let record = self.store.record(&rules.limits);
+    /// Whether the store, which says this about the name, has all holds of a client.
+    pub(crate) fn is_backed(&self, me: u8, record: &NameRecord) -> bool {
         let mut guards = self.members[usize::from(me)].holders();
         guards.all(|guard| {
             let mut held = record.holders.iter();

@@ -1,6 +1,7 @@
 //! [`Member`]: a client, and what is around its state in a process: a clock, a connection, and callers.
 
 use core::time::Duration;
+use std::collections::VecDeque;
 
 use auto_mutex_protocol::client::{self, AskId, Call, CallId, Effect, Ended, Env, Input, View};
 use auto_mutex_protocol::{
@@ -8,7 +9,7 @@ use auto_mutex_protocol::{
 };
 
 use super::{Link, Past};
-use crate::rules::{Setup, TICK, at};
+use crate::rules::{Setup, TICK};
 
 /// The present of a client.
 pub(super) const PRESENT: Instant = Instant::from_nanos(1_000 * TICK.as_nanos() as u64);
@@ -99,6 +100,11 @@ impl Member {
         MemberId::from_bytes([me; 16])
     }
 
+    /// The number of the client that the store knows like this.
+    pub fn number(id: MemberId) -> u8 {
+        id.as_bytes()[0]
+    }
+
     /// The calls that hold, by the client's clock.
     pub fn holders(&self) -> impl Iterator<Item = &Guard> {
         let inside = self.guards.iter();
@@ -149,8 +155,8 @@ impl Member {
 
     /// Feeds its state.
     pub(super) fn on(&mut self, input: Input<Call>, past: &mut Past, rules: &Setup) {
-        let (mut inputs, mut effects) = (vec![input], Vec::new());
-        while let Some(input) = inputs.pop() {
+        let (mut inputs, mut effects) = (VecDeque::from([input]), Vec::new());
+        while let Some(input) = inputs.pop_front() {
             let (me, mut next) = (self.me, self.next_ticket);
             let mut draw = || {
                 next += 1;
@@ -166,10 +172,15 @@ impl Member {
     }
 
     /// Without a connection, a request fails at once.
-    fn follow(&mut self, effect: Effect<Call>, past: &mut Past, inputs: &mut Vec<Input<Call>>) {
+    fn follow(
+        &mut self,
+        effect: Effect<Call>,
+        past: &mut Past,
+        inputs: &mut VecDeque<Input<Call>>,
+    ) {
         match effect {
             Effect::Send { ask, op } if self.link.connected => self.link.requests.push((ask, op)),
-            Effect::Send { ask, op } => inputs.insert(0, unanswered(ask, op)),
+            Effect::Send { ask, op } => inputs.push_back(unanswered(ask, op)),
             Effect::Granted { caller, grant, .. } => {
                 past.call_fell |= grant.token <= past.entered;
                 past.entered = past.entered.max(grant.token);
@@ -204,6 +215,10 @@ impl Member {
         }
     }
 
+    pub(super) fn takes_for_closed(&mut self, time: Duration) {
+        self.closed = self.closed.max(self.now.after(time));
+    }
+
     pub(super) fn disconnected(
         &mut self,
         requests: Vec<(AskId, Op)>,
@@ -226,7 +241,7 @@ impl Member {
     }
 
     pub(super) fn tick(&mut self, lost: Duration) {
-        self.now = at(Duration::from_nanos(self.now.as_nanos()) + TICK - lost);
+        self.now = self.now.after(TICK - lost);
     }
 
     pub(super) fn forget(&mut self, rules: &Setup) {

@@ -15,16 +15,14 @@ pub use self::canonical::fingerprint;
 pub use self::link::Link;
 pub use self::member::{Guard, Member};
 
+use core::time::Duration;
+
 use auto_mutex_protocol::{Limits, NameRecord, State};
 
 use crate::rules::{Mishaps, Setup, TICK, micros};
 
 /// The present of a store, in microseconds. States that differ only by the time are one.
-const PRESENT: u64 = 1_000 * micros_of_a_tick();
-
-const fn micros_of_a_tick() -> u64 {
-    TICK.as_micros() as u64
-}
+const PRESENT: u64 = 1_000 * micros(TICK);
 
 /// One state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -102,6 +100,11 @@ impl Store {
     /// What it says about the name.
     pub fn record(&self, limits: &Limits) -> NameRecord {
         self.state.inspect(self.now, 0, limits)
+    }
+
+    /// How long it still grants nothing.
+    pub(crate) fn closed_for(&self) -> Duration {
+        Duration::from_micros(self.closed_until.saturating_sub(self.now))
     }
 
     fn tick(&mut self) {

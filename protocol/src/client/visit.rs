@@ -1,12 +1,12 @@
 //! Shows the calls of a client for a name to a [`Visitor`].
 
-use super::{Caller, ClientTimes, State};
 use core::time::Duration;
 
 use super::call::Call;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::ticket::{Attempting, Held, Leaving, Ticket, TicketState, Waiting};
+use super::{Caller, ClientTimes, State};
 use crate::visit::{fencing, holder, instants};
 use crate::{Instant, Retain, SharedStr, Ticket as TicketId, Visitor};
 
