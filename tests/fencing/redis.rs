@@ -57,7 +57,14 @@ fn the_longest_tokens_are_told_apart() {
 #[tokio::test]
 async fn a_script_has_its_own_keys_and_arguments_and_several_locks() {
     let client = redis::Client::open(SERVER.url()).unwrap();
-    let mut db = client.get_multiplexed_async_connection().await.unwrap();
+    // The server may take its time.
+    let patient = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None);
+    let mut db = client
+        .get_multiplexed_async_connection_with_config(&patient)
+        .await
+        .unwrap();
     let echo = FencedScript::new("#!lua\nreturn {#KEYS, KEYS[2], #ARGV, ARGV[2]}");
     let run = async |tokens: &[Token], db: &mut _| {
         let mut call = echo.call(tokens, "{own}:1")?;

@@ -1,7 +1,7 @@
 //! Counts the allocations of redis-rs for the requests of one cycle, without a lock library.
 
 use redis::aio::MultiplexedConnection;
-use redis::{Client, Cmd, Value};
+use redis::{AsyncConnectionConfig, Client, Cmd, Value};
 use tokio::runtime::Builder;
 
 use super::{CYCLES, Heap, WARM};
@@ -16,7 +16,13 @@ pub(super) fn blocks(url: &str, heap: &impl Fn() -> Heap) -> Result<f64, Failure
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let client = Client::open(url)?;
     let blocks = runtime.block_on(async {
-        let mut connection = client.get_multiplexed_async_connection().await?;
+        // Nothing here measures time: the server may take its own.
+        let patient = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None);
+        let mut connection = client
+            .get_multiplexed_async_connection_with_config(&patient)
+            .await?;
         let digest: String = redis::cmd("SCRIPT")
             .arg("LOAD")
             .arg("return 'GRANTED 1234567890123456'")
