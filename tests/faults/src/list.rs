@@ -45,9 +45,10 @@ pub(crate) struct Table {
 }
 
 impl Area {
-    pub(crate) fn by_file(&self) -> BTreeMap<&str, Vec<&Fault>> {
+    /// The faults of each file, whatever list they are in.
+    pub(crate) fn by_file(areas: &[Self]) -> BTreeMap<&str, Vec<&Fault>> {
         let mut files = BTreeMap::<_, Vec<_>>::new();
-        for fault in &self.fault {
+        for fault in areas.iter().flat_map(|area| &area.fault) {
             files.entry(&*fault.file).or_default().push(fault);
         }
         files

@@ -113,9 +113,7 @@ fn root() -> PathBuf {
 
 #[test]
 fn each_fault_has_its_place_in_the_code() {
-    for area in list::read(&root(), &[]) {
-        for (file, faults) in area.by_file() {
-            tree::switched(&root().join(file), &faults);
-        }
+    for (file, faults) in Area::by_file(&list::read(&root(), &[])) {
+        tree::switched(&root().join(file), &faults);
     }
 }

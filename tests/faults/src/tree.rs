@@ -31,16 +31,16 @@ pub(crate) fn make(root: &Path, areas: &[Area]) -> PathBuf {
     git.args(["ls-files", "-co", "--exclude-standard", "-z"]);
     let listed = git.current_dir(root).output().expect("git").stdout;
     let listed = String::from_utf8(listed).expect("names of files");
-    let changed: Vec<_> = areas.iter().flat_map(Area::by_file).collect();
-    let crates: BTreeSet<_> = changed.iter().map(|(file, _)| crate_of(file)).collect();
+    let changed = Area::by_file(areas);
+    let crates: BTreeSet<_> = changed.keys().map(|file| crate_of(file)).collect();
     let mut files = BTreeSet::new();
     for file in listed.split_terminator('\0') {
         let (from, to) = (root.join(file), tree.join(file));
         if !from.is_file() {
             continue;
         }
-        let mut text = match changed.iter().find(|(of, _)| *of == file) {
-            Some((_, faults)) => switched(&from, faults).into_bytes(),
+        let mut text = match changed.get(file) {
+            Some(faults) => switched(&from, faults).into_bytes(),
             None => fs::read(&from).expect(file),
         };
         if crates.contains(file) {
