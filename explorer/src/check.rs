@@ -1,6 +1,6 @@
 //! Looks at every state of a run, with stateright.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model, Property};
@@ -51,11 +51,20 @@ pub struct Outcome {
 
 /// Looks at every state, until a property does not hold.
 pub fn explore(rules: &Rules) -> Outcome {
+    look(rules, HasDiscoveries::AnyFailures)
+}
+
+/// Looks for a state without this property.
+pub fn refute(rules: &Rules, property: &'static str) -> Option<Vec<Action>> {
+    let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
+    look(rules, until).broken.remove(property)
+}
+
+fn look(rules: &Rules, until: HasDiscoveries) -> Outcome {
     let started = Instant::now();
     let model = Setup::new(rules.clone());
     let properties = model.properties();
-    let checker = model.checker().finish_when(HasDiscoveries::AnyFailures);
-    let checker = checker.spawn_bfs().join();
+    let checker = model.checker().finish_when(until).spawn_bfs().join();
     let found = checker.discoveries();
     let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());
     for property in properties {

@@ -1,7 +1,8 @@
-//! The runs in which every property holds.
+//! The runs in which every property holds, and those that show what they rest on.
 
 use auto_mutex_protocol::Share;
 
+use crate::properties::{EXCLUSION, RELEASED, TOKENS};
 use crate::rules::{Clocks, Mishaps, Rules};
 
 /// A run in which every property holds.
@@ -84,10 +85,15 @@ fn plain() -> Vec<Run> {
         calls: vec![(2, 1)],
         ..rules
     };
-    let cancels = Rules {
+    let cancels = |mishaps| Rules {
         cancels: true,
         calls: vec![(2, 1), (1, 1)],
-        ..with(Mishaps { copies: 1, ..NONE })
+        ..with(mishaps)
+    };
+    // A client asks again before it knows that its release has arrived.
+    let hasty = Rules {
+        pipeline: 2,
+        ..cancels(NONE)
     };
     let slips = Rules {
         slips: 1,
@@ -119,7 +125,11 @@ fn plain() -> Vec<Run> {
                 ..frozen(3)
             },
         ),
-        small("calls_give_up_and_messages_come_twice", cancels),
+        small("calls_give_up", hasty),
+        small(
+            "calls_give_up_and_messages_come_twice",
+            cancels(Mishaps { copies: 1, ..NONE }),
+        ),
         small("messages_are_lost", with(Mishaps { losses: 1, ..NONE })),
         small("clocks_slip", slips),
         small(
@@ -172,7 +182,26 @@ fn mishaps() -> Vec<Run> {
                 ..NONE
             }),
         ),
+        small(
+            "one_client_dies_and_the_clock_is_stepped_back",
+            Rules {
+                clients: 1,
+                ..with(Mishaps {
+                    crashes: 1,
+                    steps_back: 1,
+                    ..NONE
+                })
+            },
+        ),
         small("a_client_takes_the_store_for_closed", doubts()),
+        large(
+            "a_client_takes_the_store_for_closed_slowly",
+            Rules {
+                prompt: false,
+                service: false,
+                ..doubts()
+            },
+        ),
         // Without any of the assumptions that exclusion needs.
         small(
             "tokens_grow_whatever_happens",
@@ -186,6 +215,14 @@ fn mishaps() -> Vec<Run> {
         ),
         large("a_connection_breaks_slowly", slow(breaks())),
         large(
+            "a_connection_breaks_between_two_calls",
+            Rules {
+                service: false,
+                calls: vec![(1, 1), (2, 1)],
+                ..breaks()
+            },
+        ),
+        large(
             "a_client_takes_the_store_for_closed_for_long",
             Rules {
                 doubt: 2,
@@ -197,14 +234,38 @@ fn mishaps() -> Vec<Run> {
 }
 
 fn keeping() -> Vec<Run> {
+    let alone = Rules {
+        clients: 1,
+        keepers: 1,
+        calls: vec![(3, 1)],
+        ..prompt(1)
+    };
     vec![
         small("kept", kept(NONE)),
+        // Without anybody who asks for it.
+        small("kept_for_oneself", alone.clone()),
+        small("kept_for_oneself_slowly", slow(alone.clone())),
+        small(
+            "kept_for_oneself_and_a_connection_breaks",
+            Rules {
+                mishaps: Mishaps { breaks: 1, ..NONE },
+                ..slow(alone.clone())
+            },
+        ),
+        small(
+            "kept_and_the_clock_stalls",
+            Rules {
+                stalls: true,
+                ..kept(NONE)
+            },
+        ),
         small(
             "kept_and_renewed",
             Rules {
                 claim: 2,
                 lease: 3,
-                ..kept(NONE)
+                calls: vec![(1, 1)],
+                ..kept(Mishaps { losses: 1, ..NONE })
             },
         ),
         large("kept_slowly", slow(kept(NONE))),
@@ -221,12 +282,67 @@ fn keeping() -> Vec<Run> {
             kept(Mishaps { breaks: 1, ..NONE }),
         ),
         large(
+            "kept_and_a_late_request_arrives",
+            Rules {
+                late: 3,
+                tomb: 4,
+                lease: 3,
+                claim: 2,
+                service: false,
+                ..kept(Mishaps { breaks: 1, ..NONE })
+            },
+        ),
+        large(
             "kept_by_both",
             Rules {
                 keepers: 2,
                 calls: vec![(2, 1)],
                 ..kept(NONE)
             },
+        ),
+    ]
+}
+
+/// Each drops one assumption, and a property that no longer holds.
+pub fn assumptions() -> Vec<(&'static str, Rules, &'static str)> {
+    vec![
+        (
+            "a clock loses no more than the allowance within a lease",
+            Rules {
+                clocks: Clocks::Stopped,
+                ..prompt(2)
+            },
+            EXCLUSION,
+        ),
+        (
+            "no lease is longer than a store without its data is closed",
+            Rules {
+                closed: 1,
+                ..with(Mishaps {
+                    restarts: 1,
+                    ..NONE
+                })
+            },
+            EXCLUSION,
+        ),
+        (
+            "late copies of a request arrive while its tombstone lasts",
+            Rules {
+                tomb: 1,
+                late: 2,
+                clients: 1,
+                ..with(Mishaps { breaks: 1, ..NONE })
+            },
+            RELEASED,
+        ),
+        (
+            "if a store loses its data, its clock is later than the last token",
+            with(Mishaps {
+                restarts: 1,
+                steps_back: 1,
+                ..NONE
+            }),
+            TOKENS,
         ),
     ]
 }

@@ -18,6 +18,8 @@ pub const TOKENS: &str = "tokens grow";
 pub const CALLS: &str = "fencing tokens of calls grow";
 /// A call enters only while its grant is valid.
 pub const ENTRY: &str = "a call enters while its grant is valid";
+/// Each call has a fencing token that belongs to its grant, or to an earlier one of its ticket.
+pub const OWN_TOKEN: &str = "no call has a greater fencing token than its grant";
 /// Nobody enters with a greater fencing token while a call holds the lock.
 pub const WRITES: &str = "what a holder writes is taken";
 /// A client that dies while it keeps the lock leaves no more than the short lease.
@@ -41,6 +43,7 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
         Property::always(TOKENS, safety::tokens),
         Property::always(ORDER, safety::order),
         Property::always(ENTRY, safety::entry),
+        Property::always(OWN_TOKEN, safety::own_token),
     ];
     if rules.assumed {
         all.push(Property::always(EXCLUSION, safety::exclusion));

@@ -34,7 +34,9 @@ pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
         all.push(Property::sometimes(PAUSED, paused));
     }
     if several && rules.keepers > 0 {
-        all.push(Property::sometimes(AGAIN, again));
+        if twice {
+            all.push(Property::sometimes(AGAIN, again));
+        }
         all.push(Property::sometimes(RECALLED, recalled));
         all.push(Property::sometimes(RECALLED_INSIDE, recalled_inside));
     }

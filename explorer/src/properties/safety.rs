@@ -1,5 +1,7 @@
 //! What must hold in every state.
 
+use auto_mutex_protocol::TOKENS_OF_A_GRANT;
+
 use crate::rules::{Setup, ticks};
 use crate::world::{Member, World};
 
@@ -24,6 +26,17 @@ pub(super) fn call_tokens(_: &Setup, world: &World) -> bool {
 
 pub(super) fn entry(_: &Setup, world: &World) -> bool {
     !world.past.entered_late
+}
+
+pub(super) fn own_token(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    let last = |token: u64| token * TOKENS_OF_A_GRANT + run.limits.tokens_used - 1;
+    let mut guards = world.members.iter().flat_map(|member| &member.guards);
+    guards.all(|guard| {
+        let mut holders = record.holders.iter();
+        let holder = holders.find(|holder| holder.ticket == guard.ticket);
+        holder.is_none_or(|holder| guard.token <= last(holder.token))
+    })
 }
 
 pub(super) fn order(_: &Setup, world: &World) -> bool {

@@ -81,7 +81,8 @@ impl World {
             actions.push(Action::Reply(me));
         }
         for index in 0..link.messages.len() as u8 {
-            if member.may_send(rules) {
+            // One more: the client may ask at once whether it is true.
+            if link.unanswered() <= rules.pipeline.into() {
                 actions.push(Action::Message(me, index));
                 if self.left.copies > 0 {
                     actions.push(Action::Copy(me, index));

@@ -255,14 +255,12 @@ impl Member {
         for guard in &mut self.guards {
             guard.valid = guard.valid.max(*now);
         }
-        // What would be ignored.
-        link.replies.retain(|(_, op, _)| match op {
-            Op::Release { ticket, .. } => state.ticket(ticket.public()).is_some(),
-            op => op.ticket().is_none_or(|ticket| state.is_in_use(ticket)),
-        });
-        let is_in_use = |ticket| state.is_in_use(ticket);
+        // What is about no ticket that it has.
+        let is_known = |ticket: Ticket| state.ticket(ticket.public()).is_some();
+        link.replies
+            .retain(|(_, op, _)| op.ticket().is_none_or(is_known));
         link.messages
-            .retain(|message| message.ticket().is_none_or(is_in_use));
+            .retain(|message| message.ticket().is_none_or(is_known));
     }
 
     /// What tells it from other clients, without its number.

@@ -8,7 +8,7 @@ use super::send_log::SendLog;
 use super::ticket::{Attempting, Held, Leaving, Ticket, TicketState, Waiting};
 use super::{Caller, ClientTimes, State};
 use crate::visit::{fencing, holder, instants};
-use crate::{Instant, Retain, SharedStr, Ticket as TicketId, Visitor};
+use crate::{Instant, Retain, SharedStr, Visitor};
 
 impl State<Call> {
     /// Shows the state to `visitor`.
@@ -40,12 +40,6 @@ impl State<Call> {
             [&mut contention.until, &mut contention.last_recall],
             visitor,
         );
-    }
-
-    /// Whether the ticket is known, and waits for more than the answer to its release.
-    pub fn is_in_use(&self, ticket: TicketId) -> bool {
-        let found = self.find(ticket).map(|index| &self.tickets[index].state);
-        found.is_some_and(|state| !matches!(state, TicketState::Leaving(_)))
     }
 
     /// Forgets what decides nothing any more: what is only shown, and times that are over. For clients whose calls wait without
@@ -120,8 +114,6 @@ impl Ticket<Call> {
                     (leaving.held, leaving.unanswered) = (false, false);
                 }
                 self.retain = Retain::No;
-                self.log.forget(Instant::NEVER);
-                self.log.last = self.log.last.min(1);
                 if leaving.park_until <= now {
                     leaving.park_until = Instant::START;
                 }
