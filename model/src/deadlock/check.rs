@@ -7,19 +7,20 @@ use stateright::HasDiscoveries;
 use super::properties::Deadlocks;
 use super::rules::Rules;
 use super::runs::{broken, runs};
-use crate::runs::{Outcome, check, table};
+use crate::check::{Outcome, check};
+use crate::table;
 
 /// Explores every state, until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules) -> Outcome {
-    check(Deadlocks(rules), 1, HasDiscoveries::AnyFailures, None)
+    check(Deadlocks(rules), HasDiscoveries::AnyFailures, None)
 }
 
 /// Looks for a state in which `property` does not hold.
 #[must_use]
 pub fn refute(rules: Rules, property: &'static str) -> Outcome {
     let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-    check(Deadlocks(rules), 1, until, None)
+    check(Deadlocks(rules), until, None)
 }
 
 /// Explores the runs whose names contain `only`, and prints their outcomes. Returns `false` if an outcome is not the

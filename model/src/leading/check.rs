@@ -5,19 +5,20 @@ use stateright::HasDiscoveries;
 use super::properties::Leading;
 use super::rules::Rules;
 use super::runs::{broken, limits, runs};
-use crate::runs::{Outcome, check, shortest, table};
+use crate::check::{Outcome, check, shortest};
+use crate::table;
 
 /// Explores every state, until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules) -> Outcome {
-    check(Leading(rules), 1, HasDiscoveries::AnyFailures, None)
+    check(Leading(rules), HasDiscoveries::AnyFailures, None)
 }
 
 /// Looks for a state in which `property` does not hold, by a path with the fewest steps.
 #[must_use]
 pub fn refute(rules: &Rules, property: &'static str) -> Outcome {
     shortest(property, |until, depth| {
-        check(Leading(rules.clone()), 1, until, depth)
+        check(Leading(rules.clone()), until, depth)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Runs the model checker on given rules.
+//! Runs the model checker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Debug, Display};
@@ -6,21 +6,6 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
-
-use super::Run;
-use crate::properties::POSSIBLE;
-use crate::rules::Rules;
-use crate::world::Protocol;
-
-impl Run {
-    /// Returns the names of those properties of `POSSIBLE` that this run checks.
-    #[must_use]
-    pub fn looks_for(&self) -> Vec<&'static str> {
-        let properties = Protocol(self.rules.clone()).properties();
-        let possible = properties.iter().map(|property| property.name);
-        possible.filter(|name| POSSIBLE.contains(name)).collect()
-    }
-}
 
 /// The outcome of a run.
 #[derive(Debug)]
@@ -37,25 +22,6 @@ pub struct Outcome {
     pub broken: BTreeMap<&'static str, Vec<String>>,
     /// Properties that some state must have, but no explored state has.
     pub unseen: Vec<&'static str>,
-}
-
-/// Explores every state until some property is broken.
-#[must_use]
-pub fn explore(rules: Rules, threads: usize) -> Outcome {
-    run(rules, threads, HasDiscoveries::AnyFailures, None)
-}
-
-/// Looks for a state in which `property` does not hold.
-#[must_use]
-pub fn refute(rules: Rules, property: &'static str) -> Outcome {
-    let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-    run(rules, 1, until, None)
-}
-
-/// Like [`refute`], but finds a path with the fewest steps.
-#[must_use]
-pub fn refute_shortly(rules: &Rules, property: &'static str) -> Outcome {
-    shortest(property, |until, depth| run(rules.clone(), 1, until, depth))
 }
 
 /// Repeats `run` up to the depth of the last path that it found, until it finds none that breaks `property`.
@@ -77,17 +43,8 @@ pub(crate) fn shortest(
     best
 }
 
-fn run(rules: Rules, threads: usize, until: HasDiscoveries, depth: Option<usize>) -> Outcome {
-    check(Protocol(rules), threads, until, depth)
-}
-
 /// Runs the checker on `model` until `until` is satisfied, or up to `depth`.
-pub(crate) fn check<M>(
-    model: M,
-    threads: usize,
-    until: HasDiscoveries,
-    depth: Option<usize>,
-) -> Outcome
+pub(crate) fn check<M>(model: M, until: HasDiscoveries, depth: Option<usize>) -> Outcome
 where
     M: Model + Send + Sync + 'static,
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
@@ -95,7 +52,7 @@ where
 {
     let started = Instant::now();
     let properties = model.properties();
-    let checker = model.checker().threads(threads).finish_when(until);
+    let checker = model.checker().finish_when(until);
     let checker = match depth {
         Some(depth) => checker.target_max_depth(depth),
         None => checker,

@@ -1,6 +1,6 @@
 //! Tables of outcomes.
 
-use super::Outcome;
+use crate::check::Outcome;
 
 /// Prints the outcomes of runs in which every property must hold. Returns `false` if a property does not hold.
 #[must_use]
