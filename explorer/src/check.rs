@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use stateright::{Checker, HasDiscoveries, Model, Property};
+use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
 use crate::properties;
 use crate::rules::{Rules, Setup};
@@ -58,6 +58,24 @@ pub fn explore(rules: &Rules) -> Outcome {
 pub fn refute(rules: &Rules, property: &'static str) -> Option<Vec<Action>> {
     let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
     look(rules, until).broken.remove(property)
+}
+
+/// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test.
+pub fn replay(rules: &Rules, way: &[Action]) -> BTreeSet<&'static str> {
+    let model = Setup::new(rules.clone());
+    let properties = model.properties();
+    let must_hold = |it: &&Property<Setup>| it.expectation == Expectation::Always;
+    let (mut world, mut broken) = (World::new(&model), BTreeSet::new());
+    for action in way {
+        let Some(next) = model.next_state(&world, *action) else {
+            continue;
+        };
+        world = next;
+        let broken_now = properties.iter().filter(must_hold);
+        let broken_now = broken_now.filter(|it| !(it.condition)(&model, &world));
+        broken.extend(broken_now.map(|property| property.name));
+    }
+    broken
 }
 
 fn look(rules: &Rules, until: HasDiscoveries) -> Outcome {

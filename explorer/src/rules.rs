@@ -4,7 +4,7 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use auto_mutex_protocol::client::{ClientTimes, Patience, Terms, Want};
-use auto_mutex_protocol::{LIMITS, Limits, Share, SharedStr};
+use auto_mutex_protocol::{LIMITS, Limits, LockKind, Share, SharedStr};
 
 /// All durations are multiples of it.
 pub const TICK: Duration = Duration::from_secs(1);
@@ -41,6 +41,14 @@ pub struct Mishaps {
     pub steps_back: u8,
     /// A client considers the store closed while it is open, or for longer than it is closed.
     pub doubts: u8,
+    /// An operator takes the lock away from whoever holds it.
+    pub forces: u8,
+    /// An operator ends the hold that it has seen some time ago.
+    pub kicks: u8,
+    /// A call leaves its hold to another client.
+    pub exports: u8,
+    /// A waiter is notified, if there is one.
+    pub signals: u8,
 }
 
 impl Mishaps {
@@ -54,6 +62,10 @@ impl Mishaps {
         failovers: 0,
         steps_back: 0,
         doubts: 0,
+        forces: 0,
+        kicks: 0,
+        exports: 0,
+        signals: 0,
     };
 }
 
@@ -64,6 +76,12 @@ pub struct Rules {
     pub clients: u8,
     /// What the calls of each client ask for; the last one also for all further clients.
     pub shares: Vec<Share>,
+    /// How long the calls of each client wait, and how; the last one also for all further clients.
+    pub patience: Vec<Patience>,
+    /// Whether all calls of a client have the same owner.
+    pub owned: bool,
+    /// For how long the store keeps the lock even if the call ends earlier.
+    pub at_least: u8,
     /// How often the calls of each client ask, and how many wait or hold at a time; the last one also for all further clients.
     pub calls: Vec<(u8, u8)>,
     /// How many clients keep the lock after a call.
@@ -110,6 +128,9 @@ impl Rules {
         Self {
             clients,
             shares: vec![Share::MUTEX],
+            patience: vec![Patience::Queue(None)],
+            owned: false,
+            at_least: 0,
             calls: vec![(1, 1)],
             keepers: 0,
             lease: 2,
@@ -134,7 +155,7 @@ impl Rules {
 
     /// Whether all clients may do the same.
     pub fn is_symmetric(&self) -> bool {
-        self.shares.len() + self.calls.len() == 2
+        self.shares.len() + self.patience.len() + self.calls.len() == 3
             && (self.keepers == 0 || self.keepers >= self.clients)
     }
 
@@ -145,8 +166,7 @@ impl Rules {
 
     /// How often the calls of a client ask, and how many at a time.
     pub fn calls_of(&self, client: u8) -> (u8, u8) {
-        let calls = self.calls.get(usize::from(client)).or(self.calls.last());
-        *calls.expect("how often")
+        of(&self.calls, client)
     }
 
     /// The protocol's durations.
@@ -179,16 +199,14 @@ impl Rules {
             lease: ticks(self.lease),
             beat: TICK,
             store_timeout: Duration::MAX,
-            handoff: (2, Duration::MAX),
+            handoff: (1, Duration::MAX),
             skips: false,
         }
     }
 
     /// What the calls of a client want.
     pub fn want(&self, client: u8) -> Want {
-        let share = *(self.shares.get(usize::from(client)))
-            .or(self.shares.last())
-            .expect("a share");
+        let (share, patience) = (of(&self.shares, client), of(&self.patience, client));
         let retain = match client < self.keepers {
             // Until it is asked to release the lock.
             true => Duration::MAX,
@@ -196,14 +214,15 @@ impl Rules {
         };
         Want {
             share,
-            owner: None,
+            owner: self.owned.then(|| "the same".into()),
             terms: Terms {
                 retain,
-                ..Terms::default()
+                at_least: ticks(self.at_least),
+                expire: None,
             },
-            patience: Patience::Queue(None),
+            patience,
             meta: SharedStr::EMPTY,
-            relies: false,
+            relies: share.kind == LockKind::Condvar,
             waited: Duration::ZERO,
             attempts: 0,
         }
@@ -246,6 +265,12 @@ impl Deref for Setup {
     fn deref(&self) -> &Rules {
         &self.rules
     }
+}
+
+/// What is said about a client: that about the last one holds for all further clients.
+fn of<T: Copy>(said: &[T], client: u8) -> T {
+    let said = said.get(usize::from(client)).or(said.last());
+    *said.expect("something about each client")
 }
 
 /// So many ticks.

@@ -1,9 +1,10 @@
 //! The runs in which every property holds, and those that show what they rest on.
 
 use auto_mutex_protocol::Share;
+use auto_mutex_protocol::client::Patience;
 
 use crate::properties::{EXCLUSION, RELEASED, TOKENS};
-use crate::rules::{Clocks, Mishaps, Rules};
+use crate::rules::{Clocks, Mishaps, Rules, TICK};
 
 /// A run in which every property holds.
 #[derive(Clone, Debug)]
@@ -75,7 +76,9 @@ fn large(name: &'static str, rules: Rules) -> Run {
 /// All runs.
 pub fn all() -> Vec<Run> {
     let mut all = plain();
+    all.extend(wishes());
     all.extend(mishaps());
+    all.extend(operators());
     all.extend(keeping());
     all
 }
@@ -106,6 +109,7 @@ fn plain() -> Vec<Run> {
             "two_calls_at_once_and_another_client",
             Rules {
                 calls: vec![(3, 2), (2, 1)],
+                tokens: 3,
                 ..frozen(2)
             },
         ),
@@ -141,6 +145,78 @@ fn plain() -> Vec<Run> {
         ),
         large("two_clients_call_twice_slowly", twice(slow(prompt(2)))),
         large("three_clients_slowly", slow(prompt(3))),
+    ]
+}
+
+fn wishes() -> Vec<Run> {
+    let asks = |patience| Rules {
+        patience: vec![Patience::Queue(None), patience],
+        ..prompt(2)
+    };
+    let polls = Patience::Poll {
+        retries: 2,
+        interval: TICK,
+        block: None,
+    };
+    vec![
+        small(
+            "what_has_ended_is_kept_for_at_least",
+            Rules {
+                at_least: 1,
+                ..prompt(2)
+            },
+        ),
+        small(
+            "at_least_counts_for_calls_of_the_client",
+            Rules {
+                at_least: 1,
+                calls: vec![(2, 2)],
+                ..prompt(1)
+            },
+        ),
+        small(
+            "calls_of_an_owner",
+            Rules {
+                owned: true,
+                calls: vec![(2, 2), (1, 1)],
+                ..frozen(2)
+            },
+        ),
+        small(
+            "a_hold_is_handed_over",
+            Rules {
+                mishaps: Mishaps { exports: 1, ..NONE },
+                ..frozen(2)
+            },
+        ),
+        small(
+            "a_waiter_is_notified",
+            Rules {
+                shares: vec![Share::NOTIFICATION],
+                mishaps: Mishaps { signals: 2, ..NONE },
+                ..frozen(2)
+            },
+        ),
+        small("one_client_tries", slow(asks(Patience::NONE))),
+        small("one_client_polls", asks(polls)),
+    ]
+}
+
+fn operators() -> Vec<Run> {
+    let operator = |mishaps| Rules {
+        messages: 2,
+        mishaps,
+        ..frozen(2)
+    };
+    vec![
+        small(
+            "an_operator_forces_the_lock",
+            operator(Mishaps { forces: 1, ..NONE }),
+        ),
+        small(
+            "an_operator_kicks_whom_it_has_seen",
+            operator(Mishaps { kicks: 1, ..NONE }),
+        ),
     ]
 }
 

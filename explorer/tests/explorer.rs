@@ -1,23 +1,29 @@
 //! Every property holds in every state of the runs, and each run reaches what it must. The large ones take minutes, and some
 //! GB: `cargo test -p auto-mutex-explorer -- --ignored`.
 
-use auto_mutex_explorer::check::{explore, refute};
-use auto_mutex_explorer::runs::{all, assumptions};
-use auto_mutex_explorer::world::Action;
+use auto_mutex_explorer::check::{explore, refute, replay};
+use auto_mutex_explorer::runs::{Run, all, assumptions};
+use auto_mutex_explorer::world::Action::{
+    self, Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
+};
 
 fn steps(way: &[Action]) -> String {
     let steps: Vec<_> = way.iter().map(ToString::to_string).collect();
     steps.join("; ")
 }
 
-fn holds(name: &str) {
+fn run(name: &str) -> Run {
     let run = all().into_iter().find(|run| run.name == name);
-    let run = run.unwrap_or_else(|| panic!("{name} is no run"));
-    let outcome = explore(&run.rules);
+    run.unwrap_or_else(|| panic!("{name} is no run"))
+}
+
+fn holds(name: &str) {
+    let outcome = explore(&run(name).rules);
     let (states, depth, took) = (outcome.states, outcome.depth, outcome.took);
     println!("{states} states, {depth} deep, in {took:.1?}");
     for (property, way) in &outcome.broken {
         println!("{property}: {}", steps(way));
+        println!("As a test: replays({name:?}, &{way:?});");
     }
     assert!(outcome.broken.is_empty(), "something does not hold");
     assert!(
@@ -25,6 +31,12 @@ fn holds(name: &str) {
         "no state has {:?}",
         outcome.unseen
     );
+}
+
+/// Goes a way that has broken a property of a run.
+fn replays(name: &str, way: &[Action]) {
+    let broken = replay(&run(name).rules, way);
+    assert!(broken.is_empty(), "{broken:?}");
 }
 
 macro_rules! runs {
@@ -64,6 +76,13 @@ runs! {
     messages_are_lost
     clocks_slip
     the_clock_stalls
+    what_has_ended_is_kept_for_at_least
+    at_least_counts_for_calls_of_the_client
+    calls_of_an_owner
+    a_hold_is_handed_over
+    a_waiter_is_notified
+    one_client_tries
+    one_client_polls
     a_connection_breaks
     a_client_dies
     a_client_dies_with_a_long_lease
@@ -72,6 +91,8 @@ runs! {
     one_client_dies_and_the_clock_is_stepped_back
     a_client_takes_the_store_for_closed
     tokens_grow_whatever_happens
+    an_operator_forces_the_lock
+    an_operator_kicks_whom_it_has_seen
     kept
     kept_for_oneself
     kept_for_oneself_slowly
@@ -99,5 +120,47 @@ fn each_assumption_is_needed() {
         let way = refute(&rules, property);
         let way = way.unwrap_or_else(|| panic!("{assumption}: {property} holds without it"));
         println!("without \"{assumption}\": {}", steps(&way));
+        assert!(replay(&rules, &way).contains(property), "{assumption}");
     }
+}
+
+/// With a fault of the list in the code, each of these ways breaks a property.
+#[test]
+fn ways_of_counterexamples_hold() {
+    // Fault `answer-from-before-the-short-lease`.
+    replays(
+        "kept_for_oneself_slowly",
+        &[
+            Enter(0),
+            Execute(0),
+            Reply(0),
+            Tick(0),
+            Due(0),
+            Release(0, 0),
+            Execute(0),
+            Execute(0),
+            Reply(0),
+            Tick(0),
+            Due(0),
+            Reply(0),
+            Enter(0),
+        ],
+    );
+    // Fault `memory-late-copy-shortens-a-lease`.
+    replays(
+        "kept_for_oneself_and_a_connection_breaks",
+        &[
+            Enter(0),
+            Execute(0),
+            Reply(0),
+            Release(0, 0),
+            Enter(0),
+            Break(0),
+            Connect(0),
+            Execute(0),
+            Late(0, 0),
+            Reply(0),
+            Tick(0),
+        ],
+    );
 }

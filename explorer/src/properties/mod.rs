@@ -32,6 +32,16 @@ pub const BACKED: &str = "the store has what is held by a client's clock";
 pub const KEPT: &str = "no hold is lost for nothing";
 /// A ticket that its client has forgotten is not in the store.
 pub const RELEASED: &str = "what was released stays released";
+/// A call that polls does so no more often than it may.
+pub const TRIES: &str = "no call is tried too often";
+/// A lease is passed on within a client no more often than it may.
+pub const HANDOFFS: &str = "others get their turn after some handoffs";
+/// No more calls are woken than were notified.
+pub const NOTIFIED: &str = "a notification wakes one call";
+/// A call does not wait while another call of its owner holds.
+pub const OWNER: &str = "the calls of an owner hold together";
+/// A client hears, or asks, when an operator took the lock away from it.
+pub const TOLD: &str = "who loses the lock to an operator is told";
 /// If nothing more happens, every waiter is served, and nothing is left in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
 
@@ -44,6 +54,7 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
         Property::always(ORDER, safety::order),
         Property::always(ENTRY, safety::entry),
         Property::always(OWN_TOKEN, safety::own_token),
+        Property::always(TRIES, safety::tries),
     ];
     if rules.assumed {
         all.push(Property::always(EXCLUSION, safety::exclusion));
@@ -64,6 +75,18 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     }
     if rules.keepers > 0 && mishaps.breaks + mishaps.restarts + mishaps.failovers == 0 {
         all.push(Property::always(SHORT, safety::short_leases));
+    }
+    if rules.keepers == 0 {
+        all.push(Property::always(HANDOFFS, safety::handoffs));
+    }
+    if mishaps.signals > 0 {
+        all.push(Property::always(NOTIFIED, safety::notified));
+    }
+    if rules.owned {
+        all.push(Property::always(OWNER, safety::owner));
+    }
+    if mishaps.forces + mishaps.kicks > 0 {
+        all.push(Property::always(TOLD, safety::told));
     }
     if rules.service {
         all.push(Property::always(SERVICE, service::served));

@@ -49,7 +49,9 @@ pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
     if several && rules.mishaps.doubts > 0 && !rules.prompt {
         all.push(Property::sometimes(DOUBTED, doubted));
     }
-    if rules.calls.iter().any(|calls| calls.1 > 1) {
+    // The next call may not be granted before `at_least` is over, and calls of one owner hold together.
+    let hands_on = rules.at_least == 0 && !rules.owned;
+    if hands_on && rules.calls.iter().any(|calls| calls.1 > 1) {
         all.push(Property::sometimes(HANDED_ON, handed_on));
     }
 }

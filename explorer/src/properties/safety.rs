@@ -11,8 +11,7 @@ pub(super) fn capacity(run: &Setup, world: &World) -> bool {
 }
 
 pub(super) fn exclusion(run: &Setup, world: &World) -> bool {
-    let holders = world.members.iter().flat_map(|member| member.holders());
-    let units: u32 = holders.map(|guard| guard.units).sum();
+    let units: u32 = world.members.iter().map(Member::units).sum();
     u64::from(units) <= run.capacity()
 }
 
@@ -37,6 +36,21 @@ pub(super) fn own_token(run: &Setup, world: &World) -> bool {
         let holder = holders.find(|holder| holder.ticket == guard.ticket);
         holder.is_none_or(|holder| guard.token <= last(holder.token))
     })
+}
+
+pub(super) fn tries(_: &Setup, world: &World) -> bool {
+    !world.past.tried_too_often
+}
+
+pub(super) fn notified(_: &Setup, world: &World) -> bool {
+    let (notified, woken) = world.past.notified;
+    woken <= notified
+}
+
+/// Each handoff takes the next fencing token of the grant.
+pub(super) fn handoffs(run: &Setup, world: &World) -> bool {
+    let mut guards = world.members.iter().flat_map(|member| &member.guards);
+    guards.all(|guard| guard.token % TOKENS_OF_A_GRANT <= u64::from(run.times.handoff.0))
 }
 
 pub(super) fn order(_: &Setup, world: &World) -> bool {
@@ -70,5 +84,23 @@ pub(super) fn short_leases(run: &Setup, world: &World) -> bool {
         let over = member.link.requests.is_empty() && member.link.late.is_empty();
         let short = holder.left <= ticks(run.claim);
         short || !over || !member.died_keeping
+    })
+}
+
+/// A call of an owner that holds needs nothing from the store.
+pub(super) fn owner(_: &Setup, world: &World) -> bool {
+    let mut members = world.members.iter();
+    members.all(|member| {
+        let holds = member.holders().next().is_some();
+        !holds || member.state.waiters().next().is_none()
+    })
+}
+
+/// A call that was inside has a message, or its client asks the store.
+pub(super) fn told(run: &Setup, world: &World) -> bool {
+    world.members.iter().all(|member| {
+        let inside = member.guards.iter().filter(|it| member.relies_on(it));
+        let mut lost = inside.filter(|guard| member.removed.contains(&(guard.ticket, true)));
+        lost.all(|guard| member.link.is_about(guard.ticket) || member.is_due(run))
     })
 }

@@ -9,6 +9,10 @@ pub enum Action {
     Enter(u8),
     /// A call ends.
     Release(u8, u8),
+    /// A call leaves its hold to another client.
+    Export(u8, u8),
+    /// A call takes over what was left.
+    Adopt(u8),
     /// A call gives up.
     Leave(u8, u8),
     /// A timer runs.
@@ -41,6 +45,14 @@ pub enum Action {
     StepBack,
     /// The client assumes that the store stays closed for longer than it does.
     Doubt(u8),
+    /// A waiter is notified.
+    Signal,
+    /// An operator takes the lock away.
+    Force,
+    /// An operator looks who holds the lock.
+    Look,
+    /// An operator ends the hold that it has seen.
+    Kick,
     /// The store is restarted, and has lost its data.
     Restart,
     /// The replica copies the store's state.
@@ -55,6 +67,8 @@ impl fmt::Display for Action {
         match self {
             Self::Enter(me) => write!(f, "{} asks", name(me)),
             Self::Release(me, _) => write!(f, "{} releases", name(me)),
+            Self::Export(me, _) => write!(f, "{} leaves its hold to another", name(me)),
+            Self::Adopt(me) => write!(f, "{} takes over", name(me)),
             Self::Leave(me, _) => write!(f, "{} gives up", name(me)),
             Self::Due(me) => write!(f, "{}'s timer runs", name(me)),
             Self::ReleaseKept(me) => write!(f, "{} keeps the lock no longer", name(me)),
@@ -76,6 +90,10 @@ impl fmt::Display for Action {
             }
             Self::StepBack => f.write_str("the store's clock is stepped back"),
             Self::Doubt(me) => write!(f, "{} takes the store for closed", name(me)),
+            Self::Signal => f.write_str("a waiter is notified"),
+            Self::Force => f.write_str("an operator forces the lock"),
+            Self::Look => f.write_str("an operator looks who holds"),
+            Self::Kick => f.write_str("an operator kicks who held then"),
             Self::Restart => f.write_str("restart without data"),
             Self::Replicate => f.write_str("the replica catches up"),
             Self::Failover => f.write_str("the replica takes over"),

@@ -63,6 +63,10 @@ impl World {
         }
         self.store.state.visit(visitor);
         visitor.server_time(&mut self.store.closed_until);
+        visitor.token(&mut self.seen);
+        if let Some(exported) = &mut self.exported {
+            visitor.ticket(exported);
+        }
         if let Some(replica) = &mut self.replica {
             replica.visit(visitor);
         }

@@ -10,6 +10,16 @@ impl World {
             self.steps_of(member, rules, actions);
             self.arrivals_of(member, rules, actions);
         }
+        if self.left.signals > 0 {
+            actions.push(Action::Signal);
+        }
+        if self.left.forces > 0 {
+            actions.push(Action::Force);
+        }
+        if self.left.kicks > 0 {
+            actions.push(Action::Look);
+            actions.extend((self.seen > 0).then_some(Action::Kick));
+        }
         if self.left.restarts > 0 {
             actions.push(Action::Restart);
         }
@@ -32,18 +42,25 @@ impl World {
             actions.extend(member.link.connected.then_some(Action::Notice(me)));
             return;
         }
-        let waiting = member.state.waiters().count();
+        let (waiting, trying) = (
+            member.state.waiters().count(),
+            member.state.attempts().count(),
+        );
         let may_send = member.may_send(rules);
         if member.to_come > 0
             && member.link.connected
             && may_send
-            && member.guards.len() + waiting < rules.calls_of(me).1.into()
+            && member.guards.len() + waiting + trying < rules.calls_of(me).1.into()
         {
             actions.push(Action::Enter(me));
+            actions.extend(self.exported.map(|_| Action::Adopt(me)));
         }
         if may_send {
             let guards = 0..member.guards.len() as u8;
-            actions.extend(guards.map(|index| Action::Release(me, index)));
+            actions.extend(guards.clone().map(|index| Action::Release(me, index)));
+            if self.left.exports > 0 {
+                actions.extend(guards.map(|index| Action::Export(me, index)));
+            }
             if rules.cancels {
                 let waiting = 0..waiting as u8;
                 actions.extend(waiting.map(|index| Action::Leave(me, index)));

@@ -3,26 +3,48 @@
 use core::time::Duration;
 
 use auto_mutex_protocol::client::{AskId, Call, Input};
-use auto_mutex_protocol::{Env, MemberId, NameRecord, Op, State, TicketRecord};
+use auto_mutex_protocol::{
+    Env, MemberId, NameRecord, Op, Reply, SharedStr, Signal, State, Ticket, TicketRecord,
+};
 
 use super::member::member_of;
-use super::{Action, Guard, Member, World};
+use super::{Action, Member, World};
 use crate::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
+
+/// It has no calls of its own.
+const OUTSIDER: MemberId = MemberId::from_bytes([0xff; 16]);
 
 impl World {
     /// Does it.
     pub fn happen(&mut self, action: Action, rules: &Setup) {
         match action {
             Action::Enter(me) => {
-                let call = self.members[usize::from(me)].call(rules);
-                self.input(me, Input::Enter(call), rules);
+                let member = &mut self.members[usize::from(me)];
+                let call = member.call(rules);
+                // A call joins the hold of its owner.
+                if !rules.owned || member.holders().next().is_none() {
+                    self.input(me, Input::Enter(call), rules);
+                }
             }
             Action::Release(me, index) => {
-                let member = &mut self.members[usize::from(me)];
-                let Guard { call: hold, .. } = member.guards.remove(index.into());
+                let hold = self.members[usize::from(me)].end(index.into());
                 let returns = false;
                 let ask = None;
                 self.input(me, Input::Release { hold, returns, ask }, rules);
+            }
+            Action::Export(me, index) => {
+                self.left.exports -= 1;
+                let guard = &self.members[usize::from(me)].guards[usize::from(index)];
+                let hold = guard.call;
+                self.exported = Some(guard.ticket);
+                self.input(me, Input::Export { hold }, rules);
+            }
+            Action::Adopt(me) => {
+                let Some(old) = self.exported else {
+                    return;
+                };
+                let caller = self.members[usize::from(me)].call(rules);
+                self.input(me, Input::Adopt { caller, old }, rules);
             }
             Action::Leave(me, index) => {
                 let member = &self.members[usize::from(me)];
@@ -90,6 +112,32 @@ impl World {
                 let time = self.store.closed_for() + ticks(rules.doubt);
                 self.members[usize::from(me)].takes_for_closed(time);
             }
+            Action::Signal => {
+                self.left.signals -= 1;
+                let record = self.store.record(&rules.limits);
+                self.past.notified.0 += u8::from(record.waiters.len() as u64 > record.signals);
+                let (ticket, signal) = (Ticket::from_bytes([0xff; 16]), Signal::One);
+                self.run(
+                    OUTSIDER,
+                    Duration::ZERO,
+                    &Op::Signal { ticket, signal },
+                    rules,
+                );
+            }
+            Action::Force => {
+                self.left.forces -= 1;
+                self.take_away(&Op::Force, |_| true, rules);
+            }
+            Action::Look => {
+                let record = self.store.record(&rules.limits);
+                self.seen = record.holders.first().map_or(0, |holder| holder.token);
+            }
+            Action::Kick => {
+                self.left.kicks -= 1;
+                let token = core::mem::take(&mut self.seen);
+                let by = SharedStr::EMPTY;
+                self.take_away(&Op::Kick { token, by }, |of| of == token, rules);
+            }
             Action::Restart => {
                 self.left.restarts -= 1;
                 self.replace_store(State::default(), rules);
@@ -146,29 +194,7 @@ impl World {
             Some(_) => member.now.until(member.closed),
             None => Duration::ZERO,
         };
-        let heard: Vec<_> = (self.members.iter())
-            .filter(|member| member.link.connected)
-            .map(|member| Member::id(member.me))
-            .collect();
-        let env = Env {
-            now: self.store.now,
-            grants_from: (self.store.closed_until).max(self.store.now + micros(doubts)),
-            member: Member::id(me),
-            limits: &rules.limits,
-            hears: &|member: MemberId| heard.contains(&member),
-        };
-        // With those whose time is over, but which the store still has.
-        let before = self.store.state.inspect(0, 0, &rules.limits);
-        let mut messages = Vec::new();
-        let reply = self.store.state.on(&op, &env, &mut messages);
-        let after = self.store.record(&rules.limits);
-        self.note_grants(&before, &after);
-        for (to, message) in messages {
-            let member = &mut self.members[usize::from(Member::number(to))];
-            if member.link.connected && !member.dead {
-                member.link.tell(message, rules.messages);
-            }
-        }
+        let reply = self.run(Member::id(me), doubts, &op, rules);
         let member = &mut self.members[usize::from(me)];
         if let Some(ask) = ask.filter(|_| !member.dead) {
             member.link.replies.push((ask, op, reply));
@@ -178,7 +204,47 @@ impl World {
         }
     }
 
-    fn note_grants(&mut self, before: &NameRecord, after: &NameRecord) {
+    /// Runs an operation of a client that considers the store closed for so long.
+    fn run(&mut self, member: MemberId, doubts: Duration, op: &Op, rules: &Setup) -> Reply {
+        let heard: Vec<_> = (self.members.iter())
+            .filter(|member| member.link.connected)
+            .map(|member| Member::id(member.me))
+            .collect();
+        let env = Env {
+            now: self.store.now,
+            grants_from: (self.store.closed_until).max(self.store.now + micros(doubts)),
+            member,
+            limits: &rules.limits,
+            hears: &|member: MemberId| heard.contains(&member),
+        };
+        // With those whose time is over, but which the store still has.
+        let before = self.store.state.inspect(0, 0, &rules.limits);
+        let mut messages = Vec::new();
+        let reply = self.store.state.on(op, &env, &mut messages);
+        let after = self.store.record(&rules.limits);
+        self.note_grants(op, &before, &after);
+        for (to, message) in messages {
+            let member = &mut self.members[usize::from(Member::number(to))];
+            if member.link.connected && !member.dead {
+                member.link.tell(message, rules.messages);
+            }
+        }
+        reply
+    }
+
+    /// An operator removes the holders that have one of these tokens.
+    fn take_away(&mut self, op: &Op, is_meant: impl Fn(u64) -> bool, rules: &Setup) {
+        let record = self.store.record(&rules.limits);
+        for holder in record.holders {
+            if is_meant(holder.token) {
+                let member = &mut self.members[usize::from(Member::number(holder.member))];
+                member.remove(holder.ticket);
+            }
+        }
+        self.run(OUTSIDER, Duration::ZERO, op, rules);
+    }
+
+    fn note_grants(&mut self, op: &Op, before: &NameRecord, after: &NameRecord) {
         let known = |token| before.holders.iter().any(|holder| holder.token == token);
         let new = after.holders.iter().filter(|holder| !known(holder.token));
         let last = self.past.token;
@@ -186,7 +252,7 @@ impl World {
             self.past.token_fell |= holder.token <= last;
             self.past.token = self.past.token.max(holder.token);
             let held = |it: &&TicketRecord| it.ticket == holder.ticket;
-            if before.holders.iter().any(|it| held(&it)) {
+            if before.holders.iter().any(|it| held(&it)) || matches!(op, Op::Adopt { .. }) {
                 continue;
             }
             // Who was before the new holder in the queue, and still waits there?
@@ -224,8 +290,12 @@ impl World {
     /// Whether the store has a ticket that its client does not know any more.
     pub(crate) fn has_unknown(&self, rules: &Setup) -> bool {
         let record = self.store.record(&rules.limits);
-        let mut tickets = record.holders.iter().chain(&record.waiters);
+        let holders = record.holders.iter().filter(|holder| !holder.parked);
+        let mut tickets = holders.chain(&record.waiters);
         tickets.any(|record| {
+            if self.exported == Some(record.ticket) {
+                return false;
+            }
             let member = &self.members[usize::from(member_of(record.ticket))];
             !member.dead && member.state.ticket(record.ticket.public()).is_none()
         })

@@ -2,7 +2,7 @@
 //! late copies of requests from connections that broke.
 
 use auto_mutex_protocol::client::AskId;
-use auto_mutex_protocol::{Message, Op, Reply, Visitor};
+use auto_mutex_protocol::{Message, Op, Reply, Ticket, Visitor};
 
 /// What is in flight between a client and the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +28,15 @@ impl Link {
             messages: Vec::new(),
             late: Vec::new(),
         }
+    }
+
+    /// Whether something about the ticket is in flight, or was lost with the connection.
+    pub fn is_about(&self, ticket: Ticket) -> bool {
+        let of = |op: &Op| op.ticket() == Some(ticket);
+        !self.connected
+            || self.requests.iter().any(|(_, op)| of(op))
+            || self.replies.iter().any(|(_, op, _)| of(op))
+            || self.messages.iter().any(|it| it.ticket() == Some(ticket))
     }
 
     pub(super) fn unanswered(&self) -> usize {

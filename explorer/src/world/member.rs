@@ -3,7 +3,9 @@
 use core::time::Duration;
 use std::collections::VecDeque;
 
-use auto_mutex_protocol::client::{self, AskId, Call, CallId, Effect, Ended, Env, Input, View};
+use auto_mutex_protocol::client::{
+    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Input, Patience, View,
+};
 use auto_mutex_protocol::{
     Cause, Closed, Instant, MemberId, Op, StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
 };
@@ -25,6 +27,10 @@ pub struct Member {
     pub now: Instant,
     /// The calls that are inside.
     pub guards: Vec<Guard>,
+    /// The units of calls that have ended, and until when they are kept (`at_least`).
+    pub parked: Vec<(u32, Instant)>,
+    /// The tickets that an operator has taken the lock from, and whether a call was inside.
+    pub removed: Vec<(Ticket, bool)>,
     /// How many calls are still to come.
     pub to_come: u8,
     /// Its connection.
@@ -52,6 +58,8 @@ pub struct Guard {
     pub token: u64,
     /// Until when it holds, by the client's clock.
     pub valid: Instant,
+    /// Until when the store keeps the lock even if the call ends.
+    pub at_least: Instant,
     /// How many units it has.
     pub units: u32,
 }
@@ -84,6 +92,8 @@ impl Member {
             state: client::State::default(),
             now: PRESENT,
             guards: Vec::new(),
+            parked: Vec::new(),
+            removed: Vec::new(),
             to_come: rules.calls_of(me).0,
             link: Link::new(),
             closed: Instant::START,
@@ -105,10 +115,42 @@ impl Member {
         id.as_bytes()[0]
     }
 
-    /// The calls that hold, by the client's clock.
+    /// The calls that hold, by the client's clock. A call that an operator took the lock from may not know it yet.
     pub fn holders(&self) -> impl Iterator<Item = &Guard> {
-        let inside = self.guards.iter();
-        inside.filter(|guard| !self.dead && guard.is_valid(self.now))
+        let inside = self.guards.iter().filter(|guard| self.relies_on(guard));
+        inside.filter(|guard| !self.is_removed(guard.ticket))
+    }
+
+    /// Whether an operator has taken the lock from the ticket.
+    fn is_removed(&self, ticket: Ticket) -> bool {
+        self.removed.iter().any(|removed| removed.0 == ticket)
+    }
+
+    /// An operator takes the lock from the ticket.
+    pub(super) fn remove(&mut self, ticket: Ticket) {
+        let is_inside = self.guards.iter().any(|guard| guard.ticket == ticket);
+        self.removed.push((ticket, is_inside));
+    }
+
+    /// Whether it considers the lock held.
+    pub fn relies_on(&self, guard: &Guard) -> bool {
+        !self.dead && guard.is_valid(self.now)
+    }
+
+    /// The units that nobody else may have, by the client's clock.
+    pub fn units(&self) -> u32 {
+        let parked = self.parked.iter().filter(|parked| self.now < parked.1);
+        let parked: u32 = parked.map(|parked| parked.0).sum();
+        parked + self.holders().map(|guard| guard.units).sum::<u32>()
+    }
+
+    /// A call ends.
+    pub(super) fn end(&mut self, index: usize) -> CallId {
+        let guard = self.guards.remove(index);
+        if self.relies_on(&guard) && self.now < guard.at_least {
+            self.parked.push((guard.units, guard.at_least));
+        }
+        guard.call
     }
 
     /// Whether it keeps the lock, and no call is inside.
@@ -182,15 +224,23 @@ impl Member {
             Effect::Send { ask, op } if self.link.connected => self.link.requests.push((ask, op)),
             Effect::Send { ask, op } => inputs.push_back(unanswered(ask, op)),
             Effect::Granted { caller, grant, .. } => {
-                past.call_fell |= grant.token <= past.entered;
-                past.entered = past.entered.max(grant.token);
+                // What an operator has taken away can be granted late.
+                if !self.is_removed(grant.ticket) {
+                    past.call_fell |= grant.token <= past.entered;
+                    past.entered = past.entered.max(grant.token);
+                }
+                past.notified.1 += u8::from(grant.signal.is_some());
                 past.entered_late |= grant.valid <= self.now;
                 self.guards.push(Guard {
                     call: caller.id,
                     ticket: grant.ticket,
                     token: grant.token,
                     valid: grant.valid,
-                    units: caller.want.share.units,
+                    at_least: self.now.after(caller.want.terms.at_least),
+                    units: match grant.signal {
+                        Some(_) => 0,
+                        None => caller.want.share.units,
+                    },
                 });
             }
             Effect::Extended { hold, valid } => {
@@ -207,8 +257,14 @@ impl Member {
                 debug_assert!(asked || how != Ended::Released);
                 self.guards.retain(|guard| guard.call != hold);
             }
-            Effect::Failed { .. }
-            | Effect::Registered(_)
+            Effect::Failed { caller, error } => {
+                if let (Failure::TooManyAttempts { attempts, .. }, Patience::Poll { retries, .. }) =
+                    (error, caller.want.patience)
+                {
+                    past.tried_too_often |= attempts > retries + 1;
+                }
+            }
+            Effect::Registered(_)
             | Effect::Confirmed { .. }
             | Effect::Replied { .. }
             | Effect::Note(_) => {}
@@ -235,6 +291,7 @@ impl Member {
         self.dead = true;
         self.state = client::State::default();
         self.guards.clear();
+        self.removed.clear();
         self.to_come = 0;
         self.link.replies.clear();
         self.link.messages.clear();
@@ -254,13 +311,16 @@ impl Member {
         } = self;
         for guard in &mut self.guards {
             guard.valid = guard.valid.max(*now);
+            guard.at_least = guard.at_least.max(*now);
         }
+        self.parked.retain(|parked| *now < parked.1);
         // What is about no ticket that it has.
         let is_known = |ticket: Ticket| state.ticket(ticket.public()).is_some();
         link.replies
             .retain(|(_, op, _)| op.ticket().is_none_or(is_known));
         link.messages
             .retain(|message| message.ticket().is_none_or(is_known));
+        self.removed.retain(|removed| is_known(removed.0));
     }
 
     /// What tells it from other clients, without its number.
@@ -280,6 +340,13 @@ impl Member {
             visitor.ticket(&mut guard.ticket);
             fencing(&mut guard.token, visitor);
             visitor.instant(&mut guard.valid);
+            visitor.instant(&mut guard.at_least);
+        }
+        for (_, until) in &mut self.parked {
+            visitor.instant(until);
+        }
+        for (ticket, _) in &mut self.removed {
+            visitor.ticket(ticket);
         }
         self.link.visit(visitor);
     }

@@ -17,7 +17,7 @@ pub use self::member::{Guard, Member};
 
 use core::time::Duration;
 
-use auto_mutex_protocol::{Limits, NameRecord, State};
+use auto_mutex_protocol::{Limits, NameRecord, State, Ticket};
 
 use crate::rules::{Mishaps, Setup, TICK, micros};
 
@@ -33,6 +33,10 @@ pub struct World {
     pub replica: Option<Box<State>>,
     /// The clients.
     pub members: Vec<Member>,
+    /// The token of the holder that an operator has seen; zero if it has not looked.
+    pub seen: u64,
+    /// The ticket whose hold was left to another client.
+    pub exported: Option<Ticket>,
     /// What may still happen.
     pub left: Mishaps,
     /// Facts about the past that the properties need.
@@ -65,6 +69,10 @@ pub struct Past {
     pub call_fell: bool,
     /// A call entered with a grant that had ended.
     pub entered_late: bool,
+    /// How many waiters were notified, and how many calls were woken for that.
+    pub notified: (u8, u8),
+    /// A call was tried more often than it may.
+    pub tried_too_often: bool,
     /// A waiter was granted before an earlier waiter.
     pub overtaken: bool,
     /// A reply ended a hold that the store still had.
@@ -82,6 +90,8 @@ impl World {
                 behind: false,
             },
             replica: None,
+            seen: 0,
+            exported: None,
             members: (0..rules.clients)
                 .map(|me| Member::new(me, rules))
                 .collect(),
