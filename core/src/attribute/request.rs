@@ -67,13 +67,13 @@ impl Given {
 
 #[inline]
 fn options_of(site: &'static Site, self_type: &'static str) -> Options {
-    let [expire, block, at_least, interval, retain] = site.data.lengths;
+    let lengths = site.data.lengths;
     Options {
-        expire,
-        block,
-        interval,
-        at_least,
-        retain,
+        expire: lengths.expire,
+        block: lengths.block,
+        interval: lengths.interval,
+        at_least: lengths.at_least,
+        retain: lengths.retain,
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }

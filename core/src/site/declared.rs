@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Owner, Site, SiteData};
+use super::{Lengths, Owner, Site, SiteData};
 use crate::base::error::HoldKind;
 
 /// The path of the function's module, and the fields of `SiteData` in the order of `Declared::read`. A field is
@@ -20,7 +20,7 @@ impl Declared {
         let (file, line, kind, owner, function) = (text(), text(), text(), text(), text());
         let (options, namespace) = (text(), fields.next());
         let (order, reentrant) = (fields.next(), fields.next());
-        let lengths = [(); 5].map(|()| duration(fields.next()?));
+        let lengths = Lengths::read(fields.next().unwrap_or_default());
         let mut key = Vec::new();
         while let Some(part) = fields.next() {
             key.push(part);
@@ -55,6 +55,31 @@ impl Declared {
     }
 }
 
+impl Lengths {
+    /// Input:  `expire=1.500000000 block=10.0`
+    fn read(text: &str) -> Self {
+        let mut lengths = Self::default();
+        for (name, length) in text.split(' ').filter_map(|it| it.split_once('=')) {
+            let field = match name {
+                "expire" => &mut lengths.expire,
+                "block" => &mut lengths.block,
+                "at_least" => &mut lengths.at_least,
+                "interval" => &mut lengths.interval,
+                "retain" => &mut lengths.retain,
+                _ => {
+                    debug_assert!(
+                        false,
+                        "the attributes know an option that is unknown here: {name}"
+                    );
+                    continue;
+                }
+            };
+            *field = duration(length);
+        }
+        lengths
+    }
+}
+
 /// Input:  `1.500000000`, seconds and nanoseconds
 fn duration(text: &str) -> Option<Duration> {
     let (seconds, nanos) = text.split_once('.')?;
@@ -81,7 +106,7 @@ mod tests {
     fn a_text_becomes_a_site() {
         let declared = Declared(
             "my_package::billing",
-            "10:my-package12:src/a b:c.rs1:76:Writer7:tLedger5:close10:expire = 1-:0:4:true3:1.5-:-:3:0.7-:2:{a2:b}",
+            "10:my-package12:src/a b:c.rs1:76:Writer7:tLedger5:close10:expire = 1-:0:4:true21:retain=0.7 expire=1.52:{a2:b}",
         );
         let data = declared.read().data;
         assert_eq!(data.package, Some("my-package"));
@@ -101,8 +126,12 @@ mod tests {
             (data.namespace, data.order, data.reentrant),
             (None, Some(""), Some(true))
         );
-        let (first, last) = (Duration::new(1, 5), Duration::new(0, 7));
-        assert_eq!(data.lengths, [Some(first), None, None, Some(last), None]);
+        let lengths = Lengths {
+            expire: Some(Duration::new(1, 5)),
+            retain: Some(Duration::new(0, 7)),
+            ..Lengths::default()
+        };
+        assert_eq!(data.lengths, lengths);
         assert_eq!(data.key, ["{a", "b}"]);
     }
 }

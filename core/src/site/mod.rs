@@ -47,8 +47,18 @@ pub(crate) struct SiteData {
     pub(crate) options: &'static str,
     pub(crate) order: Option<&'static str>,
     pub(crate) reentrant: Option<bool>,
-    /// `expire`, `block`, `at_least`, `interval` and `retain`, if they are literals.
-    pub(crate) lengths: [Option<Duration>; 5],
+    /// Those that are literals.
+    pub(crate) lengths: Lengths,
+}
+
+/// The options that are durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lengths {
+    pub(crate) expire: Option<Duration>,
+    pub(crate) block: Option<Duration>,
+    pub(crate) at_least: Option<Duration>,
+    pub(crate) interval: Option<Duration>,
+    pub(crate) retain: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +202,7 @@ mod tests {
             options: "",
             order: None,
             reentrant: None,
-            lengths: [None; 5],
+            lengths: Lengths::default(),
         }
     }
 

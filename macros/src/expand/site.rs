@@ -5,8 +5,9 @@ use quote::quote_spanned;
 use syn::LitStr;
 use syn::ext::IdentExt;
 
-use crate::args::{Key, Length, Options, Part};
+use crate::args::{Key, Length, Options, Part, Shape};
 use crate::item::Function;
+use crate::kind::Kind;
 use crate::source;
 use crate::tokens::private;
 
@@ -38,23 +39,7 @@ pub(super) fn site(
             .reentrant
             .map(|flag| if flag { "true" } else { "false" }),
     );
-    for length in [
-        &options.expire,
-        &options.block,
-        &options.at_least,
-        &options.interval,
-        &options.retain,
-    ] {
-        text.add(
-            match length {
-                Some(Length::Known(length)) => {
-                    Some(format!("{}.{}", length.as_secs(), length.subsec_nanos()))
-                }
-                Some(Length::Given(_)) | None => None,
-            }
-            .as_deref(),
-        );
-    }
+    text.add(lengths(options).as_deref());
     match (&options.key, &options.keys) {
         (_, Some(keys)) => text.add(Some(&keys.shown())),
         (Some(Key::Parts(parts)), None) => {
@@ -67,6 +52,21 @@ pub(super) fn site(
     let mut text = Literal::string(&text.0);
     text.set_span(span);
     quote_spanned!(span=> #private::site!(#text))
+}
+
+/// Input:  `expire = 1.5, block = 10`
+/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds. A call says those of a leader, and those that are no literals.
+fn lengths(options: &Options) -> Option<String> {
+    let rows = options.rows().filter(|_| options.kind != Kind::Leader);
+    let known = rows.filter_map(|row| match (row.shape)(options) {
+        Shape::Length(Some(Length::Known(it))) => {
+            let (name, seconds, nanos) = (row.name, it.as_secs(), it.subsec_nanos());
+            Some(format!("{name}={seconds}.{nanos}"))
+        }
+        _ => None,
+    });
+    let known: Vec<_> = known.collect();
+    (!known.is_empty()).then(|| known.join(" "))
 }
 
 /// The fields of a site: `5:hello` for a value, `-:` for none.
