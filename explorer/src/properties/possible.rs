@@ -95,11 +95,13 @@ fn paused(_: &Setup, world: &World) -> bool {
 
 fn again(_: &Setup, world: &World) -> bool {
     let waits = |member: &Member| member.state.places().any(|place| place.is_none());
-    let again = |member: &Member| {
-        let mut guards = member.holders();
-        guards.any(|guard| !guard.token.is_multiple_of(TOKENS_OF_A_GRANT))
-    };
-    world.members.iter().any(waits) && world.members.iter().any(again)
+    world.members.iter().any(waits) && is_entered_again(world)
+}
+
+/// A call holds with a grant of an earlier call.
+fn is_entered_again(world: &World) -> bool {
+    let mut holders = world.members.iter().flat_map(|member| member.holders());
+    holders.any(|guard| !guard.token.is_multiple_of(TOKENS_OF_A_GRANT))
 }
 
 fn is_recalled(world: &World, which: impl Fn(&Member) -> bool) -> bool {
@@ -145,11 +147,5 @@ fn doubted(_: &Setup, world: &World) -> bool {
 }
 
 fn handed_on(run: &Setup, world: &World) -> bool {
-    let again = |guard: &crate::world::Guard| !guard.token.is_multiple_of(TOKENS_OF_A_GRANT);
-    run.keepers == 0
-        && world
-            .members
-            .iter()
-            .flat_map(|member| member.holders())
-            .any(again)
+    run.keepers == 0 && is_entered_again(world)
 }
