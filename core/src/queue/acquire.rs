@@ -60,11 +60,11 @@ impl Acquire {
     ) -> Result<Self, LockError> {
         let blocked = want.by.blocking.then(BlockedWorker::enter).flatten();
         want.by.blocks = blocked.as_ref().map(BlockedWorker::runtime);
-        let mut entered = core.with_queue(name, |queue| queue.enter(want))?;
+        let mut entered = core.enter(name, want)?;
         let is_nested = || want.by.is_nested(|task| core.has_taken(task));
         if matches!(entered, Err(LockError::ShutDown)) && core.is_draining() && is_nested() {
             want.by.inside = true;
-            entered = core.with_queue(name, |queue| queue.enter(want))?;
+            entered = core.enter(name, want)?;
         }
         let mut call = entered?;
         call.blocked = blocked;

@@ -39,6 +39,8 @@ pub(crate) struct LockQueue {
     pub(crate) core: Arc<ClientCore>,
     /// Unique in the client.
     pub(super) number: u64,
+    /// Whether it has only one call, which waits for a signal.
+    alone: bool,
     /// Whether guards have changed a hold since the last transition.
     pub(super) touched: AtomicBool,
     slot: Mutex<Slot>,
@@ -99,14 +101,25 @@ thread_local! {
 }
 
 impl LockQueue {
-    pub(super) fn new(name: Name, core: Arc<ClientCore>) -> Arc<Self> {
+    pub(super) fn new(name: Name, core: Arc<ClientCore>, alone: bool) -> Arc<Self> {
         Arc::new(Self {
             name,
+            alone,
             number: core.request_id().0,
             core,
             touched: AtomicBool::new(false),
             slot: Mutex::default(),
         })
+    }
+
+    /// A new ticket.
+    #[inline]
+    fn draw(self: &Arc<Self>) -> Ticket {
+        let ticket = Ticket::random();
+        if self.alone {
+            self.core.register.note_ticket(self, ticket);
+        }
+        ticket
     }
 
     pub(super) fn lease(&self) -> Duration {
@@ -152,7 +165,12 @@ impl LockQueue {
         let result = run(&mut step);
         step.settle();
         *work = step.work;
+        slot.retired |= self.alone && slot.state.is_idle();
+        let is_over = slot.retired;
         drop(slot);
+        if is_over {
+            self.core.register.forget_alone(self);
+        }
         work.dropped.clear();
         let _ = WORK.try_with(|place| place.set(Some(work)));
         self.core.store().flush();
@@ -234,9 +252,9 @@ impl Transition<'_> {
         if self.queue.core.witness().is_some() {
             return self.feed_twice(input);
         }
-        let mut draw = Ticket::random;
-        let outage = self.outage.clone();
-        let core = &self.queue.core;
+        let queue = self.queue;
+        let mut draw = || queue.draw();
+        let (outage, core) = (self.outage.clone(), &queue.core);
         let mut env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         self.slot.state.on(input, &mut env, &mut self.work.effects);
     }
@@ -247,8 +265,9 @@ impl Transition<'_> {
         let bare = input.map(super::replay::plain);
         let before = self.work.effects.len();
         let mut drawn = Vec::new();
+        let queue = self.queue;
         let mut draw = || {
-            let ticket = Ticket::random();
+            let ticket = queue.draw();
             drawn.push(ticket);
             ticket
         };

@@ -23,7 +23,9 @@ pub(crate) use self::timers::NAP;
 use self::timers::Timers;
 use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, View};
 
+use super::acquire::Acquire;
 use super::lock_queue::{LockQueue, answered};
+use super::waiter::Want;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
@@ -68,7 +70,7 @@ pub(crate) struct ClientCore {
     settings: Settings,
     pub(crate) limits: &'static Limits,
     store: Arc<dyn Store>,
-    register: Registry,
+    pub(super) register: Registry,
     pub(crate) links: Links,
     /// The weaknesses logged so far; `None` until set-up logs its own.
     logged: Mutex<Option<Vec<Weakness>>>,
@@ -292,6 +294,24 @@ impl ClientCore {
             let local = self.register.get(name, self)?;
             if let Some(result) = run(&local) {
                 return Ok(result);
+            }
+        }
+    }
+
+    /// Lets a call enter the queue of its name, or one of its own if it waits for a signal.
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        name: &Name,
+        want: &Want,
+    ) -> Result<Result<Acquire, LockError>, LockError> {
+        loop {
+            let local = match want.share.capacity {
+                0 => self.register.add_alone(name, self)?,
+                _ => return self.with_queue(name, |local| local.enter(want)),
+            };
+            // A drain in between has retired it.
+            if let Some(entered) = local.enter(want) {
+                return Ok(entered);
             }
         }
     }
@@ -558,7 +578,8 @@ impl Events for ClientCore {
             return;
         }
         // A missing queue was retired, so nothing waits for the answer.
-        if let Some(local) = self.register.find(&answer.request.name) {
+        let ticket = answer.request.op.ticket().map(|ticket| ticket.public());
+        if let Some(local) = self.register.find_ticket(&answer.request.name, ticket) {
             local.step(|step| step.on(answered(answer)));
             if self.phase() != OPEN {
                 self.look();
@@ -567,14 +588,17 @@ impl Events for ClientCore {
     }
 
     fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
-        self.register.find(name)?.ticket(public)
+        self.register
+            .find_ticket(name, Some(public))?
+            .ticket(public)
     }
 
     fn told(&self, name: &Name, message: Message) {
         if let Message::Probe { from, text } = &message {
             return self.probed(name, *from, text);
         }
-        if let Some(local) = self.register.find(name) {
+        let ticket = message.ticket().map(|ticket| ticket.public());
+        if let Some(local) = self.register.find_ticket(name, ticket) {
             local.step(|step| step.on(Input::Told(message)));
         }
     }

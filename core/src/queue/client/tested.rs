@@ -6,6 +6,8 @@ use super::ClientCore;
 use crate::base::clock;
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
+#[cfg(test)]
+use crate::queue::lock_queue::LockQueue;
 use crate::queue::{Hold, Witness};
 use crate::store::Ticket;
 
@@ -39,6 +41,13 @@ impl ClientCore {
     pub(crate) fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {
         let queue = self.register.find(name);
         queue.map(|queue| queue.valid_holds()).unwrap_or_default()
+    }
+
+    /// The queue with this ticket; `None` if the client does not know the ticket.
+    #[cfg(test)]
+    pub(crate) fn queue_of(&self, name: &Name, ticket: Ticket) -> Option<Arc<LockQueue>> {
+        let found = self.register.find_ticket(name, Some(ticket.public()))?;
+        found.ticket(ticket.public()).map(|_| found)
     }
 
     /// Ends the lease of the ticket now.

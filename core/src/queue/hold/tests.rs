@@ -28,7 +28,7 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     let settings = Config::new("memory://").unwrap().validate().unwrap();
     let (store, _driver) = MemoryStore::open(None, MemberId::random());
     let member = ClientCore::new(settings, store, MemberId::random());
-    let local = LockQueue::new(Name::from_escaped("n:h"), member);
+    let local = LockQueue::new(Name::from_escaped("n:h"), member, false);
     let now = clock::now();
     let grant = Grant {
         ticket: Ticket::random(),

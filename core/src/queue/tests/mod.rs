@@ -166,10 +166,7 @@ impl Rig {
     }
 
     fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
-        let entered = self
-            .member
-            .with_queue(&self.name, |local| local.enter(want));
-        Box::pin(entered.unwrap().unwrap())
+        Box::pin(self.member.enter(&self.name, want).unwrap().unwrap())
     }
 
     /// Returns whether all submitted requests have been taken.

@@ -174,6 +174,31 @@ fn whoever_waits_for_a_signal_learns_that_the_store_has_his_place() {
 }
 
 #[test]
+fn whoever_waits_for_a_signal_has_a_queue_of_his_own() {
+    let rig = Rig::new();
+    let (early, asked, first) = asks(&rig, &taking());
+    rig.answer(asked, queued());
+    let (mut late, asked, second) = asks(&rig, &taking());
+    rig.answer(asked, queued());
+    let waiting = |rig: &Rig, ticket| {
+        let queue = rig.member.queue_of(&rig.name, ticket)?;
+        Some(queue.load().waiting)
+    };
+    assert_eq!(waiting(&rig, first), Some(1), "no answer looks at both");
+    assert_eq!(waiting(&rig, second), Some(1));
+    assert_eq!(rig.member.load().waiting, 2);
+    drop(early);
+    let release = rig.next();
+    assert_eq!(release.op.ticket(), Some(first));
+    rig.answer(release, Reply::Released { free: 0 });
+    assert_eq!(waiting(&rig, first), None, "nothing of it is left");
+    assert_eq!(waiting(&rig, second), Some(1));
+    rig.member.start_draining();
+    assert!(poll(&mut late).expect("told").is_err());
+    assert!(rig.member.enter(&rig.name, &taking()).unwrap().is_err());
+}
+
+#[test]
 fn whoever_waits_for_a_lock_does_not() {
     let rig = Rig::new();
     let want = Want {
