@@ -43,6 +43,8 @@ pub struct Limits {
     pub retry_foreign: Duration,
     /// How long a call that does not wait gets for an answer, and the extra time of every call after a suspend.
     pub brief: Duration,
+    /// How long requests may stay unanswered after a store has begun to grant again.
+    pub answered: Duration,
     /// How soon to check again a waiter whose `block` is over while an answer of the store is missing.
     pub look_again: Duration,
     /// If a timer is this late, the process was suspended.
@@ -95,6 +97,7 @@ pub const LIMITS: Limits = Limits {
     retry: Duration::from_millis(200),
     retry_foreign: Duration::from_secs(1),
     brief: Duration::from_secs(1),
+    answered: Duration::from_millis(200),
     look_again: Duration::from_millis(20),
     suspended: Duration::from_millis(100),
     suspended_again: Duration::from_secs(2),

@@ -61,7 +61,11 @@ fn patience(world: &World, rules: &Setup) -> u32 {
     let dead = (world.members.iter())
         .filter(|member| member.dead && member.link.requests.len() + member.link.late.len() > 0);
     let posthumous = dead.count() as u32 * ticks(rules.lease);
-    let doubts = world.members.iter().map(|it| it.now.until(it.closed)).max();
+    let doubts = world
+        .members
+        .iter()
+        .filter_map(|it| it.closed()?.left(it.now));
+    let doubts = doubts.max();
     let closed = world.store.closed_for().max(doubts.unwrap_or_default());
     let claims = u32::from(rules.clients - 1) * ticks(rules.claim);
     let all = last.unwrap_or_default() + posthumous + closed + claims;

@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use auto_mutex_protocol::client::{AskId, Call, Input};
 use auto_mutex_protocol::{
-    Env, MemberId, NameRecord, Op, Reply, SharedStr, Signal, State, Ticket, TicketRecord,
+    Env, MemberId, NameRecord, NodeChange, Op, Reply, SharedStr, Signal, State, Ticket,
+    TicketRecord,
 };
 
 use super::member::member_of;
@@ -92,7 +93,8 @@ impl World {
                 let member = &mut self.members[usize::from(me)];
                 member.link.connected = true;
                 member.takes_for_closed(self.store.closed_for());
-                self.input(me, Input::Reconnected, rules);
+                let connected = NodeChange::Connected { again: true };
+                member.changed(connected, &mut self.past, rules);
             }
             Action::Crash(me) => {
                 self.left.crashes -= 1;
@@ -191,9 +193,10 @@ impl World {
         let member = &self.members[usize::from(me)];
         // A late request may have been sent before its client considered the store closed.
         let doubts = match ask {
-            Some(_) => member.now.until(member.closed),
-            None => Duration::ZERO,
+            Some(_) => member.closed().and_then(|closed| closed.left(member.now)),
+            None => None,
         };
+        let doubts = doubts.unwrap_or_default();
         let reply = self.run(Member::id(me), doubts, &op, rules);
         let member = &mut self.members[usize::from(me)];
         if let Some(ask) = ask.filter(|_| !member.dead) {

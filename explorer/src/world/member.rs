@@ -4,10 +4,12 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use auto_mutex_protocol::client::{
-    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Input, Patience, View,
+    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Input, News, Patience, Phase, Servers,
+    View,
 };
 use auto_mutex_protocol::{
-    Cause, Closed, Instant, MemberId, Op, StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
+    Cause, Closed, Instant, MemberId, Node, NodeChange, Op, StoreError, TOKENS_OF_A_GRANT, Ticket,
+    Visitor, fencing,
 };
 
 use super::{Link, Past};
@@ -35,8 +37,8 @@ pub struct Member {
     pub to_come: u8,
     /// Its connection.
     pub link: Link,
-    /// Until when it considers the store closed.
-    pub closed: Instant,
+    /// What it knows of the store's server.
+    pub servers: Servers,
     /// How often its clock may still lose time.
     pub slips: u8,
     /// It has died.
@@ -87,16 +89,18 @@ pub(super) fn member_of(ticket: Ticket) -> u8 {
 
 impl Member {
     pub(super) fn new(me: u8, rules: &Setup) -> Self {
+        let mut servers = Servers::default();
+        servers.on(Node::ONLY, NodeChange::Connected { again: false }, PRESENT);
         Self {
             me,
             state: client::State::default(),
+            servers,
             now: PRESENT,
             guards: Vec::new(),
             parked: Vec::new(),
             removed: Vec::new(),
             to_come: rules.calls_of(me).0,
             link: Link::new(),
-            closed: Instant::START,
             slips: rules.slips,
             dead: false,
             died_keeping: false,
@@ -168,22 +172,23 @@ impl Member {
         }
     }
 
+    /// Until when it considers the store closed.
+    pub fn closed(&self) -> Option<Closed> {
+        self.servers.longest_closed(self.now)
+    }
+
     fn env<'a>(&self, rules: &'a Setup, ticket: &'a mut dyn FnMut() -> Ticket) -> Env<'a> {
+        let view = View::of(Phase::Open, false, 0);
         Env {
             now: self.now,
             limits: &rules.limits,
             client: &rules.times,
             view: View {
-                is_open: true,
-                is_over: false,
-                may_keep: self.me < rules.keepers,
-                keeps_most: false,
+                may_keep: view.may_keep && self.me < rules.keepers,
+                ..view
             },
-            outage: (!self.link.connected).then(|| (Instant::START, disconnected())),
-            closed: (self.now < self.closed).then_some(Closed {
-                until: self.closed,
-                cause: Cause::Restart,
-            }),
+            outage: self.servers.outage(Node::ONLY).cloned(),
+            closed: self.closed(),
             ticket,
         }
     }
@@ -272,7 +277,23 @@ impl Member {
     }
 
     pub(super) fn takes_for_closed(&mut self, time: Duration) {
-        self.closed = self.closed.max(self.now.after(time));
+        let known = self.closed().map_or(Instant::START, |closed| closed.until);
+        let closed = Closed {
+            until: known.max(self.now.after(time)),
+            cause: Cause::Restart,
+        };
+        let change = NodeChange::Closed(Some(closed));
+        self.servers.on(Node::ONLY, change, self.now);
+    }
+
+    /// Its store tells it of its server, which changes what it knows of the name.
+    pub(super) fn changed(&mut self, change: NodeChange, past: &mut Past, rules: &Setup) {
+        let changed = self.servers.on(Node::ONLY, change, self.now);
+        match changed.names {
+            None | Some(News::Disconnected) => {}
+            Some(News::Reconnected) => self.on(Input::Reconnected, past, rules),
+            Some(News::Forgotten) => self.on(Input::Forgotten, past, rules),
+        }
     }
 
     pub(super) fn disconnected(
@@ -281,6 +302,7 @@ impl Member {
         past: &mut Past,
         rules: &Setup,
     ) {
+        self.changed(NodeChange::Disconnected(disconnected()), past, rules);
         for (ask, op) in requests {
             self.on(unanswered(ask, op), past, rules);
         }
@@ -303,9 +325,7 @@ impl Member {
 
     pub(super) fn forget(&mut self, rules: &Setup) {
         self.state.forget(self.now, &rules.times);
-        if self.closed <= self.now {
-            self.closed = Instant::START;
-        }
+        self.servers.forget(self.now);
         let Self {
             state, link, now, ..
         } = self;
@@ -329,12 +349,19 @@ impl Member {
         let sent = (link.requests.len(), link.replies.len());
         let told = (link.messages.len(), link.late.len(), link.connected);
         let calls = (self.to_come, self.guards.len(), self.state.load().waiting);
-        (self.dead, calls, sent, told, self.slips, self.closed)
+        (
+            self.dead,
+            calls,
+            sent,
+            told,
+            self.slips,
+            self.closed().map(|closed| closed.until),
+        )
     }
 
     pub(super) fn visit(&mut self, visitor: &mut impl Visitor) {
         self.state.visit(visitor);
-        visitor.instant(&mut self.closed);
+        self.servers.visit(visitor);
         for guard in &mut self.guards {
             visitor.call(&mut guard.call);
             visitor.ticket(&mut guard.ticket);

@@ -56,6 +56,53 @@ impl ClientTimes {
     }
 }
 
+/// What a client does, from its beginning to its end. No phase comes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    /// It takes calls.
+    #[default]
+    Open,
+    /// It takes no new locks. Bodies continue, and may take nested locks.
+    Draining,
+    /// It fails its calls, and releases its locks.
+    Closing,
+    /// It sends nothing any more.
+    Closed,
+    /// Its background thread has panicked.
+    Broken,
+}
+
+impl Phase {
+    const ALL: [Self; 5] = [
+        Self::Open,
+        Self::Draining,
+        Self::Closing,
+        Self::Closed,
+        Self::Broken,
+    ];
+
+    /// A number for an atomic: see [`from_number`](Self::from_number).
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The phase with this [`number`](Self::number).
+    #[inline]
+    pub fn from_number(number: u8) -> Self {
+        let phase = Self::ALL.get(usize::from(number));
+        phase.copied().unwrap_or(Self::Broken)
+    }
+
+    /// Whether it refuses even the calls of running bodies.
+    #[inline]
+    pub fn is_over(self) -> bool {
+        self >= Self::Closing
+    }
+}
+
+/// The most names that a client keeps.
+const MOST_KEPT: usize = 1024;
+
 /// What a client does at the moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct View {
@@ -67,4 +114,18 @@ pub struct View {
     pub may_keep: bool,
     /// Whether it keeps as many names as it may.
     pub keeps_most: bool,
+}
+
+impl View {
+    /// Of a client that keeps so many names. It may be leaving: its last handle was dropped, or its process is ending.
+    #[inline]
+    pub fn of(phase: Phase, is_leaving: bool, kept: usize) -> Self {
+        let is_open = phase == Phase::Open;
+        Self {
+            is_open,
+            is_over: phase.is_over(),
+            may_keep: is_open && !is_leaving,
+            keeps_most: kept >= MOST_KEPT,
+        }
+    }
 }

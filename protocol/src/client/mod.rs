@@ -16,6 +16,8 @@
 //! | `leave` | how holds end |
 //! | `due` | what happens when nothing happens |
 //! | `query` | questions about the name |
+//!
+//! What the names of a client share is in [`Servers`] and [`Phase`].
 
 mod answer;
 mod attempt;
@@ -31,6 +33,7 @@ mod places;
 mod query;
 mod retain;
 mod send_log;
+mod servers;
 #[cfg(all(test, repository))]
 mod tests;
 mod ticket;
@@ -41,11 +44,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 pub use self::call::{AskId, Call, CallId, Caller, Patience, Terms, Want};
-pub use self::env::{ClientTimes, Env, View};
+pub use self::env::{ClientTimes, Env, Phase, View};
 pub use self::hold::{Ended, Ends, Grant, Hold, Via};
 pub use self::input::{Effect, Failure, Input, Note};
 use self::query::Query;
 use self::retain::Contention;
+pub use self::servers::{Changed, News, Outage, Servers};
 use self::ticket::{Ticket, TicketState};
 use crate::{Instant, Limits, Op, Retain, Ticket as TicketId};
 

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
+use auto_mutex_protocol::client::Servers;
+
 use super::Client;
 use crate::base::clock;
 use crate::base::error::{LockError, StoreError};
@@ -105,17 +107,15 @@ impl Client {
         let (core, now) = (self.core(), clock::now());
         let accepts_calls = core.is_open();
         let connected = self.is_connected();
-        let closed_for = core
-            .links
-            .longest_closed(now)
-            .and_then(|closed| closed.left(now));
+        let closed = core.links.read(|servers| servers.longest_closed(now));
+        let closed_for = closed.and_then(|closed| closed.left(now));
         let servers = core.store().servers();
         let grants = match core.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
             _ => connected && closed_for.is_none(),
         };
         let load = core.load();
-        let last = core.links.last_error();
+        let last = core.links.read(|servers| servers.last_outage().cloned());
         Health {
             ready: accepts_calls && grants,
             accepts_calls,
@@ -189,7 +189,7 @@ impl Client {
 
     /// Names that are never in use, one on each node. Names of users never begin with a colon.
     fn ping_names(&self) -> Vec<Name> {
-        let (store, nodes) = (self.core().store(), self.core().links.nodes());
+        let (store, nodes) = (self.core().store(), self.core().links.read(Servers::count));
         let mut found = HashSet::new();
         let names = (0..MOST_PINGS).map(|number| Name::from_escaped(&format!(":ping{number}")));
         let names = names.filter(|name| found.insert(store.node(name)));

@@ -21,7 +21,7 @@ pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, View};
+use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, News, Phase, View};
 
 use super::acquire::Acquire;
 use super::lock_queue::{LockQueue, answered};
@@ -47,17 +47,6 @@ use crate::store::{
     Store, Ticket, meta, watchdog,
 };
 use auto_mutex_protocol::StoreErrorKind;
-
-const OPEN: u8 = 0;
-/// The client takes no new locks. Bodies continue, and may take nested locks.
-const DRAINING: u8 = 1;
-const CLOSING: u8 = 2;
-const CLOSED: u8 = 3;
-/// The background thread has panicked.
-const BROKEN: u8 = 4;
-
-/// The most names that a client keeps.
-const MOST_KEPT: usize = 1024;
 
 const REPEATED: Duration = Duration::from_secs(1);
 
@@ -133,7 +122,7 @@ impl ClientCore {
             failed_renewals: Limit::every(REPEATED),
             failed_releases: Limit::every(REPEATED),
             timeouts: Limit::every(REPEATED),
-            phase: AtomicU8::new(OPEN),
+            phase: AtomicU8::new(Phase::Open.number()),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),
             background: Mutex::default(),
@@ -193,25 +182,30 @@ impl ClientCore {
         self.forks != process::forks()
     }
 
-    fn phase(&self) -> u8 {
-        self.phase.load(Ordering::Acquire)
+    #[inline]
+    fn phase(&self) -> Phase {
+        Phase::from_number(self.phase.load(Ordering::Acquire))
+    }
+
+    /// No phase comes back.
+    fn end_at(&self, phase: Phase) {
+        self.phase.fetch_max(phase.number(), Ordering::AcqRel);
     }
 
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        !self.is_forked() && self.phase() == OPEN
+        !self.is_forked() && self.phase() == Phase::Open
     }
 
     /// What the rules see of the client.
     #[inline]
     pub(crate) fn view(&self) -> View {
-        let is_open = self.is_open();
-        View {
-            is_open,
-            is_over: self.is_over(),
-            may_keep: is_open && !self.orphaned.load(Ordering::Acquire) && !self.is_ending(),
-            keeps_most: self.kept.load(Ordering::Relaxed) >= MOST_KEPT,
-        }
+        let phase = match self.is_forked() {
+            true => Phase::Closed,
+            false => self.phase(),
+        };
+        let is_leaving = self.orphaned.load(Ordering::Acquire) || self.is_ending();
+        View::of(phase, is_leaving, self.kept.load(Ordering::Relaxed))
     }
 
     /// What a transition of a name depends on. The third parameter is what is known of its server.
@@ -243,13 +237,13 @@ impl ClientCore {
     }
 
     pub(crate) fn is_draining(&self) -> bool {
-        self.phase() == DRAINING
+        self.phase() == Phase::Draining
     }
 
     /// Whether the client refuses even the calls of running bodies.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
-        self.is_forked() || self.phase() >= CLOSING
+        self.is_forked() || self.phase().is_over()
     }
 
     /// Fails with the reason once the client [is over](Self::is_over).
@@ -265,7 +259,7 @@ impl ClientCore {
     fn refusal(&self, name: &Name) -> LockError {
         match self.phase() {
             _ if self.is_forked() => LockError::Forked,
-            BROKEN => {
+            Phase::Broken => {
                 let message = "the background thread of the client has panicked: make a new client";
                 let error = StoreError::new(StoreErrorKind::Disconnected, message);
                 self.settings.unavailable(name, error)
@@ -280,7 +274,7 @@ impl ClientCore {
     }
 
     pub(crate) fn closed(&self, name: &Name) -> Option<Closed> {
-        self.links.closed(|| self.store.node(name))
+        self.links.closed(|| self.store.node(name), self.limits)
     }
 
     /// Runs the transition again on a new queue if the old one was retired in between.
@@ -359,9 +353,10 @@ impl ClientCore {
         if self.is_forked() {
             return;
         }
+        let (open, draining) = (Phase::Open.number(), Phase::Draining.number());
         let opened =
             self.phase
-                .compare_exchange(OPEN, DRAINING, Ordering::AcqRel, Ordering::Acquire);
+                .compare_exchange(open, draining, Ordering::AcqRel, Ordering::Acquire);
         if opened.is_err() {
             return;
         }
@@ -396,7 +391,7 @@ impl ClientCore {
         let mut flushed = false;
         self.wait_until(clock::now().after(limit), || {
             flushed = self.is_flushed();
-            flushed || self.phase() >= CLOSED
+            flushed || self.phase() >= Phase::Closed
         });
         self.close();
         flushed
@@ -436,7 +431,7 @@ impl ClientCore {
         if self.is_forked() {
             return;
         }
-        self.phase.fetch_max(CLOSING, Ordering::AcqRel);
+        self.end_at(Phase::Closing);
         for local in self.register.all() {
             local.close();
         }
@@ -451,7 +446,7 @@ impl ClientCore {
     }
 
     pub(crate) fn close(&self) {
-        self.phase.fetch_max(CLOSED, Ordering::AcqRel);
+        self.end_at(Phase::Closed);
         self.timers.interrupt();
     }
 
@@ -466,12 +461,10 @@ impl ClientCore {
     }
 
     pub(crate) fn abandon(&self) {
-        let phase = if std::thread::panicking() {
-            BROKEN
-        } else {
-            CLOSED
-        };
-        self.phase.fetch_max(phase, Ordering::AcqRel);
+        self.end_at(match std::thread::panicking() {
+            true => Phase::Broken,
+            false => Phase::Closed,
+        });
         for local in self.register.take() {
             local.abandon();
         }
@@ -484,7 +477,7 @@ impl ClientCore {
     /// Whether the client was shut down, or its last clone was dropped and no lock is held.
     pub(crate) fn is_closed(&self) -> bool {
         let orphaned = self.orphaned.load(Ordering::Acquire);
-        self.phase() >= CLOSED || orphaned && self.are_over(clock::now())
+        self.phase() >= Phase::Closed || orphaned && self.are_over(clock::now())
     }
 
     /// Call this when the last clone of the `Client` was dropped. The holds stay; the background thread ends after the
@@ -499,14 +492,11 @@ impl ClientCore {
         }
     }
 
-    fn warn_of(&self, node: Node, closed: Closed) {
-        let now = clock::now();
-        if self.links.is_news(node, closed, now) {
-            let (server, error) = (self.settings.engine.servers(), closed.error(now));
-            wait::tell(
-                move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
-            );
-        }
+    fn warn_of(&self, closed: Closed) {
+        let (server, error) = (self.settings.engine.servers(), closed.error(clock::now()));
+        wait::tell(
+            move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
+        );
     }
 
     pub(crate) fn guarantees(&self) -> Guarantees {
@@ -553,7 +543,7 @@ impl LiveClient for ClientCore {
     }
 
     fn has_ended(&self) -> bool {
-        self.is_forked() || self.phase() >= CLOSED
+        self.is_forked() || self.phase() >= Phase::Closed
     }
 
     fn bodies(&self) -> Vec<String> {
@@ -581,7 +571,7 @@ impl Events for ClientCore {
         let ticket = answer.request.op.ticket().map(|ticket| ticket.public());
         if let Some(local) = self.register.find_ticket(&answer.request.name, ticket) {
             local.step(|step| step.on(answered(answer)));
-            if self.phase() != OPEN {
+            if self.phase() != Phase::Open {
                 self.look();
             }
         }
@@ -604,30 +594,22 @@ impl Events for ClientCore {
     }
 
     fn node_changed(&self, node: Node, change: NodeChange) {
-        let (connected, again) = match change {
-            NodeChange::Connected { again } => (true, again),
-            _ => (false, false),
-        };
-        let lost = matches!(change, NodeChange::Disconnected(_));
-        let forgotten = matches!(change, NodeChange::Forgotten);
-        if let NodeChange::Closed(Some(closed)) = change {
-            self.warn_of(node, closed);
+        let connected = matches!(change, NodeChange::Connected { .. });
+        let changed = self.links.note(node, change);
+        if let Some(closed) = changed.closes {
+            self.warn_of(closed);
         }
-        self.note_servers(self.links.note(node, change));
+        self.note_servers(changed.connected);
         if connected {
             let new = self.new_weaknesses(false);
             wait::tell(move || weakness::log(&new));
         }
-        if again || lost || forgotten {
+        if let Some(news) = changed.names {
             for local in self.living_at(node) {
-                local.step(|step| {
-                    // Otherwise the store timeout of the waiters starts now.
-                    if again {
-                        step.on(Input::Reconnected);
-                    }
-                    if forgotten {
-                        step.on(Input::Forgotten);
-                    }
+                local.step(|step| match news {
+                    News::Disconnected => {}
+                    News::Reconnected => step.on(Input::Reconnected),
+                    News::Forgotten => step.on(Input::Forgotten),
                 });
             }
         }
