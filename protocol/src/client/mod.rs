@@ -17,7 +17,7 @@
 //! | `due` | what happens when nothing happens |
 //! | `query` | questions about the name |
 //!
-//! What the names of a client share is in [`Servers`] and [`Phase`].
+//! What the names of a client share is in [`Servers`] and [`Phase`]. A call for several of them is a [`Together`].
 
 mod answer;
 mod attempt;
@@ -37,6 +37,7 @@ mod servers;
 #[cfg(all(test, repository))]
 mod tests;
 mod ticket;
+mod together;
 #[cfg(any(test, feature = "test-util"))]
 mod visit;
 
@@ -51,6 +52,7 @@ use self::query::Query;
 use self::retain::Contention;
 pub use self::servers::{Changed, News, Outage, Servers};
 use self::ticket::{Ticket, TicketState};
+pub use self::together::{Slot, Together, TogetherEffect, TogetherInput};
 use crate::{Instant, Limits, Op, Retain, Ticket as TicketId};
 
 /// The calls of one client for one name.

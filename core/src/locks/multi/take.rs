@@ -1,9 +1,9 @@
-//! Takes several locks. A call tries all of them, in the order of their names. If one is busy, the call keeps the locks
-//! before it, releases those after it, waits in its queue, and then tries the released locks again. No call waits for a
-//! name while it holds a greater one, so there are no deadlocks.
+//! Takes several locks, by the rules of [`Together`].
 
 use std::sync::Arc;
 use std::time::Duration;
+
+use auto_mutex_protocol::client::{Together, TogetherEffect, TogetherInput};
 
 use super::{MultiGuard, in_order};
 use crate::base::clock::{self, Instant};
@@ -19,9 +19,6 @@ use crate::queue::{Acquire, Confirmed, Hold, Patience};
 use crate::queue::{Watch, warn_of_timeout};
 use crate::store::Share;
 
-/// How often a call starts over because it lost a lock while it waited for another.
-const MAX_RESTARTS: u32 = 5;
-
 /// Takes the mutex of each name. `targets` may be in any order, with duplicates. `patience`, if given, overrides the
 /// options.
 pub(crate) async fn take(
@@ -33,13 +30,8 @@ pub(crate) async fn take(
     proceed().await;
     let mut call = Call::new(caller, targets, options, patience)?;
     call.note_order();
-    match call.obtain().await {
-        Ok(()) => Ok(call.finish()),
-        Err(error) => {
-            call.fail(&error).await;
-            Err(error)
-        }
-    }
+    call.obtain().await?;
+    Ok(call.finish())
 }
 
 /// One lock of a call. Dropping a call releases its slots in the background.
@@ -47,6 +39,7 @@ pub(crate) async fn take(
 enum Slot {
     #[default]
     Nothing,
+    Asked(Result<Acquire, LockError>),
     Shared(Holding),
     Own(Holding),
 }
@@ -54,8 +47,16 @@ enum Slot {
 impl Slot {
     fn give_back(self) -> Option<Confirmed> {
         match self {
+            Self::Asked(acquire) => acquire.ok()?.give_back(),
             Self::Own(holding) => holding.give_back(),
             Self::Shared(_) | Self::Nothing => None,
+        }
+    }
+
+    fn held(&self) -> Option<&Holding> {
+        match self {
+            Self::Shared(holding) | Self::Own(holding) => Some(holding),
+            Self::Asked(_) | Self::Nothing => None,
         }
     }
 }
@@ -65,6 +66,7 @@ struct Call<'a> {
     /// Sorted by name, without duplicates.
     targets: Vec<AcquireTarget<'a>>,
     slots: Vec<Slot>,
+    rules: Together,
     /// Releases that the store may not have confirmed yet.
     given_back: Vec<Confirmed>,
     options: &'a Options,
@@ -72,11 +74,6 @@ struct Call<'a> {
     watch: Option<Box<Watch>>,
     patience: Patience,
     started: Instant,
-    attempts: u32,
-    /// The attempts made while the call waited for a lock.
-    retried: u32,
-    /// Whether the call has waited for a lock. Then `expire` restarts for all locks at the end.
-    waits: bool,
 }
 
 impl<'a> Call<'a> {
@@ -99,19 +96,18 @@ impl<'a> Call<'a> {
         let (core, meta) = (targets[0].client.core(), &targets[0].meta);
         let patience = patience.unwrap_or(own);
         let watch = Watch::begin(core, labels, &names, meta, patience.waits());
+        let (now, shared) = (clock::now(), slots.iter().map(|slot| slot.held().is_some()));
         Ok(Self {
             caller,
             targets,
+            rules: Together::new(shared, patience, now),
             slots,
             given_back: Vec::new(),
             options,
             terms,
             watch,
             patience,
-            started: clock::now(),
-            attempts: 0,
-            retried: 0,
-            waits: false,
+            started: now,
         })
     }
 
@@ -119,42 +115,20 @@ impl<'a> Call<'a> {
         self.started.until(clock::now())
     }
 
-    /// The patience left for the next wait; `None` if the call may not wait any more.
-    fn patience_left(&self) -> Option<Patience> {
-        let left = |block: Option<Duration>| {
-            let left = block.map(|block| block.saturating_sub(self.waited()));
-            (left != Some(Duration::ZERO)).then_some(left)
-        };
-        match self.patience {
-            Patience::Queue(block) => left(block).map(Patience::Queue),
-            Patience::Once { .. } => None,
-            Patience::Poll {
-                retries,
-                interval,
-                block,
-            } => Some(Patience::Poll {
-                retries: retries.checked_sub(self.retried)?.checked_sub(1)?,
-                interval,
-                block: left(block)?,
-            }),
-        }
-    }
-
     /// Converts the error of a wait for one lock into that of the whole call.
     fn of_call(&self, mut error: LockError) -> LockError {
-        let used_up =
-            matches!(self.patience, Patience::Poll { retries, .. } if self.retried >= retries);
+        let made = self.rules.attempts();
         match &mut error {
-            LockError::Timeout { name, holder, .. } if used_up => {
+            LockError::Timeout { name, holder, .. } if self.rules.has_used_up() => {
                 return LockError::TooManyAttempts {
                     name: std::mem::take(name),
-                    attempts: self.attempts,
+                    attempts: made,
                     holder: holder.take(),
                 };
             }
             LockError::Timeout { waited, .. } => *waited = self.waited(),
             LockError::TooManyAttempts { attempts, .. } => {
-                *attempts = self.attempts.saturating_add(*attempts);
+                *attempts = made.saturating_add(*attempts);
             }
             _ => {}
         }
@@ -173,64 +147,91 @@ impl<'a> Call<'a> {
         first.note_order(&self.caller, self.options.label(), names);
     }
 
-    /// Reports the error, and releases all locks. Waits for the store to confirm, so that the caller finds them free,
-    /// but no longer than a call with `block = 0` waits for its answer.
-    async fn fail(mut self, error: &LockError) {
-        if let Some(mut watch) = self.watch.take() {
-            watch.failed(error);
-        }
-        if error.is_timeout() && self.patience.waits() {
-            let first = &self.targets[0];
-            warn_of_timeout(first.client.core(), &first.meta, error);
-        }
-        let slots = self.slots.drain(..);
-        self.given_back.extend(slots.filter_map(Slot::give_back));
-        self.confirm().await;
-    }
-
+    /// Does what the rules ask for, until the call has all locks. Before an error, it waits for the store to confirm what
+    /// was given back, so that the caller finds the locks free, but no longer than a call with `block = 0` waits for its
+    /// answer.
     async fn obtain(&mut self) -> Result<(), LockError> {
-        let mut restarts = 0;
+        let (mut input, mut cause) = (TogetherInput::Begin, None);
+        let mut effects = Vec::new();
         loop {
-            while let Some((index, busy)) = self.try_rest().await? {
-                let Some(patience) = self.patience_left() else {
-                    return Err(self.of_call(busy));
-                };
-                self.wait_for(index, patience).await?;
-                self.confirm().await;
-            }
-            match self.lost() {
-                None => return Ok(()),
-                Some(error) if restarts == MAX_RESTARTS => return Err(error),
-                Some(_) => restarts += 1,
-            }
-            self.start_over()?;
-        }
-    }
-
-    /// If a lock is busy, releases those requested after it, because the call must not keep them while it waits.
-    async fn try_rest(&mut self) -> Result<Option<(usize, LockError)>, LockError> {
-        // The limit for an unresponsive store; `None` for `store_timeout`.
-        let silence = self.patience.silence();
-        let silence = silence.map(|time| time.saturating_sub(self.waited()));
-        let missing = |index: &usize| matches!(self.slots[*index], Slot::Nothing);
-        let ask = |index| Ok((index, self.enter(index, Patience::Once { silence })?));
-        let asked = (0..self.slots.len()).filter(missing).map(ask);
-        let mut asked = asked.collect::<Result<Vec<_>, LockError>>()?.into_iter();
-        self.attempts = self.attempts.saturating_add((asked.len() > 0).into());
-        while let Some((index, acquire)) = asked.next() {
-            match acquire.await {
-                Ok(hold) => self.slots[index] = Slot::Own(Holding::unused(hold)),
-                Err(error) => {
-                    let rest = asked.filter_map(|(_, acquire)| acquire.give_back());
-                    self.given_back.extend(rest);
-                    return match error.may_be_waited_for() {
-                        true => Ok(Some((index, error))),
-                        false => Err(error),
-                    };
+            self.rules.on(input, clock::now(), &mut effects);
+            let (mut looked, mut failed) = (None, None);
+            for effect in effects.drain(..) {
+                match effect {
+                    TogetherEffect::Enter(index, patience) => {
+                        if let Some(watch) = self.watch.as_mut().filter(|_| patience.waits()) {
+                            watch.waits();
+                        }
+                        self.slots[index] = Slot::Asked(self.enter(index, patience));
+                    }
+                    TogetherEffect::GiveBack(index) => {
+                        let slot = std::mem::take(&mut self.slots[index]);
+                        self.given_back.extend(slot.give_back());
+                    }
+                    TogetherEffect::Confirm => self.confirm().await,
+                    TogetherEffect::Hold(index) => {
+                        if let Some(holding) = self.slots[index].held() {
+                            holding.restart(Terms::default());
+                        }
+                    }
+                    TogetherEffect::Look => looked = Some(self.look()),
+                    TogetherEffect::Done => return Ok(()),
+                    TogetherEffect::Failed => {
+                        failed = cause.take();
+                        failed.iter().for_each(|error| self.report(error));
+                    }
                 }
             }
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            (input, cause) = match looked {
+                Some(looked) => looked,
+                None => self.answer().await,
+            };
         }
-        Ok(None)
+    }
+
+    /// The answer about the first lock that was asked for.
+    async fn answer(&mut self) -> (TogetherInput, Option<LockError>) {
+        let mut slots = self.slots.iter_mut().enumerate();
+        let asked = slots.find_map(|(index, slot)| match std::mem::take(slot) {
+            Slot::Asked(acquire) => Some((index, acquire)),
+            other => {
+                *slot = other;
+                None
+            }
+        });
+        let Some((index, acquire)) = asked else {
+            return self.look();
+        };
+        let result = match acquire {
+            Ok(acquire) => acquire.await,
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(hold) => {
+                let attempts = hold.grant.attempts;
+                self.slots[index] = Slot::Own(Holding::unused(hold));
+                (TogetherInput::Obtained(index, attempts), None)
+            }
+            Err(error) => {
+                let input = match error.may_be_waited_for() {
+                    true => TogetherInput::Busy(index),
+                    false => TogetherInput::Refused(index),
+                };
+                (input, Some(self.of_call(error)))
+            }
+        }
+    }
+
+    /// Whether all locks are still held.
+    fn look(&self) -> (TogetherInput, Option<LockError>) {
+        let slots = self.slots.iter().enumerate();
+        let lost = slots.filter_map(|(index, slot)| Some((index, slot.held()?.check().err()?)));
+        let is_own = |(index, _): &(usize, _)| matches!(self.slots[*index], Slot::Own(_));
+        let (lost, error) = lost.min_by_key(is_own).unzip();
+        (TogetherInput::Looked { lost }, error)
     }
 
     async fn confirm(&mut self) {
@@ -240,23 +241,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    async fn wait_for(&mut self, index: usize, patience: Patience) -> Result<(), LockError> {
-        self.waits = true;
-        if let Some(watch) = &mut self.watch {
-            watch.waits();
+    fn report(&mut self, error: &LockError) {
+        if let Some(mut watch) = self.watch.take() {
+            watch.failed(error);
         }
-        for slot in &self.slots {
-            if let Slot::Own(holding) = slot {
-                holding.restart(Terms::default());
-            }
+        if error.is_timeout() && self.patience.waits() {
+            let first = &self.targets[0];
+            warn_of_timeout(first.client.core(), &first.meta, error);
         }
-        let acquire = self.enter(index, patience)?;
-        let hold = acquire.await.map_err(|error| self.of_call(error))?;
-        let attempts = hold.grant.attempts;
-        self.attempts = self.attempts.saturating_add(attempts);
-        self.retried = self.retried.saturating_add(attempts);
-        self.slots[index] = Slot::Own(Holding::unused(hold));
-        Ok(())
     }
 
     fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
@@ -277,24 +269,6 @@ impl<'a> Call<'a> {
         target.join(&self.caller, &mut want, &held)
     }
 
-    fn lost(&self) -> Option<LockError> {
-        self.slots.iter().find_map(|slot| match slot {
-            Slot::Shared(holding) | Slot::Own(holding) => holding.check().err(),
-            Slot::Nothing => None,
-        })
-    }
-
-    /// After a loss, releases the locks, because the call must not keep them while it waits for a smaller name.
-    fn start_over(&mut self) -> Result<(), LockError> {
-        for slot in &mut self.slots {
-            match slot {
-                Slot::Shared(holding) => holding.check()?,
-                slot => self.given_back.extend(std::mem::take(slot).give_back()),
-            }
-        }
-        Ok(())
-    }
-
     fn finish(mut self) -> MultiGuard {
         let watch = self.watch.take();
         let waited = self.waited();
@@ -303,7 +277,7 @@ impl<'a> Call<'a> {
         for slot in self.slots {
             let is_own = matches!(slot, Slot::Own(_));
             if let Slot::Own(holding) | Slot::Shared(holding) = slot {
-                match is_own && self.waits {
+                match is_own && self.rules.has_waited() {
                     true => holding.restart(self.terms),
                     false => holding.park_for(self.terms.at_least),
                 }
@@ -335,7 +309,7 @@ impl<'a> Call<'a> {
             holding,
             handles: handles.filter_map(|target| target.last.cloned()).collect(),
             waited,
-            attempts: self.attempts,
+            attempts: self.rules.attempts(),
         }
     }
 }
