@@ -1,12 +1,14 @@
 //! Looks at every state of a run, with stateright.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
 use crate::properties;
-use crate::rules::{Rules, Setup};
+use crate::rules::Setup;
 use crate::world::{Action, World};
 
 impl Model for Setup {
@@ -34,9 +36,30 @@ impl Model for Setup {
     }
 }
 
+/// What can be explored.
+pub trait Explored:
+    Model<
+        State: Clone + Debug + Hash + PartialEq + Send + Sync,
+        Action: Copy + Debug + PartialEq + Send + Sync,
+    > + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<M> Explored for M where
+    M: Model<
+            State: Clone + Debug + Hash + PartialEq + Send + Sync,
+            Action: Copy + Debug + PartialEq + Send + Sync,
+        > + Send
+        + Sync
+        + 'static
+{
+}
+
 /// What a run has shown.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Outcome<A> {
     /// How many different states there are.
     pub states: usize,
     /// The longest of the shortest ways to a state.
@@ -44,45 +67,44 @@ pub struct Outcome {
     /// How long it took.
     pub took: Duration,
     /// The properties that do not hold, each with a way to a state without it.
-    pub broken: BTreeMap<&'static str, Vec<Action>>,
+    pub broken: BTreeMap<&'static str, Vec<A>>,
     /// What some state must have, but none does.
     pub unseen: Vec<&'static str>,
 }
 
 /// Looks at every state, until a property does not hold.
-pub fn explore(rules: &Rules) -> Outcome {
-    look(rules, HasDiscoveries::AnyFailures)
+pub fn explore<M: Explored>(run: M) -> Outcome<M::Action> {
+    look(run, HasDiscoveries::AnyFailures)
 }
 
 /// Looks for a state without this property.
-pub fn refute(rules: &Rules, property: &'static str) -> Option<Vec<Action>> {
+pub fn refute<M: Explored>(run: M, property: &'static str) -> Option<Vec<M::Action>> {
     let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-    look(rules, until).broken.remove(property)
+    look(run, until).broken.remove(property)
 }
 
 /// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test.
-pub fn replay(rules: &Rules, way: &[Action]) -> BTreeSet<&'static str> {
-    let model = Setup::new(rules.clone());
-    let properties = model.properties();
-    let must_hold = |it: &&Property<Setup>| it.expectation == Expectation::Always;
-    let (mut world, mut broken) = (World::new(&model), BTreeSet::new());
+pub fn replay<M: Explored>(run: &M, way: &[M::Action]) -> BTreeSet<&'static str> {
+    let properties = run.properties();
+    let must_hold = |it: &&Property<M>| it.expectation == Expectation::Always;
+    let mut world = run.init_states().remove(0);
+    let mut broken = BTreeSet::new();
     for action in way {
-        let Some(next) = model.next_state(&world, *action) else {
+        let Some(next) = run.next_state(&world, *action) else {
             continue;
         };
         world = next;
         let broken_now = properties.iter().filter(must_hold);
-        let broken_now = broken_now.filter(|it| !(it.condition)(&model, &world));
+        let broken_now = broken_now.filter(|it| !(it.condition)(run, &world));
         broken.extend(broken_now.map(|property| property.name));
     }
     broken
 }
 
-fn look(rules: &Rules, until: HasDiscoveries) -> Outcome {
+fn look<M: Explored>(run: M, until: HasDiscoveries) -> Outcome<M::Action> {
     let started = Instant::now();
-    let model = Setup::new(rules.clone());
-    let properties = model.properties();
-    let checker = model.checker().finish_when(until).spawn_bfs().join();
+    let properties = run.properties();
+    let checker = run.checker().finish_when(until).spawn_bfs().join();
     let found = checker.discoveries();
     let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());
     for property in properties {

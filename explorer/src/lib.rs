@@ -3,6 +3,7 @@
 //! There are no rules here: clients are [`client::State`](auto_mutex_protocol::client::State)s and the store is a
 //! [`State`](auto_mutex_protocol::State), as they ship. What is here is all around them: a network, clocks, crashes,
 //! restarts and failovers ([`world`]), what must hold ([`properties`]), and the runs ([`runs`]).
+//! [`several`] has calls for several names.
 //!
 //! `cargo test -p auto-mutex-explorer` explores the small runs, with `-- --ignored` the large ones. Faults of the rules that they
 //! find are in `tests/faults`.
@@ -11,4 +12,5 @@ pub mod check;
 pub mod properties;
 pub mod rules;
 pub mod runs;
+pub mod several;
 pub mod world;

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use auto_mutex_protocol::client::{AskId, Call, Input};
+use auto_mutex_protocol::client::{AskId, Call, Input, Patience};
 use auto_mutex_protocol::{
     Env, MemberId, NameRecord, NodeChange, Op, Reply, SharedStr, Signal, State, Ticket,
     TicketRecord,
@@ -150,6 +150,27 @@ impl World {
                 let state = self.replica.take().map(|state| *state);
                 self.replace_store(state.unwrap_or_default(), rules);
             }
+        }
+    }
+
+    /// A call that waits like this asks for the lock.
+    pub(crate) fn enter(&mut self, me: u8, patience: Patience, rules: &Setup) {
+        let member = &mut self.members[usize::from(me)];
+        member.to_come += 1;
+        let mut call = member.call(rules);
+        call.want.patience = patience;
+        self.input(me, Input::Enter(call), rules);
+    }
+
+    /// The call of a client gives back what it has, or no longer asks for it.
+    pub(crate) fn give_back(&mut self, me: u8, rules: &Setup) {
+        let member = &self.members[usize::from(me)];
+        if !member.guards.is_empty() {
+            return self.happen(Action::Release(me, 0), rules);
+        }
+        let waiting = member.state.waiters().chain(member.state.attempts()).next();
+        if let Some(call) = waiting.map(|waiter| waiter.id) {
+            self.input(me, Input::Leave { call, ask: None }, rules);
         }
     }
 

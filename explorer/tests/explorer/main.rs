@@ -1,24 +1,33 @@
 //! Every property holds in every state of the runs, and each run reaches what it must. The large ones take minutes, and some
 //! GB: `cargo test -p auto-mutex-explorer -- --ignored`.
 
-use auto_mutex_explorer::check::{explore, refute, replay};
-use auto_mutex_explorer::runs::{Run, all, assumptions};
+mod several;
+
+use std::fmt::{Debug, Display};
+
+use auto_mutex_explorer::check::{Explored, explore, refute, replay};
+use auto_mutex_explorer::rules::Setup;
+use auto_mutex_explorer::runs::{all, assumptions};
 use auto_mutex_explorer::world::Action::{
     self, Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
 };
 
-fn steps(way: &[Action]) -> String {
+fn steps(way: &[impl ToString]) -> String {
     let steps: Vec<_> = way.iter().map(ToString::to_string).collect();
     steps.join("; ")
 }
 
-fn run(name: &str) -> Run {
+fn run(name: &str) -> Setup {
     let run = all().into_iter().find(|run| run.name == name);
-    run.unwrap_or_else(|| panic!("{name} is no run"))
+    Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
 }
 
 fn holds(name: &str) {
-    let outcome = explore(&run(name).rules);
+    every_property_holds(name, run(name));
+}
+
+fn every_property_holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
+    let outcome = explore(run);
     let (states, depth, took) = (outcome.states, outcome.depth, outcome.took);
     println!("{states} states, {depth} deep, in {took:.1?}");
     for (property, way) in &outcome.broken {
@@ -35,7 +44,7 @@ fn holds(name: &str) {
 
 /// Goes a way that has broken a property of a run.
 fn replays(name: &str, way: &[Action]) {
-    let broken = replay(&run(name).rules, way);
+    let broken = replay(&run(name), way);
     assert!(broken.is_empty(), "{broken:?}");
 }
 
@@ -117,10 +126,11 @@ runs! {
 #[test]
 fn each_assumption_is_needed() {
     for (assumption, rules, property) in assumptions() {
-        let way = refute(&rules, property);
+        let run = Setup::new(rules);
+        let way = refute(run.clone(), property);
         let way = way.unwrap_or_else(|| panic!("{assumption}: {property} holds without it"));
         println!("without \"{assumption}\": {}", steps(&way));
-        assert!(replay(&rules, &way).contains(property), "{assumption}");
+        assert!(replay(&run, &way).contains(property), "{assumption}");
     }
 }
 
