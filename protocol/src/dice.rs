@@ -49,6 +49,11 @@ impl Dice {
         Duration::from_millis(self.of(choices))
     }
 
+    pub fn bytes(&mut self) -> [u8; 16] {
+        let number = u128::from(self.next()) << 64 | u128::from(self.next());
+        number.to_be_bytes()
+    }
+
     fn id(&mut self) -> String {
         format!("{:016x}{:016x}", self.next(), self.next())
     }

@@ -76,6 +76,12 @@ pub fn drift(time: Duration) -> Duration {
     time / DRIFT_DIVISOR + DRIFT_FLOOR
 }
 
+/// A duration between these two, which `random` chooses.
+pub fn between(from: Duration, to: Duration, random: u32) -> Duration {
+    let fraction = f64::from(random) / f64::from(u32::MAX);
+    from + to.saturating_sub(from).mul_f64(fraction)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::quorum;
+
 /// The store's tokens (microseconds) stay below this number, because scripts compute with doubles, which are exact up
 /// to here. Fencing tokens are [`TOKENS_OF_A_GRANT`] times greater.
 pub const TOKENS_END: u64 = 1 << 53;
@@ -78,6 +80,9 @@ pub struct Limits {
     pub search_again: Duration,
     /// The longest pause between two searches for one wait, unless the first is longer.
     pub longest_search_pause: Duration,
+
+    /// The durations and counts of a quorum's rounds.
+    pub quorum: quorum::Limits,
 }
 
 /// The limits of every store and client.
@@ -115,4 +120,6 @@ pub const LIMITS: Limits = Limits {
     between_searches: Duration::from_millis(500),
     search_again: Duration::from_millis(250),
     longest_search_pause: Duration::from_secs(60),
+
+    quorum: quorum::LIMITS,
 };

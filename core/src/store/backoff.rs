@@ -88,8 +88,7 @@ pub fn jittered(whole: Duration) -> Duration {
 
 /// A random duration between these two.
 pub fn between(from: Duration, to: Duration) -> Duration {
-    let fraction = f64::from(random_number()) / f64::from(u32::MAX);
-    from + to.saturating_sub(from).mul_f64(fraction)
+    auto_mutex_protocol::between(from, to, random_number())
 }
 
 #[cfg(test)]

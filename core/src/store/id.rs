@@ -22,13 +22,13 @@ pub trait RandomId {
 impl RandomId for Ticket {
     #[inline]
     fn random() -> Self {
-        Self::from_random(random())
+        Self::from_random(random_bytes())
     }
 }
 
 impl RandomId for MemberId {
     fn random() -> Self {
-        Self::from_random(random())
+        Self::from_random(random_bytes())
     }
 }
 
@@ -51,10 +51,11 @@ thread_local! {
 
 /// A random number for jitter and choices.
 pub fn random_number() -> u32 {
-    u128::from_be_bytes(random()) as u32
+    u128::from_be_bytes(random_bytes()) as u32
 }
 
-fn random() -> [u8; 16] {
+/// Random bytes for one id or number.
+pub fn random_bytes() -> [u8; 16] {
     #[cfg(any(test, feature = "test-util"))]
     if let Some(bytes) = seeded::bytes() {
         return bytes;

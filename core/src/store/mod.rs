@@ -31,7 +31,7 @@ pub use self::connect_error::ConnectError;
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
-pub use self::id::{RandomId, TicketMap, random_number};
+pub use self::id::{RandomId, TicketMap, random_bytes, random_number};
 pub use self::meta::time_of;
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
@@ -49,7 +49,9 @@ pub use crate::base::address::{Address, Secret};
 pub use crate::base::clock;
 pub use crate::base::error::apart;
 pub use crate::base::error::with_sources;
-pub use crate::base::name::{CONDVAR, Name, NameMap, WATCHERS, escape, escape_shown, is_escaped};
+pub use crate::base::name::{
+    CONDVAR, Name, NameMap, WAKE_QUEUE, WATCHERS, escape, escape_shown, is_escaped,
+};
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 pub use auto_mutex_protocol::*;
@@ -57,57 +59,11 @@ pub use auto_mutex_protocol::*;
 use crate::base::error::SetupError;
 use crate::store::guarantees::Guarantees;
 
-/// An operation on a name, with an id for the answer.
-#[derive(Debug)]
-pub struct Request {
-    /// The name of the lock.
-    pub name: Name,
-    /// What to do.
-    pub op: Op,
-    /// Identifies the answer.
-    pub id: RequestId,
-}
+/// A request of a member of this process.
+pub type Request = auto_mutex_protocol::Request<Name>;
 
-impl Request {
-    /// Makes the answer to a request that failed.
-    pub fn failed(self, error: StoreError) -> Answer {
-        Answer {
-            request: self,
-            result: Err(error),
-        }
-    }
-
-    /// Answers a request that no server has seen, because there was no connection yet. Hence no server knows the ticket
-    /// of a release.
-    pub fn unsent(self) -> Answer {
-        let result = match self.op {
-            Op::Release { .. } => Ok(Reply::Gone),
-            _ => Err(not_yet()),
-        };
-        Answer {
-            request: self,
-            result,
-        }
-    }
-}
-
-/// The error of a store or server that has never been connected.
-pub fn not_yet() -> StoreError {
-    StoreError::disconnected("the lock store is not connected yet")
-}
-
-/// The id of a request, chosen by the submitter. The answer repeats it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RequestId(pub u64);
-
-/// The result of a request.
-#[derive(Debug)]
-pub struct Answer {
-    /// The request that is answered.
-    pub request: Request,
-    /// The reply of the store, or why there is none.
-    pub result: Result<Reply, StoreError>,
-}
+/// The answer to it.
+pub type Answer = auto_mutex_protocol::Answer<Name>;
 
 /// What a store reports to its member. The store calls these methods on the background thread, one at a time, and never
 /// inside [`Store::submit`].

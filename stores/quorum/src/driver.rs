@@ -6,14 +6,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
+use auto_mutex_core::store::quorum::{Input, majority};
 use auto_mutex_core::store::{self, Boxed, Events, Store, clock};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::machine::Quorum;
-use super::nodes::Nodes;
+use super::rounds::Rounds;
 use super::store::{Listener, QuorumStore};
-use super::votes::majority;
 
 const GRACE: Duration = Duration::from_millis(500);
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -76,9 +75,8 @@ impl store::Driver for Driver {
 
     fn run(self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         let connected = self.nodes.iter().map(|node| node.1);
-        let stores = self.store.nodes.iter().cloned().zip(connected);
-        let quorum = Quorum::new(Nodes::new(stores.collect()), events.clone());
-        Box::pin(self.drive(quorum, events))
+        let rounds = Rounds::new(self.store.nodes.clone(), connected, events.clone());
+        Box::pin(self.drive(rounds, events))
     }
 }
 
@@ -88,7 +86,7 @@ impl Driver {
         Self { store, nodes }
     }
 
-    async fn drive(mut self: Box<Self>, mut quorum: Quorum, events: Arc<dyn Events>) {
+    async fn drive(mut self: Box<Self>, mut rounds: Rounds, events: Arc<dyn Events>) {
         let mut running = JoinSet::new();
         for (node, (driver, _)) in self.nodes.drain(..).enumerate() {
             let (store, events) = (self.store.clone(), events.clone());
@@ -102,23 +100,23 @@ impl Driver {
         loop {
             let (inputs, open) = self.store.take();
             let idle = inputs.is_empty();
-            quorum.nodes.now = clock::now();
+            let now = clock::now();
             for input in inputs {
-                quorum.take(input);
+                rounds.take(input, now);
             }
-            quorum.tick();
+            rounds.take(Input::Due, now);
             if !open {
-                quorum.close();
+                rounds.take(Input::Close, now);
             }
-            quorum.nodes.flush();
-            if !open && quorum.is_done() {
+            rounds.flush();
+            if !open && rounds.is_idle() {
                 break;
             }
             if !idle {
                 // New requests go first: the member may have sent some when it received the events.
                 continue;
             }
-            match quorum.next() {
+            match rounds.next_due() {
                 Some(next) => {
                     let wait = clock::now().until(next);
                     drop(timeout(wait, self.store.changed.notified()).await);
@@ -126,7 +124,7 @@ impl Driver {
                 None => self.store.changed.notified().await,
             }
         }
-        quorum.nodes.close();
+        self.store.nodes.iter().for_each(|node| node.close());
         let ended = async { while running.join_next().await.is_some() {} };
         drop(timeout(LAST_WORDS, ended).await);
     }

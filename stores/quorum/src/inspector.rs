@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::quorum::{Name as _, majority, merged};
 use auto_mutex_core::store::{
-    Described, Instant, Name, Page, Reader, Reading, Reply, Snapshot, clock, matches,
+    Described, Instant, Name, Page, Reader, Reading, Snapshot, WAKE_QUEUE, clock, matches,
 };
-use auto_mutex_core::{SetupError, StoreError};
-
-use super::query::described;
-use super::votes::{Votes, majority};
-use super::wake::{name_of, wake_queue};
 
 /// How long an unreachable server is left out.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -29,31 +26,25 @@ impl Inspector {
     }
 
     async fn snapshot(&mut self, names: &[Name]) -> Result<Snapshot, SetupError> {
-        let queues = names.iter().map(wake_queue);
+        let queues = names.iter().map(Name::wake_queue);
         let all: Vec<_> = names.iter().cloned().chain(queues).collect();
         let answers = self
             .of_majority(async |node: &mut dyn Reader| node.inspect(&all).await)
             .await?;
-        let mut now = 0;
-        let mut votes: Vec<_> = all.iter().map(|_| Votes::new(answers.len())).collect();
-        for (node, answer) in answers.into_iter().enumerate() {
-            let Some(snapshot) = answer else { continue };
-            now = now.max(snapshot.now);
-            for (votes, state) in votes.iter_mut().zip(snapshot.names) {
-                votes.put(node, state.map(Reply::Info));
-            }
-        }
-        let (votes, beside) = votes.split_at(names.len());
-        let states = votes.iter().zip(beside).map(|(votes, beside)| {
-            if votes.answered() >= majority(votes.len()) {
-                return Ok(described(votes, beside));
-            }
-            let few = || StoreError::disconnected("too few servers of the quorum have answered");
-            Err(votes.errors().next().cloned().unwrap_or_else(few))
-        });
+        let times = answers.iter().flatten().map(|snapshot| snapshot.now);
+        let now = times.max().unwrap_or_default();
+        let records = answers.into_iter().map(|it| Some(it?.names.into_iter()));
+        let mut records: Vec<_> = records.collect();
+        let next = |_| {
+            let nodes = records.iter_mut();
+            nodes.map(|node| node.as_mut()?.next()).collect()
+        };
+        let mut of_names: Vec<Vec<_>> = all.iter().map(next).collect();
+        let beside = of_names.split_off(names.len());
+        let states = of_names.into_iter().zip(beside);
         Ok(Snapshot {
             now,
-            names: states.collect(),
+            names: states.map(|(of, beside)| merged(of, beside)).collect(),
         })
     }
 
@@ -117,7 +108,7 @@ impl Reader for Inspector {
             let mut page = self.of_one(server, ask).await?.unwrap_or_default();
             for found in &mut page.keys {
                 let queue = found.name.as_deref().map(Name::from_escaped);
-                if let Some(name) = queue.as_ref().and_then(name_of) {
+                if let Some(name) = queue.as_ref().and_then(|queue| queue.before(WAKE_QUEUE)) {
                     // The state of a name includes its wake queue.
                     let is_wanted = !found.idle && pattern.is_none_or(|it| matches(it, name));
                     found.name = is_wanted.then(|| name.to_owned());

@@ -4,22 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
 
+use auto_mutex_core::store::quorum::{Input, majority};
 use auto_mutex_core::store::{
-    Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, Ticket, lock,
+    Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, Ticket,
+    WAKE_QUEUE, lock,
 };
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::Notify;
-
-use super::votes::majority;
-use super::wake::name_of;
-
-#[derive(Debug)]
-pub(super) enum Input {
-    Asked(Request),
-    Answered(usize, Answer),
-    Told(usize, Name, Message),
-    Changed(usize, NodeChange),
-}
 
 pub(crate) struct QuorumStore {
     pub(super) nodes: Vec<Arc<dyn Store>>,
@@ -29,7 +20,7 @@ pub(crate) struct QuorumStore {
 
 #[derive(Debug, Default)]
 struct Inbox {
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<Input<Name>>,
     closed: bool,
 }
 
@@ -43,7 +34,7 @@ impl QuorumStore {
     }
 
     /// The flag is `false` once [`Store::close`] was called.
-    pub(super) fn take(&self) -> (VecDeque<Input>, bool) {
+    pub(super) fn take(&self) -> (VecDeque<Input<Name>>, bool) {
         let mut inbox = lock(&self.inbox);
         (std::mem::take(&mut inbox.inputs), !inbox.closed)
     }
@@ -96,7 +87,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    fn push(&self, input: Input) {
+    fn push(&self, input: Input<Name>) {
         lock(&self.store.inbox).inputs.push_back(input);
         self.store.changed.notify_one();
     }
@@ -104,22 +95,29 @@ impl Listener {
 
 impl Events for Listener {
     fn answered(&self, answer: Answer) {
-        self.push(Input::Answered(self.node, answer));
+        let node = self.node;
+        self.push(Input::Answered { node, answer });
     }
 
     /// In a wake queue, the member's tickets are those of the lock.
     fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
-        match name_of(name).map(Name::from_escaped) {
+        match name.before(WAKE_QUEUE).map(Name::from_escaped) {
             Some(name) => self.events.ticket(&name, public),
             None => self.events.ticket(name, public),
         }
     }
 
     fn told(&self, name: &Name, message: Message) {
-        self.push(Input::Told(self.node, name.clone(), message));
+        let (node, name) = (self.node, name.clone());
+        self.push(Input::Told {
+            node,
+            name,
+            message,
+        });
     }
 
     fn node_changed(&self, _: Node, change: NodeChange) {
-        self.push(Input::Changed(self.node, change));
+        let node = self.node;
+        self.push(Input::Changed { node, change });
     }
 }

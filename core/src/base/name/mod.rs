@@ -7,11 +7,13 @@
 #[path = "../../../../macros/src/args/escape.rs"]
 mod in_macros;
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
+use auto_mutex_protocol::quorum;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::base::error::LockError;
@@ -22,6 +24,9 @@ pub const CONDVAR: &str = "condvar";
 
 /// Marks the names for whose signals those wait who watch a leader.
 pub const WATCHERS: &str = "watchers";
+
+/// Marks the names for whose signals the waiters of a quorum wait.
+pub const WAKE_QUEUE: &str = "wake";
 
 /// After escaping.
 pub(crate) const MAX_BYTES: usize = 1024;
@@ -101,6 +106,30 @@ impl PartialEq for Name {
 }
 
 impl Eq for Name {}
+
+/// Any order will do, so the hash decides first.
+impl Ord for Name {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_hash = self.hash.cmp(&other.hash);
+        by_hash.then_with(|| self.text.cmp(&other.text))
+    }
+}
+
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl quorum::Name for Name {
+    fn wake_queue(&self) -> Self {
+        self.beside(WAKE_QUEUE)
+    }
+
+    fn is_wake_queue(&self) -> bool {
+        self.before(WAKE_QUEUE).is_some()
+    }
+}
 
 impl Name {
     fn new(text: impl Into<Arc<str>>) -> Self {

@@ -1,36 +1,18 @@
 //! Waiting for a release. On each node, a ticket waits for a signal in the wake queue of its name. Each release wakes
 //! the first ticket in that queue. If a woken waiter dies without claiming its signal, the next waiter gets it.
 
-use std::time::Duration;
-
-use auto_mutex_core::store::{
-    Instant, Lease, Message, Mode, Name, Op, RandomId, Share, Signal, Ticket,
-};
-
-use super::machine::Quorum;
+use super::Step;
+use super::env::Name;
 use super::nodes::{NOBODY, Nodes};
 use super::release::release_op;
 use super::ticket::{Phase, TicketState};
+use crate::{Instant, Lease, Message, Mode, Op, Share, Signal, Ticket};
 
-/// Longer than the pause between two rounds.
-const PLACE: Duration = Duration::from_secs(4);
-
-const SUFFIX: &str = "wake";
-
-pub(super) fn wake_queue(name: &Name) -> Name {
-    name.beside(SUFFIX)
-}
-
-/// The name to which this wake queue belongs. Names of users never end like this.
-pub(super) fn name_of(queue: &Name) -> Option<&str> {
-    queue.before(SUFFIX)
-}
-
-impl TicketState {
+impl<N: Name> TicketState<N> {
     /// Uses up a signal that the ticket already got there.
-    pub(super) fn queue_on(&mut self, nodes: &mut Nodes, node: usize) {
+    pub(super) fn queue_on(&mut self, nodes: &mut Nodes<'_, '_, N>, node: usize) {
         let (ticket, queue) = (self.lease.ticket, self.join_wake_queue());
-        let place = self.lease.place.max(PLACE);
+        let place = self.lease.place.max(nodes.limits.quorum.place);
         let on = &mut self.on[node];
         if let Some(used) = on.wake.take() {
             on.queued = None;
@@ -55,7 +37,7 @@ impl TicketState {
     }
 
     /// Signals that the ticket got but has not `used` go to other waiters.
-    pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes, used: bool) {
+    pub(super) fn leave_wake_queue(&mut self, nodes: &mut Nodes<'_, '_, N>, used: bool) {
         let Some(queue) = self.wake_queue.take() else {
             return;
         };
@@ -70,13 +52,13 @@ impl TicketState {
     }
 }
 
-impl Quorum {
-    pub(super) fn wake_one(&mut self, name: &Name) {
-        let queue = wake_queue(name);
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn wake_one(&mut self, name: &N) {
+        let queue = name.wake_queue();
         self.note_release(&queue);
         for node in self.nodes.reachable() {
             let op = Op::Signal {
-                ticket: Ticket::random(),
+                ticket: self.nodes.env.ticket(),
                 signal: Signal::One,
             };
             self.nodes.send(node, NOBODY, &queue, op);
@@ -85,7 +67,7 @@ impl Quorum {
 
     /// The node has reconnected, perhaps after a restart.
     pub(super) fn look_after_places(&mut self, node: usize) {
-        for state in self.tickets.values_mut() {
+        for state in self.rounds.tickets.values_mut() {
             if let Some(since) = &mut state.on[node].queued {
                 *since = Instant::START;
             }
@@ -93,18 +75,17 @@ impl Quorum {
     }
 
     pub(super) fn woken(&mut self, node: usize, ticket: Ticket, token: u64) {
-        let state = self.tickets.get_mut(&ticket);
+        let state = self.rounds.tickets.get_mut(&ticket);
         let Some(state) = state.filter(|state| state.wake_queue.is_some()) else {
             return;
         };
         state.on[node].wake = Some(token);
-        if std::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
+        if core::mem::replace(&mut state.woken, true) || state.phase != Phase::Wanting {
             return;
         }
         match state.job {
             None => {
-                let name = state.name.clone();
-                self.tell(&name, Message::Ask { ticket });
+                self.nodes.tell(&state.name, Message::Ask { ticket });
             }
             Some(number) => self.end_pause(number),
         }

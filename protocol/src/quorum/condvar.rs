@@ -2,22 +2,22 @@
 //! notification reaches a majority, and thus at least one node on which the ticket waits. All nodes send it with the
 //! same text, and it counts once. A different or late one goes to that node's next waiter.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::sync::Arc;
+use core::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Message, Op, Reply, Request};
-
-use super::machine::{Job, Kind, Quorum};
+use super::Step;
+use super::env::Name;
+use super::job::{Job, Kind};
 use super::nodes::Nodes;
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted};
+use crate::{Message, Op, Reply, Request, StoreError};
 
-impl Quorum {
-    pub(super) fn listen(&mut self, request: Request) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn listen(&mut self, request: Request<N>) {
         let touches = matches!(request.op, Op::Touch { .. });
         let mut job = self.new_job(request, Kind::Listen);
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return;
         };
         let nodes = &mut self.nodes;
@@ -39,8 +39,8 @@ impl Quorum {
         self.decide(job);
     }
 
-    pub(super) fn listening_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+    pub(super) fn listening_result(&mut self, job: &Job<N>) -> Option<Result<Reply, StoreError>> {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
         };
         let Some(node) = notified_by(state, &job.votes) else {
@@ -81,19 +81,19 @@ impl Quorum {
 
     /// `node` is connected again, and a ticket that waits there may have missed its notification.
     pub(super) fn listen_again(&mut self, node: usize) {
-        let waits = |state: &TicketState| state.phase == Phase::Listening && state.on[node].open;
-        let waiting = self.tickets.iter().filter(|(_, state)| waits(state));
-        for (&ticket, state) in waiting {
-            self.tell(&state.name, Message::Ask { ticket });
+        for (&ticket, state) in &self.rounds.tickets {
+            if state.phase == Phase::Listening && state.on[node].open {
+                self.nodes.tell(&state.name, Message::Ask { ticket });
+            }
         }
     }
 }
 
-impl TicketState {
+impl<N: Name> TicketState<N> {
     /// Returns whether `node` is the first.
     pub(super) fn notified(
         &mut self,
-        nodes: &mut Nodes,
+        nodes: &mut Nodes<'_, '_, N>,
         node: usize,
         token: u64,
         signal: Arc<str>,
@@ -113,7 +113,7 @@ impl TicketState {
     }
 }
 
-fn notified_by(state: &TicketState, votes: &Votes) -> Option<usize> {
+fn notified_by<N>(state: &TicketState<N>, votes: &Votes) -> Option<usize> {
     if let Phase::Notified(by, _) = state.phase {
         return Some(by);
     }

@@ -2,22 +2,15 @@
 //! majority of the connected nodes has answered. The majority's answer counts, and a silent node agrees with every
 //! answer.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+use super::Step;
+use super::env::Name;
+use super::job::{Job, Kind};
+use super::record::{agreed, described, tickets};
+use super::votes::Votes;
+use crate::{Op, Reply, Request, Signal, StoreError, StoreErrorKind};
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
-    NameRecord, Op, Reply, Request, Signal, StoreErrorKind, TicketRecord,
-};
-
-use super::machine::{Job, Kind, Quorum};
-use super::votes::{Votes, majority, most_frequent};
-use super::wake::wake_queue;
-
-const GRACE: Duration = Duration::from_millis(100);
-
-impl Quorum {
-    pub(super) fn query(&mut self, request: Request) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn query(&mut self, request: Request<N>) {
         if let Op::Signal {
             signal: Signal::Token(_),
             ..
@@ -29,7 +22,7 @@ impl Quorum {
         }
         // The name's waiters are in the wake queue. None of them blocks another.
         let asks_beside = matches!(request.op, Op::Inspect { above: 0 } | Op::Delete);
-        let queue = wake_queue(&request.name);
+        let queue = request.name.wake_queue();
         let mut job = self.new_job(request, Kind::Query);
         if asks_beside {
             job.second = Votes::new(self.nodes.len());
@@ -46,7 +39,7 @@ impl Quorum {
         self.decide(job);
     }
 
-    pub(super) fn query_result(&mut self, job: &mut Job) -> Option<Result<Reply, StoreError>> {
+    pub(super) fn query_result(&mut self, job: &mut Job<N>) -> Option<Result<Reply, StoreError>> {
         let majority = self.nodes.majority();
         let answered = job.votes.answered();
         let is_answered = answered >= majority;
@@ -54,7 +47,8 @@ impl Quorum {
         let is_complete = job.votes.unanswered() + job.second.unanswered() == 0;
         // A notification is complete once a majority has it.
         let is_done = is_answered && matches!(job.request.op, Op::Signal { .. });
-        let waits = !is_answered || job.is_in_grace(self.nodes.now, GRACE);
+        let waits =
+            !is_answered || job.is_in_grace(self.nodes.now, self.nodes.limits.quorum.query_grace);
         if is_possible && !is_complete && !is_done && waits {
             return None;
         }
@@ -100,77 +94,9 @@ fn merge(op: &Op, votes: &Votes, beside: &Votes) -> Reply {
     }
 }
 
-pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
-    let holders = tickets(votes, |record| &record.holders);
-    let mut waiters = tickets(votes, |record| &record.waiters);
-    // In a wake queue, every ticket accepts a signal, whatever the kind of lock.
-    let takes = holders.first().is_some_and(|holder| holder.takes);
-    let beside = tickets(beside, |record| &record.waiters).into_iter();
-    waiters.extend(beside.map(|waiter| TicketRecord { takes, ..waiter }));
-    waiters.sort_by_key(|waiter| waiter.since);
-    let kicks = votes
-        .replies()
-        .filter_map(|reply| info(reply)?.kick.as_ref());
-    NameRecord {
-        kick: kicks.max_by_key(|kick| kick.at).cloned(),
-        token: agreed(votes, |reply| Some(info(reply)?.token)),
-        capacity: votes
-            .replies()
-            .filter_map(info)
-            .find_map(|record| record.capacity),
-        used: agreed(votes, |reply| Some(info(reply)?.used)),
-        signals: agreed(votes, |reply| Some(info(reply)?.signals)),
-        exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,
-        holders,
-        waiters,
-    }
-}
-
-fn silent(votes: &Votes) -> usize {
-    votes.len() - votes.answered()
-}
-
-/// The greatest number that a majority reports or exceeds.
-fn agreed(votes: &Votes, number: fn(&Reply) -> Option<u64>) -> u64 {
-    let mut numbers: Vec<_> = votes.replies().filter_map(number).collect();
-    numbers.sort_unstable_by(|a, b| b.cmp(a));
-    let index = majority(votes.len()).saturating_sub(silent(votes) + 1);
-    numbers.get(index).copied().unwrap_or(0)
-}
-
 fn holders(reply: &Reply) -> Option<u64> {
     match reply {
         Reply::InUse { holders, .. } => Some(*holders),
         _ => None,
     }
-}
-
-fn info(reply: &Reply) -> Option<&NameRecord> {
-    match reply {
-        Reply::Info(record) => Some(record),
-        _ => None,
-    }
-}
-
-fn tickets(votes: &Votes, which: fn(&NameRecord) -> &Vec<TicketRecord>) -> Vec<TicketRecord> {
-    let mut all: BTreeMap<_, Vec<&TicketRecord>> = BTreeMap::new();
-    for ticket in votes.replies().filter_map(info).flat_map(which) {
-        all.entry(ticket.ticket).or_default().push(ticket);
-    }
-    all.retain(|_, known| known.len() + silent(votes) >= majority(votes.len()));
-    let mut tickets: Vec<_> = all.values().filter_map(|known| one_of(known)).collect();
-    tickets.sort_by_key(|ticket| ticket.token);
-    tickets
-}
-
-/// The most frequent token is the quorum's. `since` is that of the first node that received the ticket.
-fn one_of(known: &[&TicketRecord]) -> Option<TicketRecord> {
-    let (ticket, _) = most_frequent(known.iter(), |ticket| ticket.token)?;
-    let left = known.iter().map(|ticket| ticket.left).max();
-    let since = known.iter().map(|ticket| ticket.since).min();
-    Some(TicketRecord {
-        left: left.unwrap_or_default(),
-        since: since.unwrap_or_default(),
-        ..(**ticket).clone()
-    })
 }

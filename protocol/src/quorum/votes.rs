@@ -1,10 +1,11 @@
 //! [`Votes`]: each node's answer to a request, and how many nodes are enough.
 
-use auto_mutex_core::store::{Reply, Share, StoreErrorKind};
-use auto_mutex_core::{LockKind, StoreError};
+use alloc::vec::Vec;
+
+use crate::{LockKind, NameRecord, Reply, Share, StoreError, StoreErrorKind};
 
 /// Any two majorities have a node in common.
-pub(super) fn majority(nodes: usize) -> usize {
+pub fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
@@ -19,19 +20,29 @@ pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     (capacity * nodes / (capacity + 1) + 1).max(majority)
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Vote {
     None,
     Unanswered,
     Answered(Result<Reply, StoreError>),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Votes(Vec<Vote>);
 
 impl Votes {
     pub(super) fn new(nodes: usize) -> Self {
         Self((0..nodes).map(|_| Vote::None).collect())
+    }
+
+    pub(super) fn of_records(
+        records: impl IntoIterator<Item = Option<Result<NameRecord, StoreError>>>,
+    ) -> Self {
+        let vote = |record: Option<Result<NameRecord, StoreError>>| match record {
+            Some(record) => Vote::Answered(record.map(Reply::Info)),
+            None => Vote::None,
+        };
+        Self(records.into_iter().map(vote).collect())
     }
 
     pub(super) fn len(&self) -> usize {

@@ -1,18 +1,16 @@
 //! Applies an answer or a message to the state of a ticket on one node, whichever job waits for the answer.
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Answer, Message, Name, Op, Reply, Request};
-
-use super::machine::Quorum;
+use super::Step;
+use super::env::Name;
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState, find};
-use super::wake::name_of;
+use crate::{Answer, Message, Op, Reply, Request, StoreError};
 
-impl Quorum {
-    pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn note(&mut self, node: usize, Answer { request, result }: &Answer<N>) {
         match (&request.op, result) {
             // Releases in a wake queue are not repeated, because places there expire within seconds.
-            (Op::Release { .. }, _) if name_of(&request.name).is_some() => {}
+            (Op::Release { .. }, _) if request.name.is_wake_queue() => {}
             (Op::Release { ticket, .. }, Ok(_)) => {
                 self.nodes.all[node].pending.remove(ticket);
             }
@@ -21,7 +19,7 @@ impl Quorum {
                 self.note_woken(&request.name, *count);
             }
             (op, result) => {
-                let Some(state) = find(&mut self.tickets, request) else {
+                let Some(state) = find(&mut self.rounds.tickets, request) else {
                     return;
                 };
                 if state.name == request.name {
@@ -40,12 +38,12 @@ impl Quorum {
         }
     }
 
-    fn note_unreleased(&mut self, node: usize, request: &Request, error: &StoreError) {
+    fn note_unreleased(&mut self, node: usize, request: &Request<N>, error: &StoreError) {
         let mut op = request.op.clone();
         if let Op::Release { ticket, tomb, .. } = &mut op {
             // A copy of the acquire may still arrive, so the next release has to leave a tombstone.
             *tomb |= error.is_disconnected();
-            if let Some(state) = self.tickets.get_mut(ticket) {
+            if let Some(state) = self.rounds.tickets.get_mut(ticket) {
                 state.on[node].tombed |= *tomb;
             }
         }
@@ -53,13 +51,13 @@ impl Quorum {
         self.nodes.add_pending(node, &request.name, &op, refused);
     }
 
-    pub(super) fn told(&mut self, node: usize, name: &Name, message: Message) {
+    pub(super) fn told(&mut self, node: usize, name: &N, message: Message) {
         let Some(ticket) = message.ticket() else {
             // Members ignore probes that they have already received.
-            return self.tell(name, message);
+            return self.nodes.tell(name, message);
         };
         let majority = self.nodes.majority();
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+        let Some(state) = self.rounds.tickets.get_mut(&ticket) else {
             return;
         };
         // A copy of an earlier message says nothing new.
@@ -80,22 +78,22 @@ impl Quorum {
             Message::Near { .. } | Message::Ask { .. } => state.phase == Phase::Listening,
             // Each node reports the loss, but the member gets one message.
             Message::Lost { .. } => {
-                let is_new = !std::mem::replace(&mut state.on[node].lost, true);
+                let is_new = !core::mem::replace(&mut state.on[node].lost, true);
                 is_new && state.on.iter().filter(|on| on.lost).count() == majority
             }
             // A quorum has no keepers.
             Message::Probe { .. } | Message::Recall { .. } => false,
         };
         if passes_on {
-            self.tell(name, message);
+            self.nodes.tell(name, message);
         }
     }
 }
 
-impl TicketState {
+impl<N: Name> TicketState<N> {
     fn note(
         &mut self,
-        nodes: &mut Nodes,
+        nodes: &mut Nodes<'_, '_, N>,
         node: usize,
         op: &Op,
         result: &Result<Reply, StoreError>,

@@ -1,32 +1,24 @@
 //! The end of a lost round: another round, now or after a pause, or an answer without a grant.
 
-use std::ops::ControlFlow::{self, Break, Continue};
-use std::time::Duration;
+use core::ops::ControlFlow::{self, Break, Continue};
+use core::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{HolderRecord, Mode, Reply, Request, StoreErrorKind, between};
-
-use super::backoff::backoff;
-use super::machine::{Job, Kind, Quorum};
+use super::Step;
+use super::env::Name;
+use super::job::{Job, Kind};
 use super::nodes::Nodes;
 use super::ticket::{TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
-
-const PERSISTENCE: Duration = Duration::from_millis(200);
-const TRIES: u32 = 6;
-/// How long a minority of the nodes may still have to hear of the release that ended another use of the name.
-const FORMER_USE: Duration = Duration::from_secs(1);
-/// A waiter tries again after this pause even if no release has woken it.
-const LOOK: (Duration, Duration) = (Duration::from_millis(750), Duration::from_millis(1250));
+use crate::{HolderRecord, Mode, Reply, Request, StoreError, StoreErrorKind};
 
 const TOO_FEW_ADOPTED: &str =
     "too few servers have transferred the lock; the others grant nothing yet, or are slow";
 
 /// `Continue` means that another round may succeed, after this pause.
-pub(super) fn lost(
-    state: &mut TicketState,
-    nodes: &mut Nodes,
-    job: &Job,
+pub(super) fn lost<N: Name>(
+    state: &mut TicketState<N>,
+    nodes: &mut Nodes<'_, '_, N>,
+    job: &Job<N>,
 ) -> ControlFlow<Result<Reply, StoreError>, Duration> {
     let (votes, enough) = (&job.votes, state.needed());
     let adopts = state.adopts.is_some();
@@ -59,10 +51,11 @@ pub(super) fn lost(
         return after_collision(state, nodes, job).map_break(Ok);
     }
     let disagree = votes.count(|reply| matches!(reply, Reply::Mismatch { .. }));
-    let is_new = state.asked.until(nodes.now) < FORMER_USE.min(state.lease.hold / 4);
+    let former_use = nodes.limits.quorum.former_use.min(state.lease.hold / 4);
+    let is_new = state.asked.until(nodes.now) < former_use;
     if is_new && disagree == votes.count(is_final) && disagree < nodes.majority() {
         state.collisions += 1;
-        return Continue(backoff(state.collisions, job.began.until(nodes.now)));
+        return Continue(nodes.backoff(state.collisions, job.began.until(nodes.now)));
     }
     let refusal = votes.replies().find(|reply| is_final(reply));
     Break(match refusal.cloned().unwrap_or(Reply::Gone) {
@@ -75,24 +68,24 @@ pub(super) fn lost(
     })
 }
 
-fn after_collision(
-    state: &mut TicketState,
-    nodes: &Nodes,
-    job: &Job,
+fn after_collision<N: Name>(
+    state: &mut TicketState<N>,
+    nodes: &mut Nodes<'_, '_, N>,
+    job: &Job<N>,
 ) -> ControlFlow<Reply, Duration> {
     let (holder, is_held) = holder(&job.votes, nodes.majority());
-    let took = job.began.until(nodes.now);
-    let persists = state.asked.until(nodes.now) < PERSISTENCE.min(state.lease.hold / 4);
+    let (took, limits) = (job.began.until(nodes.now), &nodes.limits.quorum);
+    let persists = state.asked.until(nodes.now) < limits.persistence.min(state.lease.hold / 4);
     state.collisions += u32::from(!is_held);
-    let pause = backoff(state.collisions, took);
+    let pause = nodes.backoff(state.collisions, took);
     if state.mode == Mode::Try {
-        return match is_held || state.rounds >= TRIES || !persists {
+        return match is_held || state.rounds >= limits.tries || !persists {
             true => Break(Reply::Busy { holder }),
             false => Continue(pause),
         };
     }
     if state.woken && persists {
-        return Continue(between(Duration::ZERO, took));
+        return Continue(nodes.env.between(Duration::ZERO, took));
     }
     if is_held && state.wake_queue.is_none() {
         // One more round after joining, because an earlier release has not woken the ticket.
@@ -103,12 +96,12 @@ fn after_collision(
         // Otherwise the ticket could miss every release between two rounds.
         state.join_wake_queue();
     }
-    if !is_held && persists && pause < PERSISTENCE {
+    if !is_held && persists && pause < limits.persistence {
         return Continue(pause);
     }
     let wait = match is_held {
         _ if state.woken => took,
-        true => between(LOOK.0, LOOK.1),
+        true => nodes.env.between(limits.look.0, limits.look.1),
         false => pause,
     };
     if is_held {
@@ -121,21 +114,18 @@ fn after_collision(
     })
 }
 
-impl Quorum {
-    pub(super) fn pause(&mut self, request: Request, wait: Duration) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn pause(&mut self, request: Request<N>, wait: Duration) {
         let mut job = self.new_job(request, Kind::Pause);
         job.ends = self.nodes.now.after(wait);
-        if let Some(state) = find(&mut self.tickets, &job.request) {
+        if let Some(state) = find(&mut self.rounds.tickets, &job.request) {
             state.job = Some(job.number);
         }
         self.keep(job);
     }
 
     pub(super) fn end_pause(&mut self, number: u64) {
-        let job = self.jobs.get(&number);
-        if job.is_some_and(|job| job.kind == Kind::Pause)
-            && let Some(job) = self.take_job(number)
-        {
+        if let Some(job) = self.rounds.jobs.take_pause(number) {
             self.round(job.request);
         }
     }

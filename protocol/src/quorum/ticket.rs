@@ -1,25 +1,20 @@
 //! [`TicketState`]: the state of one ticket of this member, in total and on each node.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
-
-use auto_mutex_core::store::{
-    Instant, Lease, Mode, Name, Op, Request, Share, SharedStr, Ticket, TicketMap,
-};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 use super::acquire::kept_units;
-use super::machine::Job;
+use super::env::Name;
+use super::job::Job;
+use super::limits::Limits;
 use super::nodes::{NOBODY, Nodes};
 use super::votes::needed;
-use super::wake::wake_queue;
+use crate::{Instant, Lease, Mode, Op, Request, Share, SharedStr, Ticket};
 
-/// Longer than the pause between two rounds.
-const SILENT: Duration = Duration::from_secs(2);
-
-#[derive(Debug)]
-pub(super) struct TicketState {
-    pub(super) name: Name,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct TicketState<N> {
+    pub(super) name: N,
     pub(super) share: Share,
     pub(super) adopts: Option<Ticket>,
     pub(super) mode: Mode,
@@ -28,17 +23,17 @@ pub(super) struct TicketState {
     pub(super) phase: Phase,
     pub(super) on: Vec<OnNode>,
     pub(super) job: Option<u64>,
-    pub(super) later: VecDeque<Request>,
+    pub(super) later: VecDeque<Request<N>>,
     pub(super) asked: Instant,
     pub(super) rounds: u32,
     /// `None` while the ticket is not waiting for a release there.
-    pub(super) wake_queue: Option<Name>,
+    pub(super) wake_queue: Option<N>,
     pub(super) woken: bool,
     /// Consecutive rounds that nobody seems to have won.
     pub(super) collisions: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Phase {
     Wanting,
     Held(u64),
@@ -47,7 +42,7 @@ pub(super) enum Phase {
     Notified(usize, Arc<str>),
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct OnNode {
     /// Whether an acquire was sent, and since then neither a release nor a refusal by the node.
     pub(super) open: bool,
@@ -80,8 +75,8 @@ impl OnNode {
     }
 }
 
-impl TicketState {
-    pub(super) fn new(request: &Request, nodes: usize) -> Option<Self> {
+impl<N: Name> TicketState<N> {
+    pub(super) fn new(request: &Request<N>, nodes: usize) -> Option<Self> {
         let (share, adopts, mode, meta) = match &request.op {
             Op::Acquire {
                 share, mode, meta, ..
@@ -122,8 +117,8 @@ impl TicketState {
     }
 
     /// Whether its lock was adopted elsewhere, or the ticket was forgotten, because all leases have ended.
-    pub(super) fn is_forsaken(&self, now: Instant) -> bool {
-        let longest = self.lease.hold.max(self.lease.place) + SILENT;
+    pub(super) fn is_forsaken(&self, now: Instant, limits: &Limits) -> bool {
+        let longest = self.lease.hold.max(self.lease.place) + limits.silent;
         let is_idle = self.job.is_none() && self.later.is_empty();
         let asks = matches!(self.phase, Phase::Wanting | Phase::Held(_));
         is_idle && asks && self.asked.until(now) > longest
@@ -134,7 +129,7 @@ impl TicketState {
         self.on.iter().any(|on| on.tombed)
     }
 
-    pub(super) fn acquire_on(&mut self, nodes: &mut Nodes, node: usize, job: u64) {
+    pub(super) fn acquire_on(&mut self, nodes: &mut Nodes<'_, '_, N>, node: usize, job: u64) {
         let on = &mut self.on[node];
         (on.open, on.lost, on.acquired) = (true, false, self.lease.counter);
         on.unanswered += 1;
@@ -143,7 +138,7 @@ impl TicketState {
 
     /// A node that has lost the ticket is asked to take it again, but doesn't count in this job: in the meantime it may
     /// have granted to, or notified, another ticket.
-    pub(super) fn touch_on(&mut self, nodes: &mut Nodes, node: usize, job: &mut Job) {
+    pub(super) fn touch_on(&mut self, nodes: &mut Nodes<'_, '_, N>, node: usize, job: &mut Job<N>) {
         if self.on[node].open {
             let (lease, units) = (self.lease, kept_units(&job.request));
             job.ask(nodes, node, Op::Touch { lease, units });
@@ -166,17 +161,15 @@ impl TicketState {
         }
     }
 
-    pub(super) fn join_wake_queue(&mut self) -> Name {
-        let name = &self.name;
-        self.wake_queue
-            .get_or_insert_with(|| wake_queue(name))
-            .clone()
+    pub(super) fn join_wake_queue(&mut self) -> N {
+        let queue = || self.name.wake_queue();
+        self.wake_queue.get_or_insert_with(queue).clone()
     }
 }
 
-pub(super) fn find<'a>(
-    tickets: &'a mut TicketMap<TicketState>,
-    request: &Request,
-) -> Option<&'a mut TicketState> {
+pub(super) fn find<'a, N>(
+    tickets: &'a mut BTreeMap<Ticket, TicketState<N>>,
+    request: &Request<N>,
+) -> Option<&'a mut TicketState<N>> {
     tickets.get_mut(&request.op.ticket()?)
 }

@@ -1,26 +1,25 @@
 //! [`Nodes`]: the servers of the quorum: whether they can be reached, the requests to each, and pending releases.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
-    Answer, Closed, Instant, LIMITS, Name, Op, Request, RequestId, Store, StoreErrorKind,
-    TicketMap, clock, not_yet, tell,
-};
-
+use super::env::{Env, Name};
+use super::input::Effect;
 use super::votes::{Votes, majority};
+use crate::{
+    Closed, Instant, Limits, Message, NodeChange, Op, Request, RequestId, StoreError,
+    StoreErrorKind, Ticket,
+};
 
 /// A number that no job has.
 pub(super) const NOBODY: u64 = 0;
 
-pub(super) const MOST_PENDING: usize = 10_000;
-/// The delay before refused releases are sent again, and how many are sent together.
-const RETRY: (Duration, usize) = (Duration::from_millis(200), 100);
-
-#[derive(Debug)]
-pub(super) struct PendingRelease {
-    name: Name,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PendingRelease<N> {
+    name: N,
     park_until: Instant,
     /// A copy of an acquire, or of this release, may still arrive at any time.
     tomb: bool,
@@ -29,38 +28,67 @@ pub(super) struct PendingRelease {
     in_flight: bool,
 }
 
-pub(super) struct Node {
-    store: Arc<dyn Store>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Node<N> {
     pub(super) down: Option<StoreError>,
     pub(super) closed: Option<Closed>,
-    pub(super) pending: TicketMap<PendingRelease>,
+    pub(super) pending: BTreeMap<Ticket, PendingRelease<N>>,
     /// How many pending releases were dropped since the node was last reachable, because there were too many.
     pub(super) dropped: u64,
     retry: Option<Instant>,
-    touched: bool,
 }
 
-pub(super) struct Nodes {
-    pub(super) now: Instant,
-    pub(super) all: Vec<Node>,
-    pub(super) refused: Vec<(usize, Answer)>,
-}
-
-impl Nodes {
-    pub(super) fn new(stores: Vec<(Arc<dyn Store>, bool)>) -> Self {
-        let node = |(store, connected): (_, bool)| Node {
-            store,
-            down: (!connected).then(not_yet),
+impl<N> Node<N> {
+    pub(super) fn new(down: Option<StoreError>) -> Self {
+        Self {
+            down,
             closed: None,
-            pending: TicketMap::default(),
+            pending: BTreeMap::new(),
             dropped: 0,
             retry: None,
-            touched: false,
-        };
+        }
+    }
+
+    /// When refused releases are sent again.
+    pub(super) fn retry(&self) -> Option<Instant> {
+        self.retry
+    }
+}
+
+/// Some of the nodes, of which there are at most 15: the others' bits are zero.
+pub(super) struct Set(u32);
+
+impl Iterator for Set {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let node = self.0.trailing_zeros();
+        self.0 &= self.0.checked_sub(1)?;
+        Some(node as usize)
+    }
+}
+
+/// All nodes in a step, and what else the step depends on.
+pub(super) struct Nodes<'a, 'b, N> {
+    pub(super) now: Instant,
+    pub(super) limits: &'b Limits,
+    pub(super) env: &'a mut Env<'b>,
+    pub(super) all: &'a mut [Node<N>],
+    pub(super) effects: &'a mut Vec<Effect<N>>,
+}
+
+impl<'a, 'b, N> Nodes<'a, 'b, N> {
+    pub(super) fn new(
+        all: &'a mut [Node<N>],
+        env: &'a mut Env<'b>,
+        effects: &'a mut Vec<Effect<N>>,
+    ) -> Self {
         Self {
-            now: clock::now(),
-            all: stores.into_iter().map(node).collect(),
-            refused: Vec::new(),
+            now: env.now,
+            limits: env.limits,
+            env,
+            all,
+            effects,
         }
     }
 
@@ -72,7 +100,7 @@ impl Nodes {
         majority(self.len())
     }
 
-    pub(super) fn indices(&self) -> std::ops::Range<usize> {
+    pub(super) fn indices(&self) -> Range<usize> {
         0..self.all.len()
     }
 
@@ -80,11 +108,9 @@ impl Nodes {
         self.all[node].down.is_none()
     }
 
-    pub(super) fn reachable(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn reachable(&self) -> Set {
         let up = self.indices().filter(|node| self.is_up(*node));
-        // A quorum has at most 15 nodes.
-        let up = up.fold(0u64, |set, node| set | 1 << node);
-        self.indices().filter(move |node| up >> node & 1 == 1)
+        Set(up.fold(0, |set, node| set | 1 << node))
     }
 
     pub(super) fn up(&self) -> usize {
@@ -105,10 +131,8 @@ impl Nodes {
         closed.get(missing).copied()
     }
 
-    pub(super) fn note_up(&mut self, node: usize) {
-        self.all[node].down = None;
-        self.all[node].dropped = 0;
-        self.send_pending(node, usize::MAX);
+    pub(super) fn report(&mut self, change: NodeChange) {
+        self.effects.push(Effect::Change(change));
     }
 
     pub(super) fn disconnected(&self) -> StoreError {
@@ -141,21 +165,30 @@ impl Nodes {
             _ => few,
         }
     }
+}
 
-    pub(super) fn send(&mut self, node: usize, job: u64, name: &Name, op: Op) {
+impl<N: Name> Nodes<'_, '_, N> {
+    pub(super) fn note_up(&mut self, node: usize) {
+        self.all[node].down = None;
+        self.all[node].dropped = 0;
+        self.send_pending(node, usize::MAX);
+    }
+
+    pub(super) fn tell(&mut self, name: &N, message: Message) {
+        let name = name.clone();
+        self.effects.push(Effect::Tell { name, message });
+    }
+
+    pub(super) fn send(&mut self, node: usize, job: u64, name: &N, op: Op) {
         let request = Request {
             name: name.clone(),
             op,
             id: RequestId(job),
         };
-        let state = &mut self.all[node];
-        state.touched = true;
-        if let Some(answer) = state.store.submit(request) {
-            self.refused.push((node, answer));
-        }
+        self.effects.push(Effect::Send { node, request });
     }
 
-    pub(super) fn release(&mut self, node: usize, job: u64, name: &Name, op: Op) {
+    pub(super) fn release(&mut self, node: usize, job: u64, name: &N, op: Op) {
         if self.is_up(node) {
             self.send(node, job, name, op);
         } else {
@@ -164,7 +197,7 @@ impl Nodes {
     }
 
     /// With `refused`, the node has answered but keeps the ticket.
-    pub(super) fn add_pending(&mut self, node: usize, name: &Name, op: &Op, refused: bool) {
+    pub(super) fn add_pending(&mut self, node: usize, name: &N, op: &Op, refused: bool) {
         let now = self.now;
         let &Op::Release {
             ticket,
@@ -183,10 +216,10 @@ impl Nodes {
         } = &mut self.all[node];
         let mut until = Instant::NEVER;
         if refused {
-            until = now.after(LIMITS.longest_lease);
-            retry.get_or_insert(now.after(RETRY.0));
+            until = now.after(self.limits.longest_lease);
+            retry.get_or_insert(now.after(self.limits.quorum.retry.0));
         }
-        if pending.len() >= MOST_PENDING {
+        if pending.len() >= self.limits.quorum.most_pending {
             pending.retain(|_, release| now < release.until);
         }
         if let Some(release) = pending.get_mut(&ticket) {
@@ -196,7 +229,7 @@ impl Nodes {
             if until == Instant::NEVER {
                 release.until = until;
             }
-        } else if pending.len() < MOST_PENDING {
+        } else if pending.len() < self.limits.quorum.most_pending {
             let release = PendingRelease {
                 name: name.clone(),
                 park_until: now.after(park),
@@ -208,26 +241,18 @@ impl Nodes {
             pending.insert(ticket, release);
         } else {
             *dropped += 1;
-            let dropped = *dropped;
-            if dropped.is_power_of_two() {
-                tell(move || {
-                    tracing::warn!(
-                        node,
-                        dropped,
-                        "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"
-                    );
-                });
+            let releases = *dropped;
+            if releases.is_power_of_two() {
+                self.effects.push(Effect::Dropped { node, releases });
             }
         }
     }
 
     fn send_pending(&mut self, node: usize, most: usize) {
-        let now = self.now;
-        let state = &mut self.all[node];
+        let (now, state) = (self.now, &mut self.all[node]);
         state.pending.retain(|_, release| now < release.until);
         let pending = state.pending.iter_mut();
         let mut waiting = pending.filter(|(_, release)| !release.in_flight);
-        let mut due = Vec::new();
         for (ticket, release) in waiting.by_ref().take(most) {
             release.in_flight = true;
             let op = Op::Release {
@@ -236,12 +261,15 @@ impl Nodes {
                 tomb: release.tomb,
                 used: release.used,
             };
-            due.push((release.name.clone(), op));
+            let request = Request {
+                name: release.name.clone(),
+                op,
+                id: RequestId(NOBODY),
+            };
+            self.effects.push(Effect::Send { node, request });
         }
-        state.retry = waiting.next().map(|_| now.after(RETRY.0));
-        for (name, op) in due {
-            self.send(node, NOBODY, &name, op);
-        }
+        let again = now.after(self.limits.quorum.retry.0);
+        state.retry = waiting.next().map(|_| again);
     }
 
     pub(super) fn retry(&mut self) {
@@ -249,26 +277,8 @@ impl Nodes {
         for node in self.indices() {
             let due = self.all[node].retry.take_if(|retry| *retry <= now);
             if due.is_some() && self.is_up(node) {
-                self.send_pending(node, RETRY.1);
+                self.send_pending(node, self.limits.quorum.retry.1);
             }
-        }
-    }
-
-    pub(super) fn next_retry(&self) -> Option<Instant> {
-        self.all.iter().filter_map(|node| node.retry).min()
-    }
-
-    pub(super) fn flush(&mut self) {
-        for node in &mut self.all {
-            if std::mem::take(&mut node.touched) {
-                node.store.flush();
-            }
-        }
-    }
-
-    pub(super) fn close(&self) {
-        for node in &self.all {
-            node.store.close();
         }
     }
 }

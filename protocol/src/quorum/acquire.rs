@@ -2,33 +2,25 @@
 //! writes a new token to them before the grant counts. A renewal touches the ticket on every node. A node that has lost
 //! it is asked to grant it again, and counts from the next renewal on.
 
-use std::collections::hash_map::Entry;
-use std::ops::ControlFlow::{Break, Continue};
-use std::time::Duration;
+use alloc::collections::btree_map::Entry;
+use alloc::vec::Vec;
+use core::ops::ControlFlow::{Break, Continue};
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Mode, Op, Reply, Request, Ticket, random_number};
-
+use super::Step;
 use super::collision::lost;
-use super::machine::{Job, Kind, Quorum};
+use super::env::Name;
+use super::job::{Job, Kind};
 use super::nodes::Nodes;
 use super::ticket::{Phase, TicketState, find};
 use super::votes::{Vote, Votes, is_granted, most_frequent};
+use crate::{Mode, Op, Reply, Request, StoreError, Ticket};
 
-/// Three times the duration of the round so far, within this range.
-const GRACE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
-/// How far the written token is ahead of the granted ones, in microseconds. A node that grants late is raised to it,
-/// and then all nodes give the same next token until their clocks reach it.
-const AHEAD: u64 = 10_000;
-/// Added to [`AHEAD`] at random, so that two members rarely write the same token.
-const SPREAD: u64 = 1_000;
-
-impl Quorum {
-    pub(super) fn ticket_asked(&mut self, request: Request) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn ticket_asked(&mut self, request: Request<N>) {
         let Some(lease) = request.op.lease() else {
             return;
         };
-        let state = match self.tickets.entry(lease.ticket) {
+        let state = match self.rounds.tickets.entry(lease.ticket) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(free) => match TicketState::new(&request, self.nodes.len()) {
                 Some(state) => free.insert(state),
@@ -58,7 +50,7 @@ impl Quorum {
     }
 
     /// Without a grant or a place, the ticket leaves all nodes. Otherwise its next request starts.
-    pub(super) fn end(&mut self, request: Request, result: Result<Reply, StoreError>) {
+    pub(super) fn end(&mut self, request: Request<N>, result: Result<Reply, StoreError>) {
         let Some(ticket) = request.op.ticket() else {
             return;
         };
@@ -70,10 +62,10 @@ impl Quorum {
         if !goes_on {
             return self.withdraw(ticket);
         }
-        if let Some(state) = self.tickets.get_mut(&ticket) {
+        if let Some(state) = self.rounds.tickets.get_mut(&ticket) {
             state.job = None;
         }
-        while let Some(state) = self.tickets.get_mut(&ticket)
+        while let Some(state) = self.rounds.tickets.get_mut(&ticket)
             && state.job.is_none()
             && let Some(request) = state.later.pop_front()
         {
@@ -81,9 +73,9 @@ impl Quorum {
         }
     }
 
-    pub(super) fn round(&mut self, request: Request) {
+    pub(super) fn round(&mut self, request: Request<N>) {
         let mut job = self.new_job(request, Kind::Round);
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let nodes = &mut self.nodes;
@@ -108,8 +100,8 @@ impl Quorum {
         self.keep(job);
     }
 
-    pub(super) fn decide_round(&mut self, mut job: Job) {
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+    pub(super) fn decide_round(&mut self, mut job: Job<N>) {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };
         let nodes = &mut self.nodes;
@@ -119,12 +111,13 @@ impl Quorum {
         let (unanswered, answered) = (job.votes.unanswered(), job.votes.answered());
         let possible = granted + unanswered >= enough;
         let took = job.began.until(now);
-        let grace = (took * 3).clamp(GRACE.0, GRACE.1);
+        let (shortest, longest) = nodes.limits.quorum.grace;
+        let grace = (took * 3).clamp(shortest, longest);
         if !is_over && granted >= enough {
             let tokens = job.votes.replies().filter_map(token_of);
             let (token, same) = most_frequent(tokens, |token| *token).unwrap_or_default();
             if same >= majority {
-                self.took = took;
+                self.rounds.took = took;
                 // The remaining units may be enough for another waiter.
                 if state.won(nodes, token) {
                     self.wake_one(&job.request.name);
@@ -145,9 +138,9 @@ impl Quorum {
         self.keep(job);
     }
 
-    pub(super) fn renew(&mut self, request: Request) {
+    pub(super) fn renew(&mut self, request: Request<N>) {
         let mut job = self.new_job(request, Kind::Renew);
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return;
         };
         if state.open() < state.needed() {
@@ -160,8 +153,8 @@ impl Quorum {
     }
 
     /// Only nodes count that have held the ticket without a gap.
-    pub(super) fn renewal_result(&mut self, job: &Job) -> Option<Result<Reply, StoreError>> {
-        let Some(state) = find(&mut self.tickets, &job.request) else {
+    pub(super) fn renewal_result(&mut self, job: &Job<N>) -> Option<Result<Reply, StoreError>> {
+        let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return Some(Ok(Reply::Gone));
         };
         let Phase::Held(token) = state.phase else {
@@ -186,15 +179,17 @@ impl Quorum {
     }
 }
 
-impl Job {
+impl<N: Name> Job<N> {
     /// A node that has already given this token to another ticket answers with its next one. Then a still greater one
     /// is written.
-    fn raise(&mut self, nodes: &mut Nodes, ticket: Ticket) {
+    fn raise(&mut self, nodes: &mut Nodes<'_, '_, N>, ticket: Ticket) {
         if self.second.unanswered() == 0 {
             let tokens = self.votes.replies().filter_map(token_of);
             let highest = tokens.max().unwrap_or(0);
             if highest >= self.token {
-                self.token = highest + AHEAD + u64::from(random_number()) % SPREAD;
+                let limits = &nodes.limits.quorum;
+                let spread = u64::from(nodes.env.number()) % limits.spread;
+                self.token = highest + limits.ahead + spread;
                 self.second = Votes::new(nodes.len());
             }
         }
@@ -211,9 +206,9 @@ impl Job {
     }
 }
 
-impl TicketState {
+impl<N: Name> TicketState<N> {
     /// Returns whether another waiter may share the lock.
-    fn won(&mut self, nodes: &mut Nodes, token: u64) -> bool {
+    fn won(&mut self, nodes: &mut Nodes<'_, '_, N>, token: u64) -> bool {
         self.phase = Phase::Held(token);
         self.collisions = 0;
         let may_share = self.wake_queue.is_some() && self.share.units < self.share.capacity;
@@ -223,7 +218,7 @@ impl TicketState {
 }
 
 /// The units that a holder keeps; 0 for all.
-pub(super) fn kept_units(request: &Request) -> u32 {
+pub(super) fn kept_units<N>(request: &Request<N>) -> u32 {
     match request.op {
         Op::Touch { units, .. } => units,
         _ => 0,

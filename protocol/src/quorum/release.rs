@@ -1,22 +1,20 @@
 //! A release goes to every node that may hold the ticket; to an unreachable one, when it reconnects.
 
-use std::time::Duration;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Op, Reply, Request, Ticket};
-
-use super::machine::{Kind, Quorum};
+use super::Step;
+use super::env::Name;
+use super::job::Kind;
 use super::nodes::{NOBODY, Nodes};
 use super::ticket::{Phase, TicketState};
 use super::votes::Votes;
+use crate::{Op, Reply, Request, StoreError, Ticket};
 
-/// How long other nodes have to report a notification that was used.
-const LATER: Duration = Duration::from_millis(250);
-
-impl Quorum {
-    pub(super) fn release(&mut self, ticket: Ticket, request: Request) {
+impl<N: Name> Step<'_, '_, N> {
+    pub(super) fn release(&mut self, ticket: Ticket, request: Request<N>) {
         self.end_requests(ticket);
-        let mut state = self.tickets.remove(&ticket);
+        let mut state = self.rounds.tickets.remove(&ticket);
         if let Some(state) = &mut state {
             state.leave_wake_queue(&mut self.nodes, false);
         }
@@ -54,25 +52,23 @@ impl Quorum {
         }
         if let Some(state) = state.filter(|_| used_from.is_some()) {
             // The other nodes may be about to report the same notification.
-            let request = Request {
-                name: state.name.clone(),
-                op: job.request.op.clone(),
-                id: job.request.id,
-            };
-            let mut later = self.new_job(request, Kind::Withdraw(ticket));
-            later.ends = self.nodes.now.after(LATER);
+            let mut later = self.new_job(job.request.clone(), Kind::Withdraw(ticket));
+            later.ends = self
+                .nodes
+                .now
+                .after(self.nodes.limits.quorum.late_notification);
             self.keep(later);
-            self.tickets.insert(ticket, state);
+            self.rounds.tickets.insert(ticket, state);
         }
         self.decide(job);
     }
 
     pub(super) fn end_requests(&mut self, ticket: Ticket) {
-        let Some(state) = self.tickets.get_mut(&ticket) else {
+        let Some(state) = self.rounds.tickets.get_mut(&ticket) else {
             return;
         };
-        let (number, later) = (state.job.take(), std::mem::take(&mut state.later));
-        let job = number.and_then(|number| self.take_job(number));
+        let (number, later) = (state.job.take(), core::mem::take(&mut state.later));
+        let job = number.and_then(|number| self.rounds.jobs.take(number));
         for request in job.map(|job| job.request).into_iter().chain(later) {
             self.answer(request, Ok(Reply::Gone));
         }
@@ -106,7 +102,7 @@ impl Quorum {
 
     pub(super) fn withdraw(&mut self, ticket: Ticket) {
         self.end_requests(ticket);
-        if let Some(mut state) = self.tickets.remove(&ticket) {
+        if let Some(mut state) = self.rounds.tickets.remove(&ticket) {
             state.leave_wake_queue(&mut self.nodes, false);
             for node in self.nodes.indices() {
                 state.withdraw_from(&mut self.nodes, node, 0);
@@ -115,8 +111,8 @@ impl Quorum {
     }
 }
 
-impl TicketState {
-    pub(super) fn withdraw_from(&mut self, nodes: &mut Nodes, node: usize, used: u64) {
+impl<N: Name> TicketState<N> {
+    pub(super) fn withdraw_from(&mut self, nodes: &mut Nodes<'_, '_, N>, node: usize, used: u64) {
         if self.on[node].may_hold() {
             let tomb = self.on[node].release(nodes.is_up(node));
             let op = release_op(self.lease.ticket, tomb, used);

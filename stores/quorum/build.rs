@@ -1,7 +1,0 @@
-//! Sets `cfg(repository)`, which marks builds inside the repository. The published package has no build script, and
-//! skips tests that need a server, the model, or minutes of time.
-
-fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cfg=repository");
-}
