@@ -4,6 +4,8 @@
 //! - Words: an operation ([`Op`]) on a name, the [`Reply`] of its store, and a [`Message`] of the store to a member.
 //! - [`State`]: the state of one name in a store, and the rules for it. The memory store runs it; the scripts for Redis and
 //!   the functions for PostgreSQL are compared with it.
+//! - [`client`]: the calls of one client for one name.
+//! - [`leading`]: what a leader does around its call.
 //! - [`Limits`]: every duration, with the standard ones in [`LIMITS`].
 //!
 //! `docs/protocol.md` defines them.
@@ -20,6 +22,7 @@ mod dice;
 mod id;
 mod instant;
 mod kind;
+pub mod leading;
 mod limits;
 mod loss;
 mod message;

@@ -83,6 +83,19 @@ pub struct Limits {
 
     /// The durations and counts of a quorum's rounds.
     pub quorum: quorum::Limits,
+
+    /// How long an aborting process waits until its last line is logged. Its body's time ends this much earlier.
+    pub last_words: Duration,
+    /// The shortest time that a body gets to end before its process is aborted.
+    pub shortest_stop: Duration,
+    /// A process is aborted this part of the lease before its validity ends.
+    pub abort_part: u32,
+    /// How long a seat pauses after an error before it stands again. Doubles up to `longest_stand_again`.
+    pub stand_again: Duration,
+    /// See `stand_again`.
+    pub longest_stand_again: Duration,
+    /// How soon whoever watches a seat looks again after a signal that reported no change.
+    pub look_who_leads: Duration,
 }
 
 /// The limits of every store and client.
@@ -122,4 +135,11 @@ pub const LIMITS: Limits = Limits {
     longest_search_pause: Duration::from_secs(60),
 
     quorum: quorum::LIMITS,
+
+    last_words: Duration::from_millis(20),
+    shortest_stop: Duration::from_millis(100),
+    abort_part: 20,
+    stand_again: Duration::from_millis(250),
+    longest_stand_again: Duration::from_secs(4),
+    look_who_leads: Duration::from_millis(100),
 };

@@ -1,68 +1,40 @@
-//! [`Lead`]: one term of a leader. It says when the body is told to end, and what happens to a body that does not. The
-//! background thread looks at it, so that a leader whose own thread hangs is found, too.
+//! [`Lead`]: the term of a leader, around the rules of `auto_mutex_protocol::leading`. The background thread looks at it, so
+//! that a leader whose own thread hangs is found, too.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use auto_mutex_protocol::leading::{Effect, Input, Rules, Seen, Term};
 use tokio::sync::Notify;
 
 use super::hold::Hold;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
-use crate::base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use crate::base::wait::{DeferredWakes, has_told};
+use crate::base::sync::Mutex;
+use crate::base::sync::atomic::{AtomicU64, Ordering};
+use crate::base::wait::{DeferredWakes, has_told, lock};
 use crate::lease::Bound;
 use crate::observe::{CallerLocation, HOLD};
 
-/// How long an aborting process waits for the subscriber. The body's time ends this much earlier.
-const LAST_WORDS: Duration = Duration::from_millis(20);
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LeadRules {
-    /// How long a body may run after it was told to end.
-    pub(crate) stop_within: Duration,
-    /// The longest time between two reports of progress.
-    pub(crate) progress: Duration,
-    /// If an overrun aborts the process: how long before the end of the validity. A busy machine may do it late.
-    pub(crate) aborts: Option<Duration>,
-}
-
-impl LeadRules {
-    /// When the body must be told to end, for a lease that is valid until `valid`.
-    pub(crate) fn tells_at(&self, valid: Instant) -> Instant {
-        self.ends_at(valid).before(self.stop_within)
-    }
-
-    fn ends_at(&self, valid: Instant) -> Instant {
-        valid.before(self.aborts.unwrap_or_default())
-    }
-}
-
 pub(crate) struct Lead {
     hold: Arc<Hold>,
-    rules: LeadRules,
-    /// Ends when the body is told to end. The hold goes on until the body has ended.
+    rules: Rules,
+    term: Mutex<Term>,
+    /// Over when the body is told to end. The hold goes on until the body has ended.
     told: Arc<Bound>,
     /// By when the leader must report progress, also while its body ends.
     stalls: AtomicU64,
-    /// By when a body that was told to end must have ended.
-    ends: AtomicU64,
-    overran: AtomicBool,
-    over: AtomicBool,
     ended: Notify,
 }
 
 impl Lead {
-    pub(crate) fn new(hold: Arc<Hold>, rules: LeadRules) -> Arc<Self> {
+    pub(crate) fn new(hold: Arc<Hold>, rules: Rules) -> Arc<Self> {
         let now = clock::now();
         Arc::new(Self {
             hold,
             rules,
+            term: Mutex::new(Term::new(rules)),
             told: Bound::open(now),
-            stalls: AtomicU64::new(now.after(rules.progress).as_nanos()),
-            ends: AtomicU64::new(Instant::NEVER.as_nanos()),
-            overran: AtomicBool::new(false),
-            over: AtomicBool::new(false),
+            stalls: AtomicU64::new(rules.stalls_at(now).as_nanos()),
             ended: Notify::new(),
         })
     }
@@ -86,68 +58,53 @@ impl Lead {
     }
 
     pub(crate) fn progress(&self) {
-        let stalls = clock::now().after(self.rules.progress);
+        let stalls = self.rules.stalls_at(clock::now());
         self.stalls.store(stalls.as_nanos(), Ordering::Release);
     }
 
     /// Tells the body to end. Only the first cause counts.
     pub(crate) fn tell(&self, cause: LossCause) {
         let mut wakes = DeferredWakes::default();
-        self.tell_at(clock::now(), cause, &mut wakes);
+        self.on(Input::Tell(cause), clock::now(), &mut wakes);
         wakes.wake();
         self.hold.queue.core.timers.interrupt();
     }
 
-    fn tell_at(&self, now: Instant, cause: LossCause, wakes: &mut DeferredWakes) {
-        if !self.told.end(cause) {
-            return;
-        }
-        // After the end of the validity, the next leader may begin.
-        let latest = self.rules.ends_at(self.hold.valid());
-        let ends = now.after(self.rules.stop_within).min(latest);
-        self.ends.store(ends.as_nanos(), Ordering::Release);
-        self.hold.listeners.wake(wakes);
-    }
-
     /// Runs what is due, and returns when to look again. The validity may have been extended by then.
     pub(super) fn look(&self, now: Instant, wakes: &mut DeferredWakes) -> Instant {
-        let margin = self.rules.tells_at(self.hold.valid());
-        let stalls = read(&self.stalls);
-        let cause = match self.hold.loss() {
-            Some(cause) => Some(cause),
-            None if margin <= now => Some(LossCause::NotRenewed),
-            None => (stalls <= now).then_some(LossCause::Stalled),
-        };
-        if let Some(cause) = cause {
-            self.tell_at(now, cause, wakes);
-        }
-        let ends = match (read(&self.ends), self.rules.aborts) {
-            (Instant::NEVER, _) => return margin.min(stalls),
-            (ends, Some(_)) => ends.before(LAST_WORDS),
-            (ends, None) => ends,
-        };
-        // Again, in case the body registered its waker while it was told.
-        self.hold.listeners.wake(wakes);
-        if ends > now || self.over.load(Ordering::Acquire) {
-            return ends;
-        }
-        if !self.overran.swap(true, Ordering::AcqRel) {
-            self.overrun(wakes);
-        }
-        if stalls > now {
-            return stalls;
-        }
-        // A body that hangs must not lead for ever, whatever ended its term.
-        if self.hold.is_valid() {
-            drop(self.hold.unlock());
-        }
-        Instant::NEVER
+        self.on(Input::Look, now, wakes)
     }
 
-    fn overrun(&self, wakes: &mut DeferredWakes) {
+    fn on(&self, input: Input, now: Instant, wakes: &mut DeferredWakes) -> Instant {
+        let seen = Seen {
+            now,
+            lost: self.hold.loss(),
+            valid: self.hold.valid(),
+            stalls: Instant::from_nanos(self.stalls.load(Ordering::Acquire)),
+        };
+        let mut effects = Vec::new();
+        let mut term = lock(&self.term);
+        let again = term.on(input, &seen, &mut effects);
+        if let Some(cause) = term.told() {
+            // Before the mutex is unlocked, so that whoever tells it as well finds it told.
+            self.told.end(cause);
+            // Each time, in case the body registered its waker while it was told.
+            self.hold.listeners.wake(wakes);
+        }
+        drop(term);
+        for effect in effects {
+            match effect {
+                Effect::Tell(_) => {}
+                Effect::Overrun { cause, aborts } => self.overrun(cause, aborts, wakes),
+                Effect::GiveUp => drop(self.hold.unlock()),
+            }
+        }
+        again
+    }
+
+    fn overrun(&self, cause: LossCause, aborts: bool, wakes: &mut DeferredWakes) {
         let (name, meta) = (self.hold.name().clone(), self.hold.want().meta.clone());
-        let (token, cause) = (self.hold.grant.token, self.told.cause());
-        let (stop_within, aborts) = (self.rules.stop_within, self.rules.aborts.is_some());
+        let (token, stop_within) = (self.hold.grant.token, self.rules.stop_within());
         let report = move || {
             let site = CallerLocation(&meta);
             tracing::error!(target: HOLD, %name, term = token, %site, %cause, ?stop_within, aborts, "a leader did not stop in time");
@@ -160,9 +117,10 @@ impl Lead {
             if let Some(witness) = self.hold.queue.core.witness() {
                 return witness.aborts();
             }
-            let ends = clock::now().after(LAST_WORDS);
+            let limit = self.hold.queue.core.limits.last_words;
+            let ends = clock::now().after(limit);
             while !has_told() && clock::now() < ends {
-                std::thread::sleep(LAST_WORDS / 20);
+                std::thread::sleep(limit / 20);
             }
             std::process::abort();
         }
@@ -171,7 +129,9 @@ impl Lead {
 
     /// The body has ended.
     pub(super) fn end(&self) {
-        self.over.store(true, Ordering::Release);
+        let mut wakes = DeferredWakes::default();
+        self.on(Input::Ended, clock::now(), &mut wakes);
+        wakes.wake();
         self.ended.notify_waiters();
     }
 
@@ -179,12 +139,8 @@ impl Lead {
     pub(crate) async fn ended(&self) {
         let mut ended = std::pin::pin!(self.ended.notified());
         ended.as_mut().enable();
-        if !self.over.load(Ordering::Acquire) {
+        if !lock(&self.term).has_ended() {
             ended.await;
         }
     }
-}
-
-fn read(time: &AtomicU64) -> Instant {
-    Instant::from_nanos(time.load(Ordering::Acquire))
 }

@@ -32,7 +32,7 @@ pub use client::Unfinished;
 pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::{FencingToken, Hold};
 pub(crate) use holds::{Holds, Stay, held_by_hand};
-pub(crate) use lead::{Lead, LeadRules};
+pub(crate) use lead::Lead;
 pub(crate) use lock_queue::{Answered, Confirmed, LockQueue, OpenClient};
 pub(crate) use waiter::{Patience, Requester, Want};
 #[cfg(any(test, feature = "test-util"))]

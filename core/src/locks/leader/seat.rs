@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use auto_mutex_protocol::leading::{self, Failed, Refused, Rules};
+
 use super::Overrun;
 use super::term::{Term, count};
 use crate::base::clock;
@@ -11,13 +13,10 @@ use crate::base::wait::{block_on, proceed};
 use crate::caller::Caller;
 use crate::locks::handle::{AcquireTarget, Holding, Options, Taking, log_obtained};
 use crate::observe::ACQUIRE;
-use crate::queue::{LeadRules, Patience};
-use crate::store::{Backoff, Share, Trouble, meta};
+use crate::queue::Patience;
+use crate::store::{Share, jittered, meta};
 
 const LONGEST_VALUE: usize = 1024;
-/// An aborting process needs a moment for its last log line.
-const SHORTEST_STOP: Duration = Duration::from_millis(100);
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// The options of a leader that other locks lack.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +30,7 @@ pub(crate) struct Leading {
 pub(crate) struct Seat<'a> {
     target: AcquireTarget<'a>,
     options: Options,
-    rules: LeadRules,
+    rules: Rules,
 }
 
 impl<'a> Seat<'a> {
@@ -40,21 +39,18 @@ impl<'a> Seat<'a> {
         options: Options,
         leading: &Leading,
     ) -> Result<Self, LockError> {
-        let lease = target.client.core().settings().lease();
-        let stop_within = leading.stop_within.unwrap_or(lease / 5);
-        if stop_within > lease / 2 {
-            let reason = "it is more than half of the lease, which must be renewed in the rest: make it shorter, or `Config::lease` longer";
-            return Err(LockError::invalid("stop_within", reason));
-        }
-        let aborts = leading.overrun == Overrun::Abort;
-        if aborts && stop_within < SHORTEST_STOP {
-            let reason = "with less than 100 ms, `Overrun::Abort` would abort every body";
-            return Err(LockError::invalid("stop_within", reason));
-        }
+        let asked = leading::Options {
+            stop_within: leading.stop_within,
+            progress: leading.progress,
+            aborts: leading.overrun == Overrun::Abort,
+        };
+        let core = target.client.core();
+        let rules = Rules::new(asked, core.settings().lease(), core.limits);
+        let rules = rules.map_err(|refused| LockError::invalid("stop_within", reason(refused)))?;
         if leading.value.len() > LONGEST_VALUE {
             return Err(LockError::invalid("value", "it is longer than 1,024 bytes"));
         }
-        count(target.client.core(), options.label(), 0, 0);
+        count(core, options.label(), 0, 0);
         target.meta = meta::leading(&target.meta, &leading.value);
         let options = Options {
             expire: Some(FOREVER),
@@ -64,11 +60,7 @@ impl<'a> Seat<'a> {
         Ok(Self {
             target,
             options,
-            rules: LeadRules {
-                stop_within,
-                progress: leading.progress.unwrap_or(FOREVER),
-                aborts: aborts.then_some(lease / 20),
-            },
+            rules,
         })
     }
 
@@ -100,21 +92,18 @@ impl<'a> Seat<'a> {
 
     /// Stands until this process leads. Outlasts outages of the store.
     pub(crate) async fn obtain(&self, blocking: bool) -> Result<Term, LockError> {
-        let mut backoff = Backoff::new(FIRST_PAUSE, Duration::ZERO);
+        let mut seat = leading::Seat::default();
+        let core = self.target.client.core();
         loop {
             let error = match self.stand(blocking).await {
-                Err(
-                    error @ (LockError::Unavailable { .. }
-                    | LockError::NotReplicated { .. }
-                    | LockError::Lost { .. }),
-                ) => error,
-                stood => return stood,
+                Ok(term) => return Ok(term),
+                Err(error) => error,
             };
-            backoff.failed(Trouble::Busy);
-            let pause = backoff.pause();
-            let name = &self.target.name;
+            let Some(pause) = seat.failed(failed(&error), core.limits) else {
+                return Err(error);
+            };
+            let (name, pause) = (&self.target.name, jittered(pause));
             tracing::warn!(target: ACQUIRE, %name, %error, ?pause, "cannot stand for the lead; trying again");
-            let core = self.target.client.core();
             core.sleep_until(clock::now().after(pause), name).await?;
         }
     }
@@ -133,14 +122,30 @@ impl<'a> Seat<'a> {
         };
         let hold = holding.first();
         log_obtained(hold);
-        // A grant that came as a message is short until the store has answered. A term begins with time to end it.
-        let spare = self.rules.stop_within / 2;
-        while self.rules.tells_at(hold.valid()) <= clock::now().after(spare) {
+        while !self.rules.may_begin(hold.valid(), clock::now()) {
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
             };
             renewed.wait().await?;
         }
         Ok(Term::begin(holding, self.target.client.core(), self.rules))
+    }
+}
+
+fn failed(error: &LockError) -> Failed {
+    match error {
+        LockError::Unavailable { .. } => Failed::Unavailable,
+        LockError::NotReplicated { .. } => Failed::NotReplicated,
+        LockError::Lost { .. } => Failed::Lost,
+        _ => Failed::ForGood,
+    }
+}
+
+fn reason(refused: Refused) -> &'static str {
+    match refused {
+        Refused::StopsTooLate => {
+            "it is more than half of the lease, which must be renewed in the rest: make it shorter, or `Config::lease` longer"
+        }
+        Refused::StopsTooSoon => "with less than 100 ms, `Overrun::Abort` would abort every body",
     }
 }

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use auto_mutex_protocol::leading::{Next, Rules};
+
 use super::watch::announce;
 use crate::base::error::{LockError, LossCause};
 use crate::caller;
 use crate::locks::handle::Holding;
 use crate::observe::HOLD;
 use crate::observer::{Metric, SITE};
-use crate::queue::{ClientCore, Hold, Lead, LeadRules};
+use crate::queue::{ClientCore, Hold, Lead};
 
 /// The time in which this process leads: from its grant until its body has ended. The body of a
 /// [`Leader`](crate::Leader) gets it.
@@ -21,7 +23,7 @@ pub struct Term {
 }
 
 impl Term {
-    pub(super) fn begin(mut holding: Holding, core: &Arc<ClientCore>, rules: LeadRules) -> Self {
+    pub(super) fn begin(mut holding: Holding, core: &Arc<ClientCore>, rules: Rules) -> Self {
         let lead = Lead::new(holding.first().clone(), rules);
         holding.bound(lead.bound());
         core.begin_term(&lead);
@@ -120,26 +122,26 @@ impl Term {
     }
 
     fn result<T, E>(&self, returned: Option<Result<T, E>>) -> Option<Result<T, E>> {
-        let cause = match self.check() {
-            Ok(()) => return returned,
-            Err(LockError::Lost { cause, .. }) => Some(cause),
-            Err(_) => None,
+        let over = self.check().err();
+        let ok = returned.as_ref().map(Result::is_ok);
+        if Next::after(ok, over.is_none()) == Next::Ends {
+            return returned;
+        }
+        let cause = match over {
+            Some(LockError::Lost { cause, .. }) => Some(cause),
+            _ => None,
         };
-        // What the body says after its term is the end of the term, unless the work is done.
-        let done = returned.filter(Result::is_ok);
-        if done.is_none() {
-            let (name, term) = (self.name(), self.number());
-            let shown = cause.map(tracing::field::display);
-            match cause {
-                Some(LossCause::Released | LossCause::ShutDown) => {
-                    tracing::info!(target: HOLD, name, term, "this process has resigned");
-                }
-                _ => {
-                    tracing::warn!(target: HOLD, name, term, cause = shown, "this process no longer leads")
-                }
+        let (name, term) = (self.name(), self.number());
+        match cause {
+            Some(LossCause::Released | LossCause::ShutDown) => {
+                tracing::info!(target: HOLD, name, term, "this process has resigned");
+            }
+            _ => {
+                let shown = cause.map(tracing::field::display);
+                tracing::warn!(target: HOLD, name, term, cause = shown, "this process no longer leads")
             }
         }
-        done
+        None
     }
 }
 

@@ -93,6 +93,23 @@ async fn resign_waits_until_the_seat_is_free() {
     led.unwrap();
 }
 
+#[tokio::test]
+async fn a_body_does_not_begin_after_its_term() {
+    let [client, _] = clients("over");
+    for blocking in [false, true] {
+        let leader = client.leader("s");
+        let seat = leader.seat(blocking).unwrap();
+        let term = seat.obtain(blocking).await.unwrap();
+        term.resign();
+        let begins = || panic!("the body begins");
+        let ran: Option<Led> = match blocking {
+            true => term.run_blocking(begins),
+            false => term.run(async { begins() }).await,
+        };
+        assert!(ran.is_none());
+    }
+}
+
 #[test]
 fn a_leader_that_hangs_is_replaced() {
     run(Runs::new().seeds(5), |world| async move {

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
+
+use auto_mutex_protocol::leading::looks_at;
 
 use crate::base::clock::{self, Instant};
 use crate::base::error::{Holder, LockError};
@@ -78,9 +80,6 @@ struct Waiting {
     registered: bool,
 }
 
-/// A signal can overtake the release that it reports: then the next look follows after this time.
-const SOON: Duration = Duration::from_millis(100);
-
 impl LeaderWatch {
     pub(super) fn of(handle: Handle) -> Self {
         Self {
@@ -123,13 +122,8 @@ impl LeaderWatch {
                 return Ok(leader);
             }
             let left = record.holders.iter().map(|ticket| ticket.left).max();
-            let now = clock::now();
-            let look = left.map_or(Instant::NEVER, |left| now.surely_after(left));
-            let look = if was_told {
-                look.min(now.after(SOON))
-            } else {
-                look
-            };
+            let limits = waiting.client.core().limits;
+            let look = looks_at(left, was_told, clock::now(), limits);
             let told = waiting.is_told(look).await;
             // After an error, too, the next call needs a new place.
             if !matches!(told, Ok(false)) {
