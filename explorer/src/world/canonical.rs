@@ -2,6 +2,7 @@
 //! forgotten, and tokens, places, counters, tickets and calls are numbered in their order. So there are finitely many
 //! worlds, although time has no end.
 
+use core::time::Duration;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use auto_mutex_protocol::client::CallId;
@@ -77,6 +78,16 @@ impl World {
 fn present_of(now: Instant) -> Instant {
     let rest = now.as_nanos() % TICK.as_nanos() as u64;
     Instant::from_nanos(member::PRESENT.as_nanos() + rest)
+}
+
+/// A time of a client whose clock shows `now`, counted from its present. Of what is further away than `memory`, only that
+/// is known.
+pub(crate) fn counted(at: Instant, now: Instant, memory: Duration) -> Instant {
+    if at == Instant::START || at == Instant::NEVER {
+        return at;
+    }
+    let before = at.until(now).min(memory);
+    present_of(now).after(now.until(at)).before(before)
 }
 
 /// The same for equal values.
@@ -253,7 +264,7 @@ struct Rename<'a> {
     me: u8,
     client_now: Instant,
     server_now: u64,
-    memory: core::time::Duration,
+    memory: Duration,
 }
 
 impl OfMembers for Rename<'_> {
@@ -264,11 +275,7 @@ impl OfMembers for Rename<'_> {
 
 impl Visitor for Rename<'_> {
     fn instant(&mut self, at: &mut Instant) {
-        if *at != Instant::START && *at != Instant::NEVER {
-            let (now, present) = (self.client_now, present_of(self.client_now));
-            let before = at.until(now).min(self.memory);
-            *at = present.after(now.until(*at)).before(before);
-        }
+        *at = counted(*at, self.client_now, self.memory);
     }
 
     fn server_time(&mut self, micros_at: &mut u64) {

@@ -174,7 +174,7 @@ impl World {
         }
     }
 
-    fn input(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
+    pub(crate) fn input(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
         self.members[usize::from(me)].on(input, &mut self.past, rules);
     }
 

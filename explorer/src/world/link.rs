@@ -39,7 +39,7 @@ impl Link {
             || self.messages.iter().any(|it| it.ticket() == Some(ticket))
     }
 
-    pub(super) fn unanswered(&self) -> usize {
+    pub(crate) fn unanswered(&self) -> usize {
         self.requests.len() + self.replies.len()
     }
 

@@ -45,6 +45,8 @@ pub struct Member {
     pub dead: bool,
     /// It has died while it kept the lock, and no call was inside.
     pub died_keeping: bool,
+    /// What its callers have learned in this step: that a call failed, or the answer to a question.
+    pub heard: Vec<Result<(), Failure>>,
     pub(super) next_call: u64,
     pub(super) next_ticket: u64,
 }
@@ -104,6 +106,7 @@ impl Member {
             slips: rules.slips,
             dead: false,
             died_keeping: false,
+            heard: Vec::new(),
             next_call: 0,
             next_ticket: 0,
         }
@@ -264,15 +267,14 @@ impl Member {
             }
             Effect::Failed { caller, error } => {
                 if let (Failure::TooManyAttempts { attempts, .. }, Patience::Poll { retries, .. }) =
-                    (error, caller.want.patience)
+                    (&error, caller.want.patience)
                 {
-                    past.tried_too_often |= attempts > retries + 1;
+                    past.tried_too_often |= *attempts > retries + 1;
                 }
+                self.heard.push(Err(error));
             }
-            Effect::Registered(_)
-            | Effect::Confirmed { .. }
-            | Effect::Replied { .. }
-            | Effect::Note(_) => {}
+            Effect::Confirmed { result, .. } => self.heard.push(result.map(drop)),
+            Effect::Registered(_) | Effect::Replied { .. } | Effect::Note(_) => {}
         }
     }
 
@@ -308,7 +310,7 @@ impl Member {
         }
     }
 
-    pub(super) fn die(&mut self) {
+    pub(crate) fn die(&mut self) {
         self.died_keeping = self.keeps();
         self.dead = true;
         self.state = client::State::default();
@@ -324,6 +326,7 @@ impl Member {
     }
 
     pub(super) fn forget(&mut self, rules: &Setup) {
+        self.heard.clear();
         self.state.forget(self.now, &rules.times);
         self.servers.forget(self.now);
         let Self {

@@ -11,6 +11,7 @@ mod link;
 mod member;
 
 pub use self::action::Action;
+pub(crate) use self::canonical::counted;
 pub use self::canonical::fingerprint;
 pub use self::link::Link;
 pub use self::member::{Guard, Member};

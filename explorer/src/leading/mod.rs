@@ -1,0 +1,43 @@
+//! Leading: processes that stand for one seat, lead, and stand again.
+//!
+//! Each is a client of [`world`](crate::world) with the [`leading`](auto_mutex_protocol::leading) of the protocol on it, as it
+//! ships; around them are bodies, and the process. A process that runs looks at its term before time goes on. A suspended
+//! one does nothing, and its clock goes on.
+
+mod action;
+mod enabled;
+mod happen;
+pub mod properties;
+pub mod rules;
+pub mod runs;
+mod seat;
+mod service;
+mod world;
+
+pub use self::action::Action;
+pub use self::seat::{Office, Seat, Stage};
+pub use self::world::{Past, World};
+
+use stateright::{Model, Property};
+
+impl Model for rules::Setup {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(self)]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        world.enabled(self, actions);
+    }
+
+    fn next_state(&self, world: &World, action: Action) -> Option<World> {
+        let next = world.then(action, self);
+        (next != *world).then_some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        properties::all(self)
+    }
+}
