@@ -15,7 +15,7 @@ use serde_json::Value;
 const USUAL: &str =
     " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
 /// The explorer needs nothing else.
-const EXPLORER: &str = "explorer";
+const EXPLORER: [&str; 2] = ["explorer", "leading"];
 /// The programs of `SLOW` have many dependencies.
 const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
@@ -76,7 +76,7 @@ impl Programs {
             _ => cargo.args(["--test", name]),
         };
         let packages = match name {
-            EXPLORER => "-explorer",
+            _ if EXPLORER.contains(&name) => "-explorer",
             _ if SLOW.contains(&name) => OTHER,
             _ => USUAL,
         };
