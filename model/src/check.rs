@@ -1,6 +1,6 @@
 //! Runs the model checker.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
@@ -24,27 +24,8 @@ pub struct Outcome {
     pub unseen: Vec<&'static str>,
 }
 
-/// Repeats `run` up to the depth of the last path that it found, until it finds none that breaks `property`.
-pub(crate) fn shortest(
-    property: &'static str,
-    run: impl Fn(HasDiscoveries, Option<usize>) -> Outcome,
-) -> Outcome {
-    let until = || HasDiscoveries::AnyOf(BTreeSet::from([property]));
-    let mut best = run(until(), None);
-    while let Some(path) = best.broken.get(property) {
-        // The depth of a path is its number of states, which is its steps plus one. The checker does not check states
-        // at the given depth, so this run finds only shorter paths.
-        let shorter = run(until(), Some(path.len() + 1));
-        if !shorter.broken.contains_key(property) {
-            break;
-        }
-        best = shorter;
-    }
-    best
-}
-
-/// Runs the checker on `model` until `until` is satisfied, or up to `depth`.
-pub(crate) fn check<M>(model: M, until: HasDiscoveries, depth: Option<usize>) -> Outcome
+/// Runs the checker on `model` until `until` is satisfied.
+pub(crate) fn check<M>(model: M, until: HasDiscoveries) -> Outcome
 where
     M: Model + Send + Sync + 'static,
     M::State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
@@ -52,12 +33,7 @@ where
 {
     let started = Instant::now();
     let properties = model.properties();
-    let checker = model.checker().finish_when(until);
-    let checker = match depth {
-        Some(depth) => checker.target_max_depth(depth),
-        None => checker,
-    };
-    let checker = checker.spawn_bfs().join();
+    let checker = model.checker().finish_when(until).spawn_bfs().join();
     let found = checker.discoveries();
     let (mut broken, mut unseen) = (BTreeMap::new(), Vec::new());
     for property in properties {

@@ -1,7 +1,7 @@
-//! The search for deadlocks and leading as models whose states a checker can explore. The rules of one name need no model:
+//! The search for deadlocks as a model whose states a checker can explore. The rules of one name and of leading need no model:
 //! `explorer/` explores them as they ship.
 //!
-//! A model contains no product code. It shows that its rules suffice, and why each is needed: `rules` in its folder says
+//! The model contains no product code. It shows that its rules suffice, and why each is needed: `rules` in its folder says
 //! what a run allows and which rule it leaves out, `world` the possible steps, `properties` what must hold, and `runs`
 //! lists the runs. `model/run` explores them and prints a table.
 //!
@@ -13,6 +13,5 @@
 #[cfg(feature = "checker")]
 pub mod check;
 pub mod deadlock;
-pub mod leading;
 #[cfg(feature = "checker")]
 mod table;

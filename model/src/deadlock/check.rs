@@ -13,14 +13,14 @@ use crate::table;
 /// Explores every state, until some property is broken.
 #[must_use]
 pub fn explore(rules: Rules) -> Outcome {
-    check(Deadlocks(rules), HasDiscoveries::AnyFailures, None)
+    check(Deadlocks(rules), HasDiscoveries::AnyFailures)
 }
 
 /// Looks for a state in which `property` does not hold.
 #[must_use]
 pub fn refute(rules: Rules, property: &'static str) -> Outcome {
     let until = HasDiscoveries::AnyOf(BTreeSet::from([property]));
-    check(Deadlocks(rules), until, None)
+    check(Deadlocks(rules), until)
 }
 
 /// Explores the runs whose names contain `only`, and prints their outcomes. Returns `false` if an outcome is not the
