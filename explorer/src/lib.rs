@@ -11,6 +11,7 @@
 pub mod check;
 pub mod leading;
 pub mod properties;
+pub mod quorum;
 pub mod rules;
 pub mod runs;
 pub mod several;

@@ -14,8 +14,8 @@ use serde_json::Value;
 /// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
 const USUAL: &str =
     " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
-/// The explorer needs nothing else.
-const EXPLORER: [&str; 2] = ["explorer", "leading"];
+/// The programs that need only the rules.
+const RULES: [&str; 4] = ["explorer", "leading", "rounds", "auto_mutex_protocol"];
 /// The programs of `SLOW` have many dependencies.
 const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
@@ -76,7 +76,7 @@ impl Programs {
             _ => cargo.args(["--test", name]),
         };
         let packages = match name {
-            _ if EXPLORER.contains(&name) => "-explorer",
+            _ if RULES.contains(&name) => "-explorer -protocol",
             _ if SLOW.contains(&name) => OTHER,
             _ => USUAL,
         };

@@ -1,0 +1,27 @@
+//! The rounds of a quorum as they ship, above stores as they ship, in random runs on a virtual clock.
+//!
+//! Four members use one name on five nodes. The network is unreliable and cuts connections, nodes freeze or lose their
+//! data, their clocks differ, and a stranger repeats what it hears. What a stranger changes is not sealed, so no member
+//! takes it: `core/src/store/seal.rs` has that rule and its tests. A seed repeats a run.
+
+mod leftovers;
+mod network;
+pub mod properties;
+mod user;
+mod world;
+
+use self::world::World;
+
+/// What a run has shown.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How often somebody was granted the lock.
+    pub grants: u64,
+    /// The first property that did not hold, and how.
+    pub broken: Option<(&'static str, String)>,
+}
+
+/// The run of a seed.
+pub fn run(seed: u64) -> Outcome {
+    World::new(seed).run()
+}
