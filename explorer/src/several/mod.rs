@@ -7,7 +7,7 @@ mod runs;
 mod world;
 
 pub use self::properties::{EXCLUSION, GETS_IN, NOTHING_LEFT, ORDER, WHOLE};
-pub use self::runs::{Run, runs};
+pub use self::runs::{Run, all};
 pub use self::world::{Action, World};
 
 use auto_mutex_protocol::client::Patience;

@@ -13,6 +13,8 @@ pub struct Run {
     pub name: &'static str,
     /// Its rules.
     pub rules: Rules,
+    /// It takes minutes, and some GB.
+    pub large: bool,
 }
 
 /// Clients that call once for two names.
@@ -35,8 +37,12 @@ fn of(clients: u8, mishaps: Mishaps) -> Rules {
 }
 
 /// The runs.
-pub fn runs() -> Vec<Run> {
-    let run = |name, rules| Run { name, rules };
+pub fn all() -> Vec<Run> {
+    let run = |name, rules| Run {
+        name,
+        rules,
+        large: false,
+    };
     let forces = Mishaps {
         forces: 1,
         ..Mishaps::NONE
@@ -67,5 +73,13 @@ pub fn runs() -> Vec<Run> {
                 ..of(2, Mishaps::NONE)
             },
         ),
+        Run {
+            name: "three_calls_for_three_names",
+            rules: Rules {
+                names: 3,
+                ..of(3, Mishaps::NONE)
+            },
+            large: true,
+        },
     ]
 }

@@ -1,6 +1,34 @@
 //! Every property holds in every state of the runs, and each run reaches what it must. The large ones take minutes, and some
 //! GB: `cargo test -p auto-mutex-explorer -- --ignored`.
 
+/// A test for each run of this module.
+macro_rules! runs {
+    ($($small:ident)*; $($large:ident)*) => {
+        $(#[test]
+        fn $small() {
+            crate::holds(stringify!($small), run(stringify!($small)));
+        })*
+
+        $(#[test]
+        #[ignore = "takes minutes"]
+        fn $large() {
+            crate::holds(stringify!($large), run(stringify!($large)));
+        })*
+
+        #[test]
+        fn each_run_is_a_test() {
+            let names = |large| {
+                let runs = all().into_iter().filter(move |run| run.large == large);
+                runs.map(|run| run.name).collect::<Vec<_>>()
+            };
+            assert_eq!(names(false), [$(stringify!($small)),*] as [&str; _]);
+            assert_eq!(names(true), [$(stringify!($large)),*] as [&str; _]);
+        }
+    };
+}
+
+mod leading;
+mod rounds;
 mod several;
 
 use std::fmt::{Debug, Display};
@@ -22,11 +50,8 @@ fn run(name: &str) -> Setup {
     Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
 }
 
-fn holds(name: &str) {
-    every_property_holds(name, run(name));
-}
-
-fn every_property_holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
+/// Every property holds in every state of a run.
+fn holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
     let outcome = explore(run);
     let (states, depth, took) = (outcome.states, outcome.depth, outcome.took);
     println!("{states} states, {depth} deep, in {took:.1?}");
@@ -46,31 +71,6 @@ fn every_property_holds<M: Explored<Action: Debug + Display>>(name: &str, run: M
 fn replays(name: &str, way: &[Action]) {
     let broken = replay(&run(name), way);
     assert!(broken.is_empty(), "{broken:?}");
-}
-
-macro_rules! runs {
-    ($($small:ident)*; $($large:ident)*) => {
-        $(#[test]
-        fn $small() {
-            holds(stringify!($small));
-        })*
-
-        $(#[test]
-        #[ignore = "takes minutes"]
-        fn $large() {
-            holds(stringify!($large));
-        })*
-
-        #[test]
-        fn each_run_is_a_test() {
-            let names = |large| {
-                let runs = all().into_iter().filter(move |run| run.large == large);
-                runs.map(|run| run.name).collect::<Vec<_>>()
-            };
-            assert_eq!(names(false), [$(stringify!($small)),*]);
-            assert_eq!(names(true), [$(stringify!($large)),*]);
-        }
-    };
 }
 
 runs! {

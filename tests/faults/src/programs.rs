@@ -15,7 +15,7 @@ use serde_json::Value;
 const USUAL: &str =
     " -protocol -core -redis -postgres -quorum -operator -macros -tests -samples -ui";
 /// The programs that need only the rules.
-const RULES: [&str; 4] = ["explorer", "leading", "rounds", "auto_mutex_protocol"];
+const RULES: [&str; 2] = ["explorer", "auto_mutex_protocol"];
 /// The programs of `SLOW` have many dependencies.
 const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
