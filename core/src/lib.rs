@@ -31,7 +31,7 @@ pub mod tower;
 #[doc(hidden)]
 pub use config::Settings;
 #[doc(hidden)]
-pub use deadlock::{CycleHops, Records};
+pub use deadlock::{CycleHops, Records, records};
 #[doc(inline)]
 pub use public::*;
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use auto_mutex_core::store::{Name, Ticket};
-use auto_mutex_core::{CycleHops, Holder, LockKind, Records};
+use auto_mutex_core::{CycleHops, Holder, LockKind, Records, records};
 
 use super::{Hold, Lock, Wait};
 
@@ -55,7 +55,7 @@ pub struct Hop<'a> {
 
 impl Waits {
     pub(super) fn records(locks: &[Lock]) -> Records {
-        Records::new(locks.iter().map(|lock| (&lock.id, &*lock.record)))
+        records(locks.iter().map(|lock| (&lock.id, &*lock.record)))
     }
 
     pub(super) fn new(locks: Vec<Lock>, records: Records, cycles: [Vec<CycleHops>; 2]) -> Self {

@@ -6,6 +6,7 @@
 //!   the functions for PostgreSQL are compared with it.
 //! - [`client`]: the calls of one client for one name.
 //! - [`leading`]: what a leader does around its call.
+//! - [`deadlock`]: the search for deadlocks across clients.
 //! - [`Limits`]: every duration, with the standard ones in [`LIMITS`].
 //!
 //! `docs/protocol.md` defines them.
@@ -17,6 +18,7 @@ extern crate alloc;
 
 pub mod client;
 mod closed;
+pub mod deadlock;
 #[cfg(any(test, feature = "test-util"))]
 mod dice;
 mod id;

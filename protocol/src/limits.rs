@@ -76,8 +76,12 @@ pub struct Limits {
     pub slowest_round: Duration,
     /// Searches start at least this far apart, so that one search covers all waits that are due by then.
     pub between_searches: Duration,
+    /// How many incomplete rounds in a row count for nothing. Then a search goes on without the missing answers.
+    pub dropped_rounds: u32,
     /// When to search again if answers were missing, or another client has to end the deadlock.
     pub search_again: Duration,
+    /// How often a search is repeated that soon.
+    pub searched_again: u32,
     /// The longest pause between two searches for one wait, unless the first is longer.
     pub longest_search_pause: Duration,
 
@@ -131,7 +135,9 @@ pub const LIMITS: Limits = Limits {
     round: Duration::from_millis(400),
     slowest_round: Duration::from_millis(3_200),
     between_searches: Duration::from_millis(500),
+    dropped_rounds: 3,
     search_again: Duration::from_millis(250),
+    searched_again: 8,
     longest_search_pause: Duration::from_secs(60),
 
     quorum: quorum::LIMITS,

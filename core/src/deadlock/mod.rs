@@ -1,24 +1,35 @@
-//! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
-//! directly or through others. A client whose task has waited for long begins a [`search`]: it asks the clients of
-//! holders what they wait for ([`probe`]), and [`graph`] finds the waits that can never end.
-//! `queue/client/deadlocks.rs` sends the messages. For operators, [`records`] feeds the same graph.
+//! The search for deadlocks across processes, as far as it is not in [`auto_mutex_protocol::deadlock`]: the list of this
+//! process's [`waits`], and the [`hops`] of a report. `queue/client/deadlocks.rs` sends the messages.
 
-mod detector;
-mod graph;
-mod probe;
-mod records;
-mod search;
+mod hops;
 #[cfg(all(test, repository))]
 mod tests;
 mod waits;
 
-pub(crate) use self::detector::Detector;
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use self::graph::Cycle;
-pub(crate) use self::graph::{Wait, WaitId, WaitingHold};
-#[cfg(all(test, repository))]
-pub(crate) use self::probe::Answer;
-pub(crate) use self::probe::Probe;
-pub use self::records::{CycleHops, Records};
-pub(crate) use self::search::Todo;
-pub(crate) use self::waits::{HeldLock, TaskWait, Waiting};
+use auto_mutex_protocol::deadlock;
+
+pub(crate) use self::hops::hops;
+pub(crate) use self::waits::{HeldLock, TaskWait, Waiting, find, holds_of, waits_of};
+use crate::base::name::Name;
+use crate::store::{NameRecord, meta};
+
+pub(crate) type Answer = deadlock::Answer<Name>;
+pub(crate) type Cycle = deadlock::Cycle<Name>;
+pub(crate) type Effect = deadlock::Effect<Name>;
+pub(crate) type Input = deadlock::Input<Name>;
+pub(crate) type Probe = deadlock::Probe<Name>;
+pub(crate) type Searches = deadlock::Searches<Name>;
+pub(crate) type Wait = deadlock::Wait<Name>;
+pub(crate) type WaitingHold = deadlock::WaitingHold<Name>;
+
+/// Who waits for whom, as far as the store knows.
+pub type Records = deadlock::Records<Name>;
+/// Tasks that wait for each other.
+pub type CycleHops = deadlock::CycleHops<Name>;
+
+/// Reads the records of some names. Names without waiters may be left out.
+pub fn records<'a>(names: impl IntoIterator<Item = (&'a Name, &'a NameRecord)>) -> Records {
+    Records::new(names, |meta| {
+        meta::held(meta).map(Name::from_escaped).collect()
+    })
+}

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::graph::{Wait, WaitId, WaitingHold};
+use auto_mutex_protocol::deadlock::{Nested, WaitId};
+
+use super::{Wait, WaitingHold};
 use crate::base::error::LockError;
 use crate::base::process::PerProcess;
 use crate::config::Deadlock;
@@ -14,8 +16,9 @@ pub(crate) trait HeldLock: Send + Sync {
     /// Needed because other clients of this process may use the same store.
     fn is_at(&self, engine: &dyn Engine) -> bool;
     fn ticket(&self) -> Ticket;
-    /// Without the waits of its task; `None` if the hold has ended.
-    fn view(&self) -> Option<WaitingHold>;
+    fn has_ended(&self) -> bool;
+    /// Without the waits of its task.
+    fn view(&self) -> WaitingHold;
 }
 
 pub(crate) trait Waiting: Send + Sync {
@@ -35,10 +38,20 @@ pub(crate) struct TaskWait {
     holds: Vec<Arc<dyn HeldLock>>,
 }
 
-/// Keyed by the client and ticket of a hold of the waiting task.
-type Waits = BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>;
+#[derive(Default)]
+struct Waits {
+    /// Keyed by the client, too: ids of tests come back.
+    all: BTreeMap<(u64, WaitId), Weak<TaskWait>>,
+    /// Keyed by the client and ticket of a hold of the waiting task.
+    of_holds: BTreeMap<(u64, Ticket), Vec<Weak<TaskWait>>>,
+}
 
 static WAITS: PerProcess<Mutex<Waits>> = PerProcess::new(Mutex::default);
+
+/// The wait of a client, unless it is over.
+pub(crate) fn find(client: u64, wait: WaitId) -> Option<Arc<TaskWait>> {
+    WAITS.lock().all.get(&(client, wait))?.upgrade()
+}
 
 impl TaskWait {
     pub(crate) fn new(
@@ -55,8 +68,10 @@ impl TaskWait {
             holds,
         });
         let mut waits = WAITS.lock();
+        waits.all.insert((client, wait.id), Arc::downgrade(&wait));
         for key in wait.keys() {
-            waits.entry(key).or_default().push(Arc::downgrade(&wait));
+            let of_hold = waits.of_holds.entry(key).or_default();
+            of_hold.push(Arc::downgrade(&wait));
         }
         drop(waits);
         wait
@@ -74,50 +89,46 @@ impl TaskWait {
     pub(crate) fn fail(&self, error: LockError) {
         self.waiting.fail(error);
     }
-
-    /// The holds of the task, each with the waits of the task in that store.
-    pub(super) fn holds_at(&self, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
-        let here = |hold: &&Arc<dyn HeldLock>| hold.client() == client || hold.is_at(engine);
-        let holds = self.holds.iter().filter(here);
-        let waiting = |hold: &Arc<dyn HeldLock>| waits_of(hold.client(), engine, hold.ticket());
-        holds.filter_map(waiting).collect()
-    }
 }
 
 impl Drop for TaskWait {
     fn drop(&mut self) {
         let mut waits = WAITS.lock();
+        waits.all.remove(&(self.client, self.id));
         for key in self.keys() {
-            if let Some(of_hold) = waits.get_mut(&key) {
+            if let Some(of_hold) = waits.of_holds.get_mut(&key) {
                 // This drops the last reference to the value.
                 of_hold.retain(|wait| wait.strong_count() > 0);
                 if of_hold.is_empty() {
-                    waits.remove(&key);
+                    waits.of_holds.remove(&key);
                 }
             }
         }
     }
 }
 
+/// The holds of a task that waits, each with the waits of the task in the store of `client`.
+pub(crate) fn holds_of(wait: WaitId, client: u64, engine: &dyn Engine) -> Vec<WaitingHold> {
+    let wait = find(client, wait);
+    let holds = wait.iter().flat_map(|wait| &wait.holds);
+    let here = holds.filter(|hold| hold.client() == client || hold.is_at(engine));
+    here.filter_map(|hold| waits_of(hold.client(), engine, hold.ticket()))
+        .collect()
+}
+
 /// `None` if the task of the hold waits for nothing in the store of `client`.
-pub(super) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
+pub(crate) fn waits_of(client: u64, engine: &dyn Engine, ticket: Ticket) -> Option<WaitingHold> {
     // `view` locks a queue, so the list must be unlocked first.
-    let found = WAITS.lock().get(&(client, ticket)).cloned()?;
-    let mut held: Option<WaitingHold> = None;
-    for task in found.iter().filter_map(Weak::upgrade) {
+    let found = WAITS.lock().of_holds.get(&(client, ticket)).cloned()?;
+    let tasks = found.iter().filter_map(Weak::upgrade);
+    WaitingHold::of(tasks.filter_map(|task| {
         let is_here = task.client == client || task.waiting.is_at(engine);
         let same = |hold: &&Arc<dyn HeldLock>| hold.client() == client && hold.ticket() == ticket;
-        // This hold has ended if the ticket was handed off to another waiter of this process.
-        let hold = task.holds.iter().find(same).and_then(|hold| hold.view());
-        if let Some(hold) = hold.filter(|_| is_here)
-            && let Some(wait) = task.waiting.view(task.id)
-        {
-            let token = hold.token;
-            let held = held.get_or_insert(hold);
-            if held.token == token {
-                held.waits.push(wait);
-            }
-        }
-    }
-    held
+        let hold = task.holds.iter().find(same).filter(|_| is_here)?;
+        Some(Nested {
+            hold: hold.view(),
+            ended: hold.has_ended(),
+            wait: task.waiting.view(task.id),
+        })
+    }))
 }

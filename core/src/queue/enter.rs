@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use auto_mutex_protocol::client::{Caller, Input};
+use auto_mutex_protocol::deadlock::WaitId;
 
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
@@ -10,10 +11,11 @@ use super::lock_queue::{Confirmed, LockQueue, Transition};
 use super::waiter::{Call, Waiter, Want};
 use crate::base::clock::{self, Instant};
 use crate::base::error::LockError;
+use crate::base::name::escape;
 use crate::base::task::runs_a_task;
 use crate::base::wait::Promise;
 use crate::config::Deadlock;
-use crate::deadlock::{HeldLock, TaskWait, Wait, WaitId, Waiting, WaitingHold};
+use crate::deadlock::{HeldLock, TaskWait, Wait, Waiting, WaitingHold};
 use crate::store::{Engine, Ticket};
 
 impl LockQueue {
@@ -178,8 +180,8 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
             units: waiter.want.share.units,
             after,
             waited: waiter.waited(clock::now()),
-            meta: waiter.want.meta.clone(),
-            mode: queue.core.settings().deadlock,
+            meta: escape(&waiter.want.meta).to_string().into(),
+            fails: queue.core.settings().deadlock == Deadlock::Fail,
         })
     }
 
@@ -209,15 +211,19 @@ impl HeldLock for Hold {
         self.grant.ticket
     }
 
-    fn view(&self) -> Option<WaitingHold> {
+    fn has_ended(&self) -> bool {
+        !self.is_valid()
+    }
+
+    fn view(&self) -> WaitingHold {
         let grant = &self.grant;
-        self.is_valid().then(|| WaitingHold {
+        WaitingHold {
             ticket: grant.ticket,
             token: grant.token,
             units: self.weight(),
             held: self.held(),
-            meta: self.want().meta.clone(),
+            meta: escape(&self.want().meta).to_string().into(),
             waits: Vec::new(),
-        })
+        }
     }
 }

@@ -1,9 +1,7 @@
 //! Shows the state of a name in a store to a [`Visitor`].
 
-use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
-
 use super::{Flag, Record, State};
+use crate::visit::keyed;
 use crate::{Ticket, Visitor};
 
 impl State {
@@ -51,24 +49,6 @@ impl State {
             visitor.server_time(&mut kick.at);
             visitor.token(&mut kick.token);
         }
-    }
-}
-
-/// Shows keys and values, and files the values under their new keys.
-fn keyed<K: Copy + Ord, V>(map: &mut BTreeMap<K, V>, mut show: impl FnMut(&mut K, &mut V)) {
-    let mut is_same = true;
-    let mut keys = Vec::with_capacity(map.len());
-    for (old, value) in map.iter_mut() {
-        let mut new = *old;
-        show(&mut new, value);
-        is_same &= new == *old;
-        keys.push(new);
-    }
-    if !is_same {
-        *map = keys
-            .into_iter()
-            .zip(core::mem::take(map).into_values())
-            .collect();
     }
 }
 

@@ -107,11 +107,9 @@ impl PartialEq for Name {
 
 impl Eq for Name {}
 
-/// Any order will do, so the hash decides first.
 impl Ord for Name {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_hash = self.hash.cmp(&other.hash);
-        by_hash.then_with(|| self.text.cmp(&other.text))
+        self.text.cmp(&other.text)
     }
 }
 

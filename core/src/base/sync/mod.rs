@@ -13,10 +13,6 @@ pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
 #[cfg(any(feature = "test-util", all(test, shuttle)))]
 pub(crate) type RandomState = std::hash::BuildHasherDefault<std::hash::DefaultHasher>;
 
-/// Iterates in the same order in every run of a test.
-pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
-pub(crate) type HashSet<T> = std::collections::HashSet<T, RandomState>;
-
 /// Under shuttle, random bytes that are the same when the schedule is replayed.
 pub(crate) fn chosen_bytes() -> Option<[u8; 16]> {
     #[cfg(all(test, shuttle))]

@@ -1,7 +1,9 @@
-//! The client's part in the search for deadlocks: carries out what its [`Detector`](crate::deadlock::Detector)
-//! asks for.
+//! The client's part in the search for deadlocks: carries out what its [`Searches`](crate::deadlock::Searches) ask for.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+use auto_mutex_protocol::deadlock::{Env, Question};
 
 use super::ClientCore;
 use crate::base::clock::{self, Instant};
@@ -9,58 +11,90 @@ use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::base::wait;
 use crate::config::Deadlock;
-use crate::deadlock::{Probe, TaskWait, Todo};
+use crate::deadlock::{self, Effect, Input, Probe, TaskWait, hops};
 use crate::observe::ACQUIRE;
-use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, seal};
+use crate::queue::lock_queue::LockQueue;
+use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, jittered, seal};
 
 impl ClientCore {
-    pub(crate) fn look_for_deadlock(&self, wait: &Arc<TaskWait>) {
-        let after = self.settings.deadlock_after;
-        let due = self.detector.add(wait, clock::now(), after);
+    pub(crate) fn look_for_deadlock(&self, wait: &TaskWait) {
+        let (wait, after) = (wait.id(), self.settings.deadlock_after);
+        self.search(Input::Waits { wait, after });
         // If it is due later, the background thread wakes in time anyway.
-        if due < clock::now().after(super::NAP) {
+        if after < super::NAP {
             self.timers.interrupt();
         }
     }
 
     pub(super) fn search_for_deadlocks(&self, now: Instant) -> Option<Instant> {
-        let next = self.detector.next()?;
-        if next > now {
-            return Some(next);
+        let next = || wait::lock(&self.searches).next();
+        if next()? <= now {
+            self.search(Input::Due);
         }
-        self.carry_out(self.detector.tick(now));
-        self.detector.next()
+        next()
     }
 
-    fn carry_out(&self, mut todos: Vec<Todo>) {
-        while let Some(todo) = todos.pop() {
-            match todo {
-                Todo::Inspect { round, name, above } => {
-                    let (id, op) = (self.request_id(), Op::Inspect { above });
-                    wait::lock(&self.inspections).insert(id, round);
-                    if let Some(answer) = self.store.submit(Request { name, op, id }) {
-                        todos.extend(self.inspected(&answer, above).into_iter().flatten());
-                    }
-                }
-                Todo::Send {
-                    name,
-                    member,
-                    key,
-                    probe,
-                } => match self.answer_here(&name, &probe) {
-                    Some(own) => todos.extend(own),
-                    None => self.probe(name, member, key, &probe),
-                },
-                Todo::Judge { cycle, wait } => {
-                    #[cfg(any(test, feature = "test-util"))]
-                    if let Some(witness) = self.witness() {
-                        witness.deadlock(&cycle);
-                    }
-                    judge(cycle.hops(), &wait);
-                }
+    fn search(&self, input: Input) {
+        let mut inputs = VecDeque::from([input]);
+        let mut sends = false;
+        while let Some(input) = inputs.pop_front() {
+            let mut effects = Vec::new();
+            let env = Env {
+                now: clock::now(),
+                limits: self.limits,
+                jittered: &jittered,
+            };
+            wait::lock(&self.searches).on(input, &env, &mut effects);
+            sends |= !effects.is_empty();
+            for effect in effects {
+                inputs.extend(self.carry_out(effect));
             }
         }
-        self.store.flush();
+        if sends {
+            self.store.flush();
+        }
+    }
+
+    /// Returns the answer, if it comes at once.
+    fn carry_out(&self, effect: Effect) -> Option<Input> {
+        match effect {
+            Effect::View { round, wait } => {
+                let holds = deadlock::holds_of(wait, self.id, &*self.settings.engine);
+                Some(Input::Viewed { round, wait, holds })
+            }
+            Effect::Inspect { round, name, above } => {
+                let (id, op) = (self.request_id(), Op::Inspect { above });
+                wait::lock(&self.inspections).insert(id, round);
+                let answer = self.store.submit(Request { name, op, id })?;
+                wait::lock(&self.inspections).remove(&id);
+                inspected(round, &answer, above)
+            }
+            Effect::Send {
+                name,
+                member,
+                key,
+                probe,
+            } => {
+                let own = self.answer_here(&name, &probe);
+                if own.is_none() {
+                    self.probe(name, member, key, &probe);
+                }
+                own
+            }
+            Effect::Answer(question) => {
+                self.answer(question);
+                None
+            }
+            Effect::Report { wait, cycle } => {
+                let wait = deadlock::find(self.id, wait)?;
+                #[cfg(any(test, feature = "test-util"))]
+                if let Some(witness) = self.witness() {
+                    witness.deadlock(&cycle);
+                }
+                report(hops(&cycle), &wait);
+                None
+            }
+        }
     }
 
     fn probe(&self, name: Name, to: MemberId, key: Ticket, probe: &Probe) {
@@ -70,19 +104,48 @@ impl ClientCore {
         let _ = self.store.submit(Request { name, op, id });
     }
 
-    /// Answers a probe from this client to itself without sending it.
-    fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Vec<Todo>> {
+    /// Answers a question from this client to itself without sending it.
+    fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Input> {
         let Probe::Ask { round, tickets } = probe else {
             return None;
         };
         let local = self.register.find(name)?;
-        let waits = |ticket| local.waits_with(ticket);
-        if tickets.iter().any(|ticket| waits(*ticket).is_none()) {
-            return None;
+        let is_own = |ticket: &Ticket| local.waits_with(*ticket).is_some();
+        tickets
+            .iter()
+            .all(is_own)
+            .then(|| Input::Answered(self.answer_to(*round, tickets, Some(&local))))
+    }
+
+    fn answer(&self, question: Question<Name>) {
+        let Question {
+            name,
+            from,
+            key,
+            round,
+            mut tickets,
+        } = question;
+        let local = self.register.find(&name);
+        for ticket in &mut tickets {
+            let own = local.as_ref().and_then(|it| it.ticket(ticket.public()));
+            *ticket = own.unwrap_or(*ticket);
         }
-        let waits = |ticket| waits(ticket) == Some(true);
-        let answer = self.detector.answer(*round, tickets, waits);
-        Some(self.detector.answered(answer, clock::now()))
+        let answer = self.answer_to(round, &tickets, local.as_ref());
+        for part in answer.parts() {
+            self.probe(name.clone(), from, key, &Probe::Answer(part));
+        }
+    }
+
+    /// `local` is the queue of these tickets' name.
+    fn answer_to(
+        &self,
+        round: u64,
+        tickets: &[Ticket],
+        local: Option<&Arc<LockQueue>>,
+    ) -> deadlock::Answer {
+        let hold = |ticket| deadlock::waits_of(self.id, &*self.settings.engine, ticket);
+        let waits = |ticket| local.is_some_and(|it| it.waits_with(ticket) == Some(true));
+        deadlock::Answer::to(round, tickets, hold, waits)
     }
 
     /// `false` if the answer belongs to no search.
@@ -90,29 +153,22 @@ impl ClientCore {
         match answer.request.op {
             Op::Probe { .. } => true,
             Op::Inspect { above } => {
-                let todos = self.inspected(answer, above);
-                todos.map(|todos| self.carry_out(todos)).is_some()
+                let round = wait::lock(&self.inspections).remove(&answer.request.id);
+                let input = round.and_then(|round| inspected(round, answer, above));
+                input.into_iter().for_each(|input| self.search(input));
+                round.is_some()
             }
             _ => false,
         }
     }
 
-    fn inspected(&self, answer: &Answer, above: u32) -> Option<Vec<Todo>> {
-        let round = wait::lock(&self.inspections).remove(&answer.request.id)?;
-        let Ok(Reply::Info(record)) = &answer.result else {
-            return Some(Vec::new());
-        };
-        let asked = (&answer.request.name, above);
-        Some(self.detector.inspected(round, asked, record, clock::now()))
-    }
-
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
-        let (now, local) = (clock::now(), self.register.find(name));
-        let own = |public| local.as_ref()?.ticket(public);
-        let probe = text.split_once(' ').and_then(|(_, text)| Probe::read(text));
+        let own = |public| self.register.find(name)?.ticket(public);
+        let probe = text.split_once(' ');
+        let probe = probe.and_then(|(_, text)| Probe::read(text, Name::from_escaped));
         // Other members that search may know our ticket, too, but only we answer for it.
         let known = |public| match probe {
-            Some(Probe::Answer(_)) => self.detector.ticket(public),
+            Some(Probe::Answer(_)) => wait::lock(&self.searches).ticket(public),
             _ => own(public),
         };
         let Some(key) = seal::open_letter(from, name, text, known) else {
@@ -121,23 +177,15 @@ impl ClientCore {
             });
         };
         match probe {
-            Some(Probe::Ask { round, mut tickets }) => {
-                if !self.detector.is_new(from, round, &tickets) {
-                    return;
-                }
-                for ticket in &mut tickets {
-                    *ticket = own(ticket.public()).unwrap_or(*ticket);
-                }
-                let waits = |ticket| local.as_ref()?.waits_with(ticket);
-                let waits = |ticket| waits(ticket) == Some(true);
-                let answer = self.detector.answer(round, &tickets, waits);
-                for part in answer.parts() {
-                    self.probe(name.clone(), from, key, &Probe::Answer(part));
-                }
-                self.store.flush();
-            }
-            Some(Probe::Answer(answer)) => self.carry_out(self.detector.answered(answer, now)),
-            Some(Probe::Search { wait }) => self.carry_out(self.detector.search(wait, now)),
+            Some(Probe::Ask { round, tickets }) => self.search(Input::Asked(Question {
+                name: name.clone(),
+                from,
+                key,
+                round,
+                tickets,
+            })),
+            Some(Probe::Answer(answer)) => self.search(Input::Answered(answer)),
+            Some(Probe::Search { wait }) => self.search(Input::Urged(wait)),
             None => wait::tell(|| {
                 tracing::debug!("a message of another client is not valid and was ignored");
             }),
@@ -145,7 +193,20 @@ impl ClientCore {
     }
 }
 
-fn judge(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
+/// `None` if the store has failed.
+fn inspected(round: u64, answer: &Answer, above: u32) -> Option<Input> {
+    let Ok(Reply::Info(record)) = &answer.result else {
+        return None;
+    };
+    Some(Input::Inspected {
+        round,
+        name: answer.request.name.clone(),
+        above,
+        record: record.clone(),
+    })
+}
+
+fn report(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
     let error = LockError::Deadlock { cycle };
     let fails = wait.mode == Deadlock::Fail;
     let report = error.clone();

@@ -37,14 +37,14 @@ use crate::base::wait::{self, Limit, lock};
 use crate::clients::exit::LiveClient;
 use crate::clients::order::LockOrder;
 use crate::config::Settings;
-use crate::deadlock::Detector;
+use crate::deadlock::Searches;
 use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
     Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RequestId, SharedStr,
-    Store, Ticket, meta, watchdog,
+    Store, Ticket, meta, random_number, watchdog,
 };
 use auto_mutex_protocol::StoreErrorKind;
 
@@ -69,7 +69,7 @@ pub(crate) struct ClientCore {
     /// How many names are kept.
     kept: AtomicUsize,
     leads: Leads,
-    detector: Detector,
+    searches: Mutex<Searches>,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
     pub(crate) failed_renewals: Limit,
@@ -101,7 +101,7 @@ impl ClientCore {
             id,
             member,
             order: LockOrder::new(id, settings.allowed_orders.clone()),
-            detector: Detector::new(id, settings.engine.clone(), settings.limits),
+            searches: Mutex::new(Searches::new(u64::from(random_number()) << 32)),
             logged: Mutex::new(settings.lazily.then(Vec::new)),
             times: ClientTimes {
                 lease: settings.lease(),

@@ -66,7 +66,8 @@ fn probe(request: &Request) -> Probe {
         panic!("{request:?}");
     };
     // After the seal.
-    Probe::read(text.split_once(' ').unwrap().1).unwrap()
+    let (_, text) = text.split_once(' ').unwrap();
+    Probe::read(text, Name::from_escaped).unwrap()
 }
 
 #[test]

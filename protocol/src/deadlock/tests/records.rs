@@ -2,20 +2,29 @@
 
 use std::time::Duration;
 
-use super::probes::record;
-use crate::base::name::Name;
-use crate::config::Deadlock;
-use crate::deadlock::Records;
-use crate::deadlock::graph::{Graph, Wait, WaitingHold};
-use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
-use crate::testing::Dice;
+use super::record;
+use crate::deadlock::graph::Graph;
+use crate::deadlock::{Records, Wait, WaitingHold};
+use crate::{Dice, MemberId, NameRecord, SharedStr, Ticket, TicketRecord};
 
 const NAMES: usize = 5;
 
+/// The description of a waiter whose task holds these names.
+fn listing(names: &[usize]) -> SharedStr {
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+    names.join(" ").into()
+}
+
+fn listed(meta: &str) -> Vec<usize> {
+    meta.split(' ')
+        .filter_map(|name| name.parse().ok())
+        .collect()
+}
+
 /// The records of random tasks, and the graph that the search would build from the answers of their clients.
 struct World {
-    names: Vec<(Name, NameRecord)>,
-    asked: Graph,
+    names: Vec<(usize, NameRecord)>,
+    asked: Graph<usize>,
 }
 
 impl World {
@@ -26,7 +35,7 @@ impl World {
                 capacity: Some(dice.of(&[1, 1, 2, 1 << 30])),
                 ..NameRecord::default()
             };
-            (Name::from_escaped(&format!("n:{number}")), record)
+            (number, record)
         });
         let mut world = Self {
             names: names.collect(),
@@ -49,7 +58,7 @@ impl World {
             world.wait(dice, member, ticket, &held);
         }
         for (name, record) in &world.names {
-            world.asked.add_name(name, record);
+            world.asked.add_name(name, record.clone());
         }
         world
     }
@@ -86,20 +95,19 @@ impl World {
         {
             return;
         }
-        let names: Vec<_> = held.iter().map(|(name, _)| format!("n:{name}")).collect();
-        let names: Vec<_> = names.iter().map(|name| Name::from_escaped(name)).collect();
+        let names: Vec<_> = held.iter().map(|(name, _)| *name).collect();
         record.waiters.push(TicketRecord {
-            meta: meta::holding(&"h 1 s".into(), &names),
+            meta: listing(&names),
             ..self::record(id, member, units)
         });
         let wait = Wait {
             id,
-            name: name.clone(),
+            name: *name,
             units,
             after: Some(id),
             waited: Duration::ZERO,
             meta: "h 1 s".into(),
-            mode: Deadlock::Report,
+            fails: false,
         };
         self.asked.confirmed.insert(id);
         for (name, ticket) in held {
@@ -120,8 +128,11 @@ impl World {
         }
     }
 
-    fn records(&self) -> Records {
-        Records::new(self.names.iter().map(|(name, record)| (name, record)))
+    fn records(&self) -> Records<usize> {
+        Records::new(
+            self.names.iter().map(|(name, record)| (name, record)),
+            listed,
+        )
     }
 
     /// The search finds a deadlock around one of its waits.
@@ -152,7 +163,7 @@ fn what_the_search_finds_is_certain_and_nothing_else() {
         }
         found += usize::from(!cycles.is_empty());
         // What has changed since isn't confirmed.
-        let later = Records::new([]).and(&records);
+        let later = Records::new([], listed).and(&records);
         assert!(later.cycles(false).is_empty() && later.cycles(true).is_empty());
     }
     assert!(found > 100, "{found} of the worlds have a deadlock");
@@ -163,15 +174,15 @@ fn what_the_search_finds_is_certain_and_nothing_else() {
 fn one_of_two_holds_of_a_client_is_only_possible() {
     let mut dice = Dice(1);
     let [a, b] = [dice.member(), dice.member()];
-    let name = |text: &str| Name::from_escaped(text);
+    let [s, m] = [0, 1];
     let waiter = |dice: &mut Dice, member, held| TicketRecord {
-        meta: meta::holding(&"h 1 s".into(), &[name(held)]),
+        meta: listing(&[held]),
         ..record(dice.ticket(), member, 2)
     };
     let semaphore = NameRecord {
         capacity: Some(2),
         holders: [a, a].map(|member| record(dice.ticket(), member, 1)).into(),
-        waiters: vec![waiter(&mut dice, b, "n:m")],
+        waiters: vec![waiter(&mut dice, b, m)],
         ..NameRecord::default()
     };
     let mutex = NameRecord {
@@ -179,11 +190,11 @@ fn one_of_two_holds_of_a_client_is_only_possible() {
         holders: vec![record(dice.ticket(), b, 1)],
         waiters: vec![TicketRecord {
             units: 1,
-            ..waiter(&mut dice, a, "n:s")
+            ..waiter(&mut dice, a, s)
         }],
         ..NameRecord::default()
     };
-    let records = Records::new([(&name("n:s"), &semaphore), (&name("n:m"), &mutex)]);
+    let records = Records::new([(&s, &semaphore), (&m, &mutex)], listed);
     assert!(records.cycles(false).is_empty());
     assert_eq!(records.cycles(true).len(), 1);
 }
@@ -193,9 +204,7 @@ fn one_of_two_holds_of_a_client_is_only_possible() {
 fn thousands_of_waits_are_judged() {
     let mut dice = Dice(2);
     let members: Vec<_> = (0..20).map(|_| dice.member()).collect();
-    let names: Vec<_> = (0..2000)
-        .map(|number| Name::from_escaped(&format!("n:{number}")))
-        .collect();
+    let names: Vec<_> = (0..2000).collect();
     let records = (0..names.len()).map(|number| {
         let [holder, waiter] = [number, number + 1].map(|number| members[number % members.len()]);
         NameRecord {
@@ -206,7 +215,7 @@ fn thousands_of_waits_are_judged() {
         }
     });
     let records: Vec<_> = records.collect();
-    let records = Records::new(names.iter().zip(&records));
+    let records = Records::new(names.iter().zip(&records), listed);
     assert!(records.cycles(false).is_empty());
     assert!(!records.cycles(true).is_empty());
 }

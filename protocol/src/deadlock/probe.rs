@@ -1,36 +1,46 @@
 //! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored. Others may read them, so
-//! they have only the public halves of tickets; `queue/client/deadlocks.rs` seals them.
+//! they have only the public halves of tickets, and whoever sends them seals them. A name is written as it is displayed, which
+//! must be a word.
 
-use std::fmt::Write as _;
-use std::time::Duration;
+use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::{format, vec};
+use core::fmt::{self, Display, Write as _};
+use core::time::Duration;
 
-use super::graph::{Wait, WaitId, WaitingHold};
-use crate::base::name::{self, Name};
-use crate::config::Deadlock;
-use crate::store::{SharedStr, Ticket};
+use super::wait::{Wait, WaitId, WaitingHold};
+use crate::{SharedStr, Ticket};
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Probe {
+/// A message between clients.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Probe<N> {
     /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
     Ask {
+        /// The number of the asker's round.
         round: u64,
+        /// The tickets, all of one name.
         tickets: Vec<Ticket>,
     },
-    Answer(Answer),
+    /// The answer, or a part of it.
+    Answer(Answer<N>),
     /// This wait must end or report a deadlock: search now.
     Search {
+        /// The wait.
         wait: WaitId,
     },
 }
 
 /// Each ticket in the question is in one of these lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
-    pub(crate) round: u64,
-    pub(crate) holds: Vec<WaitingHold>,
-    pub(crate) waiting: Vec<Ticket>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Answer<N> {
+    /// The number of the asker's round.
+    pub round: u64,
+    /// The holds whose tasks wait.
+    pub holds: Vec<WaitingHold<N>>,
+    /// Tickets that wait.
+    pub waiting: Vec<Ticket>,
     /// Tickets whose tasks wait for nothing, or that no longer exist.
-    pub(crate) free: Vec<Ticket>,
+    pub free: Vec<Ticket>,
 }
 
 pub(super) const MOST_TICKETS: usize = 64;
@@ -47,16 +57,49 @@ const WAITING: &str = "waiting";
 const FREE: &str = "free";
 const NONE: &str = "-";
 
-impl Answer {
+impl<N> Answer<N> {
+    /// Nothing yet.
+    pub const fn new(round: u64) -> Self {
+        Self {
+            round,
+            holds: Vec::new(),
+            waiting: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    /// Answers a question. `hold` knows the holds whose tasks wait, and `waits` the tickets that wait.
+    pub fn to(
+        round: u64,
+        tickets: &[Ticket],
+        hold: impl Fn(Ticket) -> Option<WaitingHold<N>>,
+        waits: impl Fn(Ticket) -> bool,
+    ) -> Self {
+        let mut answer = Self::new(round);
+        for ticket in tickets {
+            if let Some(hold) = hold(*ticket) {
+                answer.holds.push(hold);
+            } else if waits(*ticket) {
+                answer.waiting.push(*ticket);
+            } else {
+                answer.free.push(*ticket);
+            }
+        }
+        answer
+    }
+}
+
+impl<N: Display> Answer<N> {
     /// The answer in parts, each of which fits into a message. A hold that is too large alone loses what only a report shows. If
     /// it still is, it counts as one that ends, so that the search may miss a deadlock, but finds none that is not there.
-    pub(crate) fn parts(mut self) -> Vec<Self> {
-        let (round, holds) = (self.round, std::mem::take(&mut self.holds));
+    pub fn parts(mut self) -> Vec<Self> {
+        let (round, holds) = (self.round, core::mem::take(&mut self.holds));
         let (mut parts, mut bytes) = (vec![self], 0);
         for mut hold in holds {
             if size(&hold) > MOST_BYTES {
-                hold.meta = "".into();
-                hold.waits.iter_mut().for_each(|wait| wait.meta = "".into());
+                hold.meta = SharedStr::EMPTY;
+                let waits = hold.waits.iter_mut();
+                waits.for_each(|wait| wait.meta = SharedStr::EMPTY);
             }
             let more = size(&hold);
             if more > MOST_BYTES {
@@ -66,10 +109,7 @@ impl Answer {
             bytes += more;
             if bytes > MOST_BYTES {
                 bytes = more;
-                parts.push(Self {
-                    round,
-                    ..Self::default()
-                });
+                parts.push(Self::new(round));
             }
             let last = parts.len() - 1;
             parts[last].holds.push(hold);
@@ -78,20 +118,21 @@ impl Answer {
     }
 }
 
-fn size(hold: &WaitingHold) -> usize {
+fn size(hold: &WaitingHold<impl Display>) -> usize {
     let mut text = String::new();
     let _ = write_hold(&mut text, hold);
     text.len()
 }
 
-impl Probe {
-    pub(crate) fn text(&self) -> String {
+impl<N: Display> Probe<N> {
+    /// The text of the message.
+    pub fn text(&self) -> String {
         let mut text = String::new();
         let _ = self.write(&mut text);
         text
     }
 
-    fn write(&self, text: &mut String) -> std::fmt::Result {
+    fn write(&self, text: &mut String) -> fmt::Result {
         match self {
             Self::Ask { round, tickets } => {
                 write!(text, "{ASK} {round}")?;
@@ -114,7 +155,8 @@ impl Probe {
         }
     }
 
-    pub(crate) fn read(text: &str) -> Option<Self> {
+    /// Reads a message; `None` if it is none. `name` reads a name.
+    pub fn read(text: &str, name: impl Fn(&str) -> N) -> Option<Self> {
         let mut words = text.split(' ');
         let probe = match words.next()? {
             ASK => {
@@ -125,17 +167,14 @@ impl Probe {
             }
             ANSWER => {
                 let round = words.next()?.parse().ok()?;
-                let mut answer = Answer {
-                    round,
-                    ..Answer::default()
-                };
+                let mut answer = Answer::new(round);
                 while let Some(word) = words.next() {
                     match word {
                         WAITING => answer.waiting.push(read_ticket(words.next()?)?),
                         FREE => answer.free.push(read_ticket(words.next()?)?),
                         HOLD => answer.holds.push(read_hold(&mut words)?),
                         WAIT => {
-                            let wait = read_wait(&mut words)?;
+                            let wait = read_wait(&mut words, &name)?;
                             answer.holds.last_mut()?.waits.push(wait);
                         }
                         _ => return None,
@@ -161,14 +200,14 @@ fn read_ticket(word: &str) -> Option<Ticket> {
     public.map(Ticket::of_public)
 }
 
-fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
+fn write_hold(text: &mut String, hold: &WaitingHold<impl Display>) -> fmt::Result {
     let (ticket, token, units) = (public(hold.ticket), hold.token, hold.units);
-    let (held, meta) = (hold.held.as_millis(), name::escape(&hold.meta));
+    let (held, meta) = (hold.held.as_millis(), &*hold.meta);
     write!(text, " {HOLD} {ticket} {token} {units} {held} {meta}")?;
     for wait in &hold.waits {
-        let (id, name, units) = (wait.id, wait.name.as_str(), wait.units);
-        let (waited, meta) = (wait.waited.as_millis(), name::escape(&wait.meta));
-        let fails = u8::from(wait.mode == Deadlock::Fail);
+        let (id, name, units) = (wait.id, &wait.name, wait.units);
+        let (waited, meta) = (wait.waited.as_millis(), &*wait.meta);
+        let fails = u8::from(wait.fails);
         write!(text, " {WAIT} {id} {name} {units} ")?;
         match wait.after {
             Some(after) => text.push_str(&public(after)),
@@ -179,35 +218,35 @@ fn write_hold(text: &mut String, hold: &WaitingHold) -> std::fmt::Result {
     Ok(())
 }
 
-fn read_hold<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<WaitingHold> {
+fn read_hold<'a, N>(words: &mut impl Iterator<Item = &'a str>) -> Option<WaitingHold<N>> {
     Some(WaitingHold {
         ticket: read_ticket(words.next()?)?,
         token: words.next()?.parse().ok()?,
         units: words.next()?.parse().ok()?,
         held: Duration::from_millis(words.next()?.parse().ok()?),
-        meta: meta(words.next()?),
+        meta: shared(words.next()?),
         waits: Vec::new(),
     })
 }
 
-fn read_wait<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Wait> {
+fn read_wait<'a, N>(
+    words: &mut impl Iterator<Item = &'a str>,
+    name: impl Fn(&str) -> N,
+) -> Option<Wait<N>> {
     Some(Wait {
         id: WaitId::parse(words.next()?)?,
-        name: Name::from_escaped(words.next().filter(|name| !name.is_empty())?),
+        name: name(words.next().filter(|name| !name.is_empty())?),
         units: words.next()?.parse().ok()?,
         after: match words.next()? {
             NONE => None,
             ticket => Some(read_ticket(ticket)?),
         },
         waited: Duration::from_millis(words.next()?.parse().ok()?),
-        mode: match words.next()? {
-            "1" => Deadlock::Fail,
-            _ => Deadlock::Report,
-        },
-        meta: meta(words.next()?),
+        fails: words.next()? == "1",
+        meta: shared(words.next()?),
     })
 }
 
-fn meta(word: &str) -> SharedStr {
-    name::unescape(word).into()
+fn shared(word: &str) -> SharedStr {
+    String::from(word).into()
 }

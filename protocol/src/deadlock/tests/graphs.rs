@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use super::probes::record;
-use crate::base::name::Name;
-use crate::config::Deadlock;
-use crate::deadlock::graph::{Graph, Wait, WaitId, WaitingHold};
-use crate::store::{MemberId, NameRecord, RandomId, Ticket};
-use crate::testing::Dice;
+use super::{record, some_member};
+use crate::deadlock::graph::Graph;
+use crate::deadlock::{Wait, WaitingHold};
+use crate::{Dice, MemberId, NameRecord, Ticket};
 
 /// A graph and its names. Small numbers stand for names, tickets and waits.
 struct World {
-    graph: Graph,
+    graph: Graph<usize>,
     names: Vec<NameRecord>,
     member: MemberId,
 }
@@ -20,19 +18,15 @@ fn id(number: u64) -> Ticket {
     Dice(number).ticket()
 }
 
-fn name(number: usize) -> Name {
-    Name::from_escaped(&format!("n:{number}"))
-}
-
-fn wait(number: u64, on: usize, units: u32, after: Option<u64>) -> Wait {
+fn wait(number: u64, on: usize, units: u32, after: Option<u64>) -> Wait<usize> {
     Wait {
         id: id(1000 + number),
-        name: name(on),
+        name: on,
         units,
         after: after.map(id),
         waited: Duration::from_secs(1),
         meta: "h 1 s".into(),
-        mode: Deadlock::Report,
+        fails: false,
     }
 }
 
@@ -46,7 +40,7 @@ impl World {
         Self {
             graph: Graph::default(),
             names: capacities.iter().map(of).collect(),
-            member: MemberId::random(),
+            member: some_member(),
         }
     }
 
@@ -65,7 +59,7 @@ impl World {
     }
 
     /// Adds a hold of `units` units with `ticket`, whose task has the waits `waits`.
-    fn waits(mut self, ticket: u64, units: u32, waits: &[Wait]) -> Self {
+    fn waits(mut self, ticket: u64, units: u32, waits: &[Wait<usize>]) -> Self {
         let hold = WaitingHold {
             ticket: id(ticket),
             token: ticket,
@@ -83,9 +77,9 @@ impl World {
         self
     }
 
-    fn graph(mut self) -> Graph {
-        for (number, record) in self.names.iter().enumerate() {
-            self.graph.add_name(&name(number), record);
+    fn graph(mut self) -> Graph<usize> {
+        for (number, record) in self.names.into_iter().enumerate() {
+            self.graph.add_name(&number, record);
         }
         self.graph
     }
@@ -96,7 +90,7 @@ impl World {
     }
 }
 
-fn tickets(graph: &Graph, root: u64) -> Option<(Vec<u64>, u64)> {
+fn tickets(graph: &Graph<usize>, root: u64) -> Option<(Vec<u64>, u64)> {
     let cycle = graph.cycle(id(1000 + root), &graph.blocked())?;
     let tokens = cycle.steps.iter().map(|step| step.hold.token).collect();
     Some((tokens, cycle.chosen.hold.token))
@@ -273,7 +267,7 @@ fn only_what_both_rounds_have_found_counts() {
 #[test]
 fn a_call_that_may_fail_is_chosen_before_others() {
     let fails = Wait {
-        mode: Deadlock::Fail,
+        fails: true,
         ..wait(1, 1, 1, None)
     };
     let world = crossed().waits(1, 1, &[fails]);
@@ -283,5 +277,4 @@ fn a_call_that_may_fail_is_chosen_before_others() {
 #[test]
 fn nothing_is_known_of_an_unknown_wait() {
     assert_eq!(crossed().cycle(9), None);
-    let _ = WaitId::random();
 }

@@ -3,87 +3,77 @@
 //! about each name and ticket, however many waits need the answer. Inside, tickets have no secret half, because answers
 //! don't either.
 
-use std::sync::Arc;
-use std::time::Duration;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::graph::{Cycle, Graph, Wait, WaitId, WaitingHold};
+use super::graph::{Cycle, Graph};
+use super::input::Effect;
 use super::probe::{Answer, MOST_TICKETS, Probe};
-use super::waits::TaskWait;
-use crate::base::name::Name;
-use crate::base::sync::{HashMap, HashSet};
-use crate::store::{MemberId, NameRecord, Ticket, TicketMap};
+use super::wait::{Wait, WaitId, WaitingHold};
+use crate::{Instant, MemberId, NameRecord, Ticket};
 
 /// The limit for one round. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
-pub(crate) enum Todo {
-    /// Includes the waiters if some of them may ask for more units than `above`: only those can block a wait.
-    Inspect {
-        round: u64,
-        name: Name,
-        above: u32,
-    },
-    Send {
-        name: Name,
-        member: MemberId,
-        /// The ticket that both clients know, with which the message is sealed.
-        key: Ticket,
-        probe: Probe,
-    },
-    Judge {
-        cycle: Cycle,
-        wait: Arc<TaskWait>,
-    },
-}
-
-pub(super) struct Search {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Search<N> {
     /// Answers to other rounds are ignored.
     pub(super) round: u64,
+    /// Waits to search for whose holds are not known yet.
+    pub(super) unseen: VecDeque<WaitId>,
     pub(super) roots: Vec<WaitId>,
     /// How long the round lasts without an answer.
     pub(super) patience: Duration,
+    pub(super) ends: Instant,
     /// What the first round has found.
-    first: Option<Graph>,
-    graph: Graph,
+    pub(super) first: Option<Graph<N>>,
+    pub(super) graph: Graph<N>,
     /// The complete tickets.
-    known: TicketMap<Ticket>,
+    pub(super) known: BTreeMap<Ticket, Ticket>,
     /// For each name, the fewest units that any known wait asks for.
-    names: HashMap<Name, u32>,
-    asked: HashSet<Ticket>,
-    answered: HashSet<Ticket>,
-    to_inspect: Vec<Name>,
-    todos: Vec<Todo>,
+    pub(super) names: BTreeMap<N, u32>,
+    pub(super) asked: BTreeSet<Ticket>,
+    pub(super) answered: BTreeSet<Ticket>,
+    pub(super) to_inspect: Vec<N>,
 }
 
 /// What a round has found out about one wait, and whether it has all the answers on which the wait depends.
-pub(super) type Finding = (WaitId, bool, Option<Cycle>);
+pub(super) type Finding<N> = (WaitId, bool, Option<Cycle<N>>);
 
-impl Search {
+impl<N: Clone + Ord> Search<N> {
     /// `first` is what the first round has found; `None` in the first round.
-    pub(super) fn new(round: u64, first: Option<Graph>) -> Self {
+    pub(super) fn new(round: u64, unseen: VecDeque<WaitId>, first: Option<Graph<N>>) -> Self {
         Self {
             round,
+            unseen,
             roots: Vec::new(),
             patience: Duration::ZERO,
+            ends: Instant::START,
             first,
             graph: Graph::default(),
-            known: TicketMap::default(),
-            names: HashMap::default(),
-            asked: HashSet::default(),
-            answered: HashSet::default(),
+            known: BTreeMap::new(),
+            names: BTreeMap::new(),
+            asked: BTreeSet::new(),
+            answered: BTreeSet::new(),
             to_inspect: Vec::new(),
-            todos: Vec::new(),
         }
     }
 
     /// Adds a wait to check, with the holds of its task.
-    pub(super) fn add(&mut self, root: WaitId, holds: Vec<WaitingHold>) {
+    pub(super) fn add(
+        &mut self,
+        root: WaitId,
+        holds: Vec<WaitingHold<N>>,
+        effects: &mut Vec<Effect<N>>,
+    ) {
         self.roots.push(root);
         for hold in holds {
             let ticket = hold.ticket.without_secret();
             self.known.insert(ticket, hold.ticket);
             self.asked.insert(ticket);
-            self.learn(hold);
+            self.learn(hold, effects);
         }
     }
 
@@ -97,43 +87,41 @@ impl Search {
         self.names.len() >= MOST_NAMES / 2
     }
 
-    pub(super) fn take_todos(&mut self) -> Vec<Todo> {
-        let mut todos = std::mem::take(&mut self.todos);
-        for name in std::mem::take(&mut self.to_inspect) {
+    /// Asks for the names that this input has brought up.
+    pub(super) fn inspect(&mut self, effects: &mut Vec<Effect<N>>) {
+        for name in core::mem::take(&mut self.to_inspect) {
             let (round, above) = (self.round, self.names[&name]);
-            todos.push(Todo::Inspect { round, name, above });
+            effects.push(Effect::Inspect { round, name, above });
         }
-        todos
     }
 
-    /// `above`: see [`Todo::Inspect`].
+    /// `above`: see [`Effect::Inspect`].
     pub(super) fn inspected(
         &mut self,
-        (name, above): (&Name, u32),
-        record: &NameRecord,
-    ) -> Vec<Todo> {
-        if let Some(&fewest) = self.names.get(name)
-            && !self.graph.locks.contains_key(name)
-        {
-            if has_waiters_for(record, above, fewest) {
-                let mut record = record.clone();
-                for one in record.holders.iter_mut().chain(&mut record.waiters) {
-                    let complete = one.ticket;
-                    one.ticket = complete.without_secret();
-                    self.known.insert(one.ticket, complete);
-                }
-                self.graph.add_name(name, &record);
-                let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
-                let here: Vec<Wait> = waits.filter(|wait| wait.name == *name).cloned().collect();
-                here.iter().for_each(|wait| self.ask(wait));
-            } else {
-                self.to_inspect.push(name.clone());
-            }
+        (name, above): (&N, u32),
+        mut record: NameRecord,
+        effects: &mut Vec<Effect<N>>,
+    ) {
+        let fewest = self.names.get(name).copied();
+        let Some(fewest) = fewest.filter(|_| !self.graph.locks.contains_key(name)) else {
+            return;
+        };
+        if !has_waiters_for(&record, above, fewest) {
+            self.to_inspect.push(name.clone());
+            return;
         }
-        self.take_todos()
+        for one in record.holders.iter_mut().chain(&mut record.waiters) {
+            let complete = one.ticket;
+            one.ticket = complete.without_secret();
+            self.known.insert(one.ticket, complete);
+        }
+        self.graph.add_name(name, record);
+        let waits = self.graph.holds.values().flat_map(|hold| &hold.waits);
+        let here: Vec<_> = waits.filter(|wait| wait.name == *name).cloned().collect();
+        here.iter().for_each(|wait| self.ask(wait, effects));
     }
 
-    pub(super) fn answered(&mut self, answer: Answer) -> Vec<Todo> {
+    pub(super) fn answered(&mut self, answer: Answer<N>, effects: &mut Vec<Effect<N>>) {
         for ticket in answer.free {
             self.is_answer(ticket);
         }
@@ -144,10 +132,9 @@ impl Search {
         }
         for hold in answer.holds {
             if self.is_answer(hold.ticket) {
-                self.learn(hold);
+                self.learn(hold, effects);
             }
         }
-        self.take_todos()
     }
 
     fn is_answer(&mut self, ticket: Ticket) -> bool {
@@ -155,7 +142,7 @@ impl Search {
         self.asked.contains(&ticket) && self.answered.insert(ticket)
     }
 
-    fn learn(&mut self, mut hold: WaitingHold) {
+    fn learn(&mut self, mut hold: WaitingHold<N>, effects: &mut Vec<Effect<N>>) {
         hold.ticket = hold.ticket.without_secret();
         for wait in &mut hold.waits {
             wait.after = wait.after.map(Ticket::without_secret);
@@ -175,7 +162,7 @@ impl Search {
             let before = *fewest;
             *fewest = before.min(wait.units);
             match self.graph.locks.get(&wait.name) {
-                Some(lock) if has_waiters_for(lock, before, wait.units) => self.ask(&wait),
+                Some(lock) if has_waiters_for(lock, before, wait.units) => self.ask(&wait, effects),
                 Some(_) => {
                     self.graph.locks.remove(&wait.name);
                     self.to_inspect.push(wait.name);
@@ -185,7 +172,7 @@ impl Search {
         }
     }
 
-    fn ask(&mut self, wait: &Wait) {
+    fn ask(&mut self, wait: &Wait<N>, effects: &mut Vec<Effect<N>>) {
         for (member, ticket) in self.graph.in_the_way_of(wait) {
             let Some(&key) = self.known.get(&ticket) else {
                 continue;
@@ -193,30 +180,31 @@ impl Search {
             if !self.asked.insert(ticket) {
                 continue;
             }
-            let same = self.todos.iter_mut().find_map(|todo| match todo {
-                Todo::Send {
+            let same = effects.iter_mut().find_map(|effect| match effect {
+                Effect::Send {
                     name,
                     member: to,
-                    probe: Probe::Ask { tickets, .. },
+                    probe: Probe::Ask { round, tickets },
                     ..
-                } if *to == member && *name == wait.name && tickets.len() < MOST_TICKETS => {
+                } if (*to, *round) == (member, self.round)
+                    && *name == wait.name
+                    && tickets.len() < MOST_TICKETS =>
+                {
                     Some(tickets)
                 }
                 _ => None,
             });
             match same {
                 Some(tickets) => tickets.push(key),
-                None => {
-                    let (name, round, tickets) = (wait.name.clone(), self.round, vec![key]);
-                    let probe = Probe::Ask { round, tickets };
-                    let todo = Todo::Send {
-                        name,
-                        member,
-                        key,
-                        probe,
-                    };
-                    self.todos.push(todo);
-                }
+                None => effects.push(Effect::Send {
+                    name: wait.name.clone(),
+                    member,
+                    key,
+                    probe: Probe::Ask {
+                        round: self.round,
+                        tickets: vec![key],
+                    },
+                }),
             }
         }
     }
@@ -227,13 +215,15 @@ impl Search {
     }
 
     pub(super) fn is_complete(&self) -> bool {
-        self.answered.len() == self.asked.len() && self.graph.locks.len() == self.names.len()
+        self.unseen.is_empty()
+            && self.answered.len() == self.asked.len()
+            && self.graph.locks.len() == self.names.len()
     }
 
     /// Like [`is_complete`](Self::is_complete), but only for what `root` depends on.
     fn is_complete_for(&self, root: WaitId) -> bool {
         let mut next = self.graph.waits_beside(root);
-        let mut seen = HashSet::default();
+        let mut seen = BTreeSet::new();
         while let Some(wait) = next.pop() {
             // Names beyond `MOST_NAMES` are not asked for.
             if !seen.insert(wait.id) || !self.names.contains_key(&wait.name) {
@@ -252,8 +242,8 @@ impl Search {
     }
 
     /// Ends the round. After the first, returns the graph with which the second must confirm each cycle.
-    pub(super) fn end(mut self) -> (Vec<Finding>, Option<Graph>) {
-        let roots = std::mem::take(&mut self.roots).into_iter();
+    pub(super) fn end(mut self) -> (Vec<Finding<N>>, Option<Graph<N>>) {
+        let roots = core::mem::take(&mut self.roots).into_iter();
         let roots: Vec<_> = roots
             .map(|root| (root, self.is_complete_for(root)))
             .collect();

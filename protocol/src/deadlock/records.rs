@@ -1,27 +1,26 @@
 //! [`Records`]: who waits for whom, as far as the store knows. Operators ask no client: a waiter's record names the
 //! locks that its task holds, and the same [`Graph`] works from there.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+use core::time::Duration;
 
-use super::graph::{Graph, Wait, WaitingHold};
-use crate::base::name::Name;
-use crate::base::sync::{HashMap, HashSet};
-use crate::config::Deadlock;
-use crate::store::{MemberId, NameRecord, Ticket, TicketRecord, meta};
+use super::graph::Graph;
+use super::wait::{Wait, WaitingHold};
+use crate::{MemberId, NameRecord, SharedStr, Ticket, TicketRecord};
 
 /// Who waits for whom, at one moment or at [two](Self::and).
-#[derive(Debug)]
-pub struct Records {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Records<N> {
     /// Only the holds of tasks known to wait.
-    certain: Graph,
+    certain: Graph<N>,
     /// Also all holds of waiting clients, although another task of the client may be the one that waits.
-    possible: Graph,
+    possible: Graph<N>,
 }
 
 /// Tasks that wait for each other, as locks with a hold and a waiter each. The task of a waiter has the next hold; that
 /// of the last waiter has the first hold.
-pub type CycleHops = Vec<(Name, Ticket, Ticket)>;
+pub type CycleHops<N> = Vec<(N, Ticket, Ticket)>;
 
 const MOST_CYCLES: usize = 50;
 /// By how much the clocks of a quorum's servers may differ.
@@ -29,24 +28,32 @@ const SLACK_US: u64 = 1_000_000;
 /// The limit for one client and one of its holds.
 const MOST_POSSIBLE: usize = 20;
 
-impl Records {
-    /// Reads the records of some names. Names without waiters may be left out.
-    pub fn new<'a>(names: impl IntoIterator<Item = (&'a Name, &'a NameRecord)>) -> Self {
+impl<N: Clone + Ord> Records<N> {
+    /// Reads the records of some names. Names without waiters may be left out. `held` reads which names the description of a
+    /// waiter lists: see `docs/protocol.md`.
+    pub fn new<'a>(
+        names: impl IntoIterator<Item = (&'a N, &'a NameRecord)>,
+        held: impl Fn(&str) -> Vec<N>,
+    ) -> Self
+    where
+        N: 'a,
+    {
         let mut certain = Graph::default();
         for (name, record) in names {
-            certain.add_name(name, record);
+            certain.add_name(name, record.clone());
         }
         let locks = certain.locks.clone();
         let mut possible = certain.clone();
-        let mut waiting: HashMap<MemberId, Vec<(&TicketRecord, Wait)>> = HashMap::default();
+        let mut waiting: BTreeMap<MemberId, Vec<(&TicketRecord, Wait<N>)>> = BTreeMap::new();
         for (name, lock) in &locks {
             // A wait for a signal can end without the release of a lock.
             let lock = Some(lock).filter(|lock| lock.capacity != Some(0));
             for waiter in lock.into_iter().flat_map(|lock| &lock.waiters) {
                 let wait = wait(name, waiter);
-                let held = meta::held(&waiter.meta).map(Name::from_escaped);
-                let held = held.filter_map(|name| only_hold(locks.get(&name)?, waiter));
-                held.for_each(|hold| certain.link(hold, &wait));
+                for name in held(&waiter.meta) {
+                    let hold = locks.get(&name).and_then(|lock| only_hold(lock, waiter));
+                    hold.into_iter().for_each(|hold| certain.link(hold, &wait));
+                }
                 waiting
                     .entry(waiter.member)
                     .or_default()
@@ -64,7 +71,7 @@ impl Records {
             later.for_each(|(_, wait)| possible.link(hold, wait));
         }
         let waiters = locks.values().flat_map(|lock| &lock.waiters);
-        let waiters: HashSet<_> = waiters.map(|waiter| waiter.ticket).collect();
+        let waiters: BTreeSet<_> = waiters.map(|waiter| waiter.ticket).collect();
         (certain.confirmed, possible.confirmed) = (waiters.clone(), waiters);
         Self { certain, possible }
     }
@@ -80,12 +87,12 @@ impl Records {
 
     /// The tasks that wait for each other. With `possible`, those for which the records don't show whether the holding
     /// task is the waiting one.
-    pub fn cycles(&self, possible: bool) -> Vec<CycleHops> {
+    pub fn cycles(&self, possible: bool) -> Vec<CycleHops<N>> {
         if !possible {
             return cycles(&self.certain, self.certain.blocked());
         }
         let cycles = cycles(&self.possible, self.possible.blocked_if_any());
-        let is_certain = |(_, hold, _): &(Name, Ticket, Ticket)| self.is_certain(*hold);
+        let is_certain = |(_, hold, _): &(N, Ticket, Ticket)| self.is_certain(*hold);
         cycles
             .into_iter()
             .filter(|cycle| !cycle.iter().all(is_certain))
@@ -103,15 +110,15 @@ impl Records {
     }
 }
 
-fn wait(name: &Name, waiter: &TicketRecord) -> Wait {
+fn wait<N: Clone>(name: &N, waiter: &TicketRecord) -> Wait<N> {
     Wait {
         id: waiter.ticket,
         name: name.clone(),
         units: waiter.units,
         after: Some(waiter.ticket),
         waited: Duration::ZERO,
-        meta: waiter.meta.clone(),
-        mode: Deadlock::Report,
+        meta: SharedStr::EMPTY,
+        fails: false,
     }
 }
 
@@ -129,14 +136,14 @@ fn was_before(hold: &TicketRecord, waiter: &TicketRecord) -> bool {
     hold.since <= waiter.since.saturating_add(SLACK_US)
 }
 
-impl Graph {
-    fn link(&mut self, hold: &TicketRecord, wait: &Wait) {
+impl<N: Clone + Ord> Graph<N> {
+    fn link(&mut self, hold: &TicketRecord, wait: &Wait<N>) {
         let new = || WaitingHold {
             ticket: hold.ticket,
             token: hold.token,
             units: hold.units,
             held: Duration::ZERO,
-            meta: hold.meta.clone(),
+            meta: SharedStr::EMPTY,
             waits: Vec::new(),
         };
         let known = self.holds.entry(hold.ticket).or_insert_with(new);
@@ -145,11 +152,11 @@ impl Graph {
 }
 
 /// One cycle for each set of locks, in the order of their names.
-fn cycles(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<CycleHops> {
+fn cycles<N: Clone + Ord>(graph: &Graph<N>, mut blocked: BTreeSet<Ticket>) -> Vec<CycleHops<N>> {
     // First drop what merely waits behind cycles, which may be much.
     loop {
         let waits = blocked.iter().flat_map(|hold| graph.waits_of(*hold));
-        let awaited: HashSet<_> = waits
+        let awaited: BTreeSet<_> = waits
             .flat_map(|wait| graph.blockers(wait, &blocked))
             .collect();
         if awaited.len() == blocked.len() {
@@ -164,7 +171,7 @@ fn cycles(graph: &Graph, mut blocked: HashSet<Ticket>) -> Vec<CycleHops> {
         .into_iter()
         .filter_map(|root| graph.steps(root, &blocked))
     {
-        let mut names: Vec<_> = steps.iter().map(|step| step.name.to_string()).collect();
+        let mut names: Vec<_> = steps.iter().map(|step| step.name.clone()).collect();
         names.sort();
         let waiters = steps.iter().rev().cycle().skip(1);
         let cycle = steps.iter().rev().zip(waiters);

@@ -2,77 +2,64 @@
 //! can ever end, because blocked holds leave too few units for it or for an earlier waiter. Whatever isn't known to be
 //! blocked counts as ending: a missing answer may hide a deadlock, but never invents one.
 
-use std::collections::VecDeque;
-use std::time::{Duration, SystemTime};
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
+use core::iter::successors;
 
-use crate::base::error::{DeadlockHop, Holder};
-use crate::base::name::Name;
-use crate::base::sync::{HashMap, HashSet};
-use crate::config::Deadlock;
-use crate::store::{MemberId, NameRecord, SharedStr, Ticket, TicketRecord, meta};
+use super::wait::{Wait, WaitId, WaitingHold};
+use crate::{MemberId, NameRecord, Ticket, TicketRecord};
 
-/// The id of a wait, never reused. (A ticket of the store may serve several waiters in turn.)
-pub(crate) type WaitId = Ticket;
-
-/// A wait of a task that holds other locks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wait {
-    pub(crate) id: WaitId,
-    pub(crate) name: Name,
-    pub(crate) units: u32,
-    /// Its own ticket in the queue of the name, or the last ticket of its process that is served before it.
-    pub(crate) after: Option<Ticket>,
-    pub(crate) waited: Duration,
-    pub(crate) meta: SharedStr,
-    pub(crate) mode: Deadlock,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct WaitingHold {
-    pub(crate) ticket: Ticket,
-    /// Tells apart two holders of one ticket.
-    pub(crate) token: u64,
-    pub(crate) units: u32,
-    pub(crate) held: Duration,
-    pub(crate) meta: SharedStr,
-    /// Several if the task has several branches.
-    pub(crate) waits: Vec<Wait>,
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Graph {
-    /// Without parked holders, which end by themselves, and those that no call is inside of; and without waiters that the store passed over.
-    pub(super) locks: HashMap<Name, NameRecord>,
-    pub(super) holds: HashMap<Ticket, WaitingHold>,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Graph<N> {
+    /// Without parked holders, which end by themselves, and those that no call is inside of; and without waiters that the
+    /// store passed over.
+    pub(super) locks: BTreeMap<N, NameRecord>,
+    pub(super) holds: BTreeMap<Ticket, WaitingHold<N>>,
     /// Waiting tickets whose members have answered that they still wait.
-    pub(super) confirmed: HashSet<Ticket>,
+    pub(super) confirmed: BTreeSet<Ticket>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) name: Name,
-    pub(crate) member: MemberId,
-    pub(crate) hold: WaitingHold,
-    pub(crate) wait: Wait,
+/// A hold in a deadlock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Step<N> {
+    /// The lock that is held.
+    pub name: N,
+    /// The client that holds it.
+    pub member: MemberId,
+    /// The hold.
+    pub hold: WaitingHold<N>,
+    /// The wait of its task.
+    pub wait: Wait<N>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cycle {
+/// A deadlock.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Cycle<N> {
     /// Each step holds the lock that the previous one waits for. The first has the wait where the search began.
-    pub(crate) steps: Vec<Step>,
-    pub(crate) chosen: Step,
+    pub steps: Vec<Step<N>>,
+    /// The hold whose task has to end its wait.
+    pub chosen: Step<N>,
 }
 
-impl Graph {
-    pub(super) fn add_name(&mut self, name: &Name, record: &NameRecord) {
-        let mut lock = record.clone();
+impl<N> Default for Graph<N> {
+    fn default() -> Self {
+        Self {
+            locks: BTreeMap::new(),
+            holds: BTreeMap::new(),
+            confirmed: BTreeSet::new(),
+        }
+    }
+}
+
+impl<N: Clone + Ord> Graph<N> {
+    pub(super) fn add_name(&mut self, name: &N, mut lock: NameRecord) {
         lock.holders.retain(|holder| !holder.parked && !holder.kept);
         lock.waiters.retain(|waiter| !waiter.passed_over);
         self.locks.insert(name.clone(), lock);
     }
 
     /// The holders of its name, and earlier waiters for more units.
-    pub(super) fn in_the_way_of(&self, wait: &Wait) -> Vec<(MemberId, Ticket)> {
+    pub(super) fn in_the_way_of(&self, wait: &Wait<N>) -> Vec<(MemberId, Ticket)> {
         let Some(lock) = self.locks.get(&wait.name) else {
             return Vec::new();
         };
@@ -98,7 +85,7 @@ impl Graph {
             let Some(before) = before.filter(|before| before.token == hold.token) else {
                 return false;
             };
-            let known = |wait: &Wait| before.waits.iter().any(|other| other.id == wait.id);
+            let known = |wait: &Wait<N>| before.waits.iter().any(|other| other.id == wait.id);
             hold.units = hold.units.min(before.units);
             hold.waits.retain(known);
             true
@@ -109,19 +96,19 @@ impl Graph {
     }
 
     /// All waits of the task that has the wait `root`.
-    pub(super) fn waits_beside(&self, root: WaitId) -> Vec<&Wait> {
-        let is_root = |wait: &Wait| wait.id == root;
+    pub(super) fn waits_beside(&self, root: WaitId) -> Vec<&Wait<N>> {
+        let is_root = |wait: &Wait<N>| wait.id == root;
         let holds = self.holds.values();
         let holds = holds.filter(|hold| hold.waits.iter().any(is_root));
         holds.flat_map(|hold| &hold.waits).collect()
     }
 
-    pub(super) fn waits_of(&self, ticket: Ticket) -> &[Wait] {
+    pub(super) fn waits_of(&self, ticket: Ticket) -> &[Wait<N>] {
         self.holds.get(&ticket).map_or(&[], |hold| &hold.waits)
     }
 
     /// `blocked` is the result of [`blocked`](Self::blocked).
-    pub(super) fn cycle(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Cycle> {
+    pub(super) fn cycle(&self, root: WaitId, blocked: &BTreeSet<Ticket>) -> Option<Cycle<N>> {
         let steps = self.steps(root, blocked)?;
         // Of the whole deadlock: several cycles may run through one semaphore, and all clients must choose the same
         // wait.
@@ -130,20 +117,20 @@ impl Graph {
             let waits = self.waits_of(ticket).iter();
             self.step(ticket, waits.min_by_key(|wait| wait.id)?)
         });
-        let youngest = |step: &Step| (step.wait.mode, step.hold.token, step.hold.ticket);
+        let youngest = |step: &Step<N>| (step.wait.fails, step.hold.token, step.hold.ticket);
         let chosen = waits.max_by_key(youngest)?;
         Some(Cycle { steps, chosen })
     }
 
     /// The steps of the shortest [`Cycle`].
-    pub(super) fn steps(&self, root: WaitId, blocked: &HashSet<Ticket>) -> Option<Vec<Step>> {
+    pub(super) fn steps(&self, root: WaitId, blocked: &BTreeSet<Ticket>) -> Option<Vec<Step<N>>> {
         let shortest = self.shortest(root, blocked)?.into_iter();
         shortest
             .map(|(ticket, wait)| self.step(ticket, wait))
             .collect()
     }
 
-    fn step(&self, ticket: Ticket, wait: &Wait) -> Option<Step> {
+    fn step(&self, ticket: Ticket, wait: &Wait<N>) -> Option<Step<N>> {
         let (name, record) = self.locks.iter().find_map(|(name, lock)| {
             let record = lock.holders.iter().find(|record| record.ticket == ticket)?;
             Some((name, record))
@@ -158,18 +145,18 @@ impl Graph {
 
     /// The holds whose tasks wait, and have no wait that can end. A task with several branches may need only one of
     /// them, as in `select!`. If it needs all, the deadlock is found when the other branches have ended.
-    pub(super) fn blocked(&self) -> HashSet<Ticket> {
+    pub(super) fn blocked(&self) -> BTreeSet<Ticket> {
         self.stuck(true)
     }
 
     /// Like [`blocked`](Self::blocked), but a single wait that cannot end suffices.
-    pub(super) fn blocked_if_any(&self) -> HashSet<Ticket> {
+    pub(super) fn blocked_if_any(&self) -> BTreeSet<Ticket> {
         self.stuck(false)
     }
 
-    fn stuck(&self, every: bool) -> HashSet<Ticket> {
+    fn stuck(&self, every: bool) -> BTreeSet<Ticket> {
         let waiting = self.holds.values().filter(|hold| !hold.waits.is_empty());
-        let mut blocked: HashSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
+        let mut blocked: BTreeSet<Ticket> = waiting.map(|hold| hold.ticket).collect();
         loop {
             let is_stuck = |ticket: &Ticket| {
                 let mut waits = self.holds[ticket].waits.iter();
@@ -179,7 +166,7 @@ impl Graph {
                     false => !waits.all(ends),
                 }
             };
-            let left: HashSet<Ticket> = blocked.iter().copied().filter(is_stuck).collect();
+            let left: BTreeSet<Ticket> = blocked.iter().copied().filter(is_stuck).collect();
             if left.len() == blocked.len() {
                 return blocked;
             }
@@ -187,7 +174,7 @@ impl Graph {
         }
     }
 
-    fn ends(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> bool {
+    fn ends(&self, wait: &Wait<N>, blocked: &BTreeSet<Ticket>) -> bool {
         let Some(lock) = self.locks.get(&wait.name) else {
             return true;
         };
@@ -202,7 +189,7 @@ impl Graph {
     }
 
     /// Sorted by their tokens.
-    pub(super) fn blockers(&self, wait: &Wait, blocked: &HashSet<Ticket>) -> Vec<Ticket> {
+    pub(super) fn blockers(&self, wait: &Wait<N>, blocked: &BTreeSet<Ticket>) -> Vec<Ticket> {
         let holders = self.locks.get(&wait.name).map(|lock| &lock.holders);
         let keeps = |record: &&TicketRecord| {
             let is_blocked = blocked.contains(&record.ticket);
@@ -222,8 +209,8 @@ impl Graph {
     fn shortest<'a>(
         &'a self,
         root: WaitId,
-        blocked: &'a HashSet<Ticket>,
-    ) -> Option<Vec<(Ticket, &'a Wait)>> {
+        blocked: &'a BTreeSet<Ticket>,
+    ) -> Option<Vec<(Ticket, &'a Wait<N>)>> {
         let of_root = |ticket: Ticket| self.waits_of(ticket).iter().find(|wait| wait.id == root);
         let own = blocked
             .iter()
@@ -232,11 +219,11 @@ impl Graph {
         let first = of_root(own.min_by_key(|ticket| self.age(*ticket))?)?;
         let mut next = VecDeque::from(self.blockers(first, blocked));
         // The previous hold and its wait; `None` for a hold that blocks the wait `root` itself.
-        let mut came: HashMap<Ticket, Option<(Ticket, &Wait)>> =
+        let mut came: BTreeMap<Ticket, Option<(Ticket, &Wait<N>)>> =
             next.iter().map(|ticket| (*ticket, None)).collect();
         while let Some(ticket) = next.pop_front() {
             if of_root(ticket).is_some() {
-                let back = std::iter::successors(came[&ticket], |(ticket, _)| came[ticket]);
+                let back = successors(came[&ticket], |(ticket, _)| came[ticket]);
                 let mut steps: Vec<_> = back.chain([(ticket, first)]).collect();
                 steps.reverse();
                 return Some(steps);
@@ -254,7 +241,7 @@ impl Graph {
     }
 
     /// The blocked holds that `root` waits for and that wait for its task, directly or through others.
-    fn entangled(&self, root: WaitId, blocked: &HashSet<Ticket>) -> HashSet<Ticket> {
+    fn entangled(&self, root: WaitId, blocked: &BTreeSet<Ticket>) -> BTreeSet<Ticket> {
         let after = |ticket: Ticket| -> Vec<Ticket> {
             let waits = self.waits_of(ticket).iter();
             waits
@@ -275,8 +262,8 @@ impl Graph {
     }
 }
 
-fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> HashSet<Ticket> {
-    let mut reached: HashSet<Ticket> = from.iter().copied().collect();
+fn reach(mut from: Vec<Ticket>, next: impl Fn(Ticket) -> Vec<Ticket>) -> BTreeSet<Ticket> {
+    let mut reached: BTreeSet<Ticket> = from.iter().copied().collect();
     while let Some(ticket) = from.pop() {
         let more = next(ticket).into_iter();
         from.extend(more.filter(|ticket| reached.insert(*ticket)));
@@ -296,7 +283,7 @@ fn keep_common(now: &mut Vec<TicketRecord>, then: &[TicketRecord]) {
 }
 
 /// The waiters up to and including the ticket `wait.after`; none if its position is unknown.
-fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
+fn before<'a, N>(lock: &'a NameRecord, wait: &Wait<N>) -> &'a [TicketRecord] {
     let position = |after| {
         lock.waiters
             .iter()
@@ -305,25 +292,5 @@ fn before<'a>(lock: &'a NameRecord, wait: &Wait) -> &'a [TicketRecord] {
     match wait.after.and_then(position) {
         Some(position) => &lock.waiters[..=position],
         None => &[],
-    }
-}
-
-impl Cycle {
-    pub(crate) fn hops(&self) -> Vec<DeadlockHop> {
-        let hop = |step: &Step| {
-            let (hold, wait) = (&step.hold, &step.wait);
-            let since = SystemTime::now().checked_sub(hold.held);
-            let since = since.unwrap_or(SystemTime::UNIX_EPOCH);
-            let holder = meta::caller(&hold.meta);
-            DeadlockHop {
-                holder: holder.map(|holder| Box::new(Holder { since, ..holder })),
-                holds: step.name.to_string(),
-                held: hold.held,
-                waits_for: wait.name.to_string(),
-                waits_at: meta::caller(&wait.meta).map_or_else(String::new, |caller| caller.site),
-                waited: wait.waited,
-            }
-        };
-        self.steps.iter().map(hop).collect()
     }
 }

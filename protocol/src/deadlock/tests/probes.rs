@@ -2,26 +2,29 @@
 
 use std::time::Duration;
 
-use crate::base::name::Name;
-use crate::config::Deadlock;
-use crate::deadlock::graph::{Wait, WaitId, WaitingHold};
+use super::fresh;
+use crate::Ticket;
 use crate::deadlock::probe::{Answer, MOST_BYTES, MOST_TICKETS, Probe};
-use crate::store::{RandomId, Ticket, TicketRecord};
+use crate::deadlock::{Wait, WaitingHold};
 
 /// Messages have only the public halves of tickets.
 fn named() -> Ticket {
-    Ticket::random().without_secret()
+    fresh().without_secret()
 }
 
-fn wait(after: Option<Ticket>, mode: Deadlock) -> Wait {
+fn read(text: &str) -> Option<Probe<String>> {
+    Probe::read(text, str::to_owned)
+}
+
+fn wait(after: Option<Ticket>, fails: bool) -> Wait<String> {
     Wait {
-        id: WaitId::random(),
-        name: Name::from_escaped("n:a,b%20c"),
+        id: fresh(),
+        name: "n:a,b%20c".into(),
         units: 3,
         after,
         waited: Duration::from_millis(1500),
-        meta: "host,pod 7 f%20at%20x:1 holds:n:m".into(),
-        mode,
+        meta: "host,pod%207%20f%2520at%2520x%3A1%20holds%3An%3Am".into(),
+        fails,
     }
 }
 
@@ -32,11 +35,8 @@ fn what_is_written_is_read() {
         token: u64::MAX,
         units: 1 << 30,
         held: Duration::from_secs(12),
-        meta: "host 7 é\n at x".into(),
-        waits: vec![
-            wait(None, Deadlock::Fail),
-            wait(Some(named()), Deadlock::Report),
-        ],
+        meta: "host%207%20%C3%A9%0A%20at%20x".into(),
+        waits: vec![wait(None, true), wait(Some(named()), false)],
     };
     let answer = Answer {
         round: 17,
@@ -54,23 +54,18 @@ fn what_is_written_is_read() {
     for probe in [
         Probe::Ask { round: 0, tickets },
         Probe::Answer(answer),
-        Probe::Answer(Answer::default()),
-        Probe::Search {
-            wait: WaitId::random(),
-        },
+        Probe::Answer(Answer::new(0)),
+        Probe::Search { wait: fresh() },
     ] {
         let text = probe.text();
         assert!(!text.contains('\n'), "{text}");
-        assert_eq!(Probe::read(&text), Some(probe), "{text}");
+        assert_eq!(read(&text), Some(probe), "{text}");
     }
 }
 
 #[test]
 fn anything_else_is_ignored() {
-    let (id, ticket) = (
-        WaitId::random(),
-        format!("{:016x}", Ticket::random().public()),
-    );
+    let (id, ticket) = (fresh(), format!("{:016x}", fresh().public()));
     for text in [
         String::new(),
         "ask".into(),
@@ -88,27 +83,47 @@ fn anything_else_is_ignored() {
         format!("search {id} more"),
         "later 1 2 3".into(),
     ] {
-        assert_eq!(Probe::read(&text), None, "{text}");
+        assert_eq!(read(&text), None, "{text}");
     }
     let many: String = (0..=MOST_TICKETS).map(|_| format!(" {ticket}")).collect();
-    assert_eq!(Probe::read(&format!("ask 1{many}")), None);
+    assert_eq!(read(&format!("ask 1{many}")), None);
 }
 
-/// Makes a ticket's record, as the store returns it.
-pub(super) fn record(ticket: Ticket, member: crate::store::MemberId, units: u32) -> TicketRecord {
-    TicketRecord {
-        ticket,
-        member,
-        units,
-        takes: false,
-        since: 1,
-        token: 1,
-        meta: "h 1 s".into(),
-        left: Duration::from_secs(1),
-        parked: false,
-        passed_over: false,
-        kept: false,
-    }
+/// Older and newer clients search together.
+#[test]
+fn messages_look_as_they_always_have() {
+    let ticket = |digits: u64| Ticket::of_public(digits);
+    let hold = WaitingHold {
+        ticket: ticket(1),
+        token: 7,
+        units: 1,
+        held: Duration::from_millis(12_345),
+        meta: "host%207%20site".into(),
+        waits: vec![Wait {
+            id: Ticket::from_bytes([0xab; 16]),
+            after: Some(ticket(0xf)),
+            ..wait(None, true)
+        }],
+    };
+    let answer = Answer {
+        holds: vec![hold],
+        waiting: vec![ticket(2)],
+        free: vec![ticket(3)],
+        ..Answer::new(17)
+    };
+    let ask = Probe::<String>::Ask {
+        round: 17,
+        tickets: vec![ticket(2), ticket(3)],
+    };
+    assert_eq!(ask.text(), "ask 17 0000000000000002 0000000000000003");
+    let text = "answer 17 waiting 0000000000000002 free 0000000000000003 \
+                hold 0000000000000001 7 1 12345 host%207%20site \
+                wait abababababababababababababababab n:a,b%20c 3 000000000000000f 1500 1 \
+                host,pod%207%20f%2520at%2520x%3A1%20holds%3An%3Am";
+    assert_eq!(Probe::Answer(answer).text(), text);
+    let wait = Ticket::from_bytes([0xab; 16]);
+    let search = Probe::<String>::Search { wait };
+    assert_eq!(search.text(), "search abababababababababababababababab");
 }
 
 /// A notification of PostgreSQL has a limit, and a task may hold many locks.
@@ -120,16 +135,14 @@ fn a_long_answer_is_sent_in_parts() {
         units: 1,
         held: Duration::from_secs(12),
         meta: meta.to_owned().into(),
-        waits: (0..waits)
-            .map(|_| wait(Some(named()), Deadlock::Fail))
-            .collect(),
+        waits: (0..waits).map(|_| wait(Some(named()), true)).collect(),
     };
     let long = "x".repeat(MOST_BYTES);
     let (huge, endless) = (hold(2, &long), hold(100, ""));
     let answer = Answer {
         round: 17,
         holds: (0..62)
-            .map(|_| hold(3, "host 7 site"))
+            .map(|_| hold(3, "host%207%20site"))
             .chain([huge.clone(), endless.clone()])
             .collect(),
         waiting: vec![named(); 2],
@@ -140,7 +153,7 @@ fn a_long_answer_is_sent_in_parts() {
     for part in &parts {
         let text = Probe::Answer(part.clone()).text();
         assert!(text.len() < MOST_BYTES + 1600, "{}", text.len());
-        assert_eq!(Probe::read(&text), Some(Probe::Answer(part.clone())));
+        assert_eq!(read(&text), Some(Probe::Answer(part.clone())));
     }
     let holds: Vec<_> = parts.iter().flat_map(|part| &part.holds).collect();
     assert_eq!(holds.len(), 63);
