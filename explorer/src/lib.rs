@@ -9,6 +9,7 @@
 //! find are in `tests/faults`.
 
 pub mod check;
+pub mod deadlock;
 pub mod leading;
 pub mod properties;
 pub mod quorum;

@@ -27,6 +27,7 @@ macro_rules! runs {
     };
 }
 
+mod deadlocks;
 mod leading;
 mod rounds;
 mod several;
@@ -37,7 +38,7 @@ use auto_mutex_explorer::check::{Explored, explore, refute, replay};
 use auto_mutex_explorer::rules::Setup;
 use auto_mutex_explorer::runs::{all, assumptions};
 use auto_mutex_explorer::world::Action::{
-    self, Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
+    Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
 };
 
 fn steps(way: &[impl ToString]) -> String {
@@ -57,7 +58,7 @@ fn holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
     println!("{states} states, {depth} deep, in {took:.1?}");
     for (property, way) in &outcome.broken {
         println!("{property}: {}", steps(way));
-        println!("As a test: replays({name:?}, &{way:?});");
+        println!("As a test: replays(&run({name:?}), &{way:?});");
     }
     assert!(outcome.broken.is_empty(), "something does not hold");
     assert!(
@@ -68,8 +69,8 @@ fn holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
 }
 
 /// Goes a way that has broken a property of a run.
-fn replays(name: &str, way: &[Action]) {
-    let broken = replay(&run(name), way);
+fn replays<M: Explored>(run: &M, way: &[M::Action]) {
+    let broken = replay(run, way);
     assert!(broken.is_empty(), "{broken:?}");
 }
 
@@ -139,7 +140,7 @@ fn each_assumption_is_needed() {
 fn ways_of_counterexamples_hold() {
     // Fault `answer-from-before-the-short-lease`.
     replays(
-        "kept_for_oneself_slowly",
+        &run("kept_for_oneself_slowly"),
         &[
             Enter(0),
             Execute(0),
@@ -158,7 +159,7 @@ fn ways_of_counterexamples_hold() {
     );
     // Fault `memory-late-copy-shortens-a-lease`.
     replays(
-        "kept_for_oneself_and_a_connection_breaks",
+        &run("kept_for_oneself_and_a_connection_breaks"),
         &[
             Enter(0),
             Execute(0),
