@@ -15,12 +15,15 @@ impl World {
         for me in 0..rules.seats {
             let (seat, member) = self.seat(me);
             self.arrivals_of(me, actions);
-            if !member.dead {
-                if self.is_up(me) {
-                    steps_of(seat, member, rules, actions);
-                }
-                self.mishaps_of(seat, member, actions);
+            if member.dead {
+                let notices = member.link.connected.then_some(Step::Notice(me));
+                actions.extend(notices.map(Action::Network));
+                continue;
             }
+            if self.is_up(me) {
+                steps_of(seat, member, rules, actions);
+            }
+            self.faults_of(seat, member, actions);
         }
         let left = &self.network.left;
         if left.restarts > 0 {
@@ -45,7 +48,7 @@ impl World {
         actions.extend(steps.into_iter().map(Action::Network));
     }
 
-    fn mishaps_of(&self, seat: &Seat, member: &Member, actions: &mut Vec<Action>) {
+    fn faults_of(&self, seat: &Seat, member: &Member, actions: &mut Vec<Action>) {
         let (me, left) = (member.me, &self.network.left);
         if seat.suspended {
             actions.push(Action::Wake(me));

@@ -48,6 +48,10 @@ pub fn all() -> Vec<Run> {
         let large = false;
         Run { name, rules, large }
     };
+    let large = |name, rules| {
+        let large = true;
+        Run { name, rules, large }
+    };
     vec![
         small("seats_whose_bodies_hang", aborting(NONE)),
         small(
@@ -136,6 +140,47 @@ pub fn all() -> Vec<Run> {
                 ..in_time(Faults {
                     kills: 1,
                     cuts: 1,
+                    ..NONE
+                })
+            },
+        ),
+        large(
+            "one_seat_is_suspended_and_one_cut_off",
+            aborting(Faults {
+                suspends: 1,
+                cuts: 1,
+                ..NONE
+            }),
+        ),
+        large(
+            "one_seat_is_suspended_and_the_store_loses_its_data",
+            Rules {
+                progress: 2,
+                ..aborting(Faults {
+                    suspends: 1,
+                    restarts: 1,
+                    ..NONE
+                })
+            },
+        ),
+        large(
+            "one_seat_is_killed_and_one_cut_off_and_the_store_loses_its_data",
+            aborting(Faults {
+                kills: 1,
+                cuts: 1,
+                restarts: 1,
+                ..NONE
+            }),
+        ),
+        large(
+            "seats_return_or_resign_and_the_store_loses_its_data",
+            Rules {
+                returns: true,
+                resigns: true,
+                ..in_time(Faults {
+                    drains: 1,
+                    cuts: 1,
+                    restarts: 1,
                     ..NONE
                 })
             },

@@ -26,6 +26,10 @@ runs! {
     seats_whose_bodies_hang_and_are_followed
     seats_whose_lock_is_forced
     three_seats;
+    one_seat_is_suspended_and_one_cut_off
+    one_seat_is_suspended_and_the_store_loses_its_data
+    one_seat_is_killed_and_one_cut_off_and_the_store_loses_its_data
+    seats_return_or_resign_and_the_store_loses_its_data
 }
 
 #[test]
