@@ -2,8 +2,8 @@
 //! writes a new token to them before the grant counts. A renewal touches the ticket on every node. A node that has lost
 //! it is asked to grant it again, and counts from the next renewal on.
 
+use alloc::boxed::Box;
 use alloc::collections::btree_map::Entry;
-use alloc::vec::Vec;
 use core::ops::ControlFlow::{Break, Continue};
 
 use super::Step;
@@ -80,8 +80,7 @@ impl<N: Name> Step<'_, '_, N> {
         };
         let nodes = &mut self.nodes;
         let enough = state.needed();
-        let usable = |node: &usize| !state.on[*node].tombed;
-        let usable: Vec<_> = nodes.reachable().filter(usable).collect();
+        let usable = nodes.those(|node| nodes.is_up(node) && !state.on[node].tombed);
         if usable.len() < enough {
             let error = nodes.unreachable(enough);
             return self.end(job.request, Err(error));
@@ -100,7 +99,7 @@ impl<N: Name> Step<'_, '_, N> {
         self.keep(job);
     }
 
-    pub(super) fn decide_round(&mut self, mut job: Job<N>) {
+    pub(super) fn decide_round(&mut self, mut job: Box<Job<N>>) {
         let Some(state) = find(&mut self.rounds.tickets, &job.request) else {
             return self.answer(job.request, Ok(Reply::Gone));
         };

@@ -1,5 +1,6 @@
 //! [`Job`]: one request of the member, with the answers of the nodes. [`Jobs`]: all that are under way.
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
 
@@ -42,7 +43,7 @@ pub(super) enum Kind {
 /// A request to a node has the number of the job that waits for its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Jobs<N> {
-    all: BTreeMap<u64, Job<N>>,
+    all: BTreeMap<u64, Box<Job<N>>>,
     timers: BTreeSet<(Instant, u64)>,
     last: u64,
 }
@@ -68,9 +69,9 @@ impl<N> Jobs<N> {
         request: Request<N>,
         kind: Kind,
         nodes: &Nodes<'_, '_, N>,
-    ) -> Job<N> {
+    ) -> Box<Job<N>> {
         self.last += 1;
-        Job {
+        Box::new(Job {
             number: self.last,
             request,
             kind,
@@ -81,10 +82,10 @@ impl<N> Jobs<N> {
             ends: Instant::NEVER,
             grace: None,
             due: Instant::NEVER,
-        }
+        })
     }
 
-    pub(super) fn keep(&mut self, mut job: Job<N>, now: Instant) {
+    pub(super) fn keep(&mut self, mut job: Box<Job<N>>, now: Instant) {
         let grace = job.grace.filter(|grace| *grace > now);
         job.due = grace.unwrap_or(Instant::NEVER).min(job.ends);
         if job.due != Instant::NEVER {
@@ -93,18 +94,18 @@ impl<N> Jobs<N> {
         self.all.insert(job.number, job);
     }
 
-    pub(super) fn take(&mut self, number: u64) -> Option<Job<N>> {
+    pub(super) fn take(&mut self, number: u64) -> Option<Box<Job<N>>> {
         let job = self.all.remove(&number)?;
         self.timers.remove(&(job.due, number));
         Some(job)
     }
 
-    pub(super) fn take_pause(&mut self, number: u64) -> Option<Job<N>> {
+    pub(super) fn take_pause(&mut self, number: u64) -> Option<Box<Job<N>>> {
         let job = self.all.get(&number)?;
         (job.kind == Kind::Pause).then(|| self.take(number))?
     }
 
-    pub(super) fn take_withdrawal(&mut self) -> Option<Job<N>> {
+    pub(super) fn take_withdrawal(&mut self) -> Option<Box<Job<N>>> {
         let mut jobs = self.all.values();
         let number = jobs
             .find(|job| matches!(job.kind, Kind::Withdraw(_)))?
@@ -112,7 +113,7 @@ impl<N> Jobs<N> {
         self.take(number)
     }
 
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<Job<N>> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Box<Job<N>>> {
         let &(at, number) = self.timers.first()?;
         (at <= now).then(|| self.take(number))?
     }

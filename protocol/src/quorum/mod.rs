@@ -35,6 +35,7 @@ mod ticket;
 mod votes;
 mod wake;
 
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -108,6 +109,7 @@ impl<N: Name> State<N> {
     }
 
     /// What an input changes, and what follows from it: added to `effects`, in order.
+    #[inline]
     pub fn on(&mut self, input: Input<N>, env: &mut Env<'_>, effects: &mut Vec<Effect<N>>) {
         self.step(env, effects).run(input);
     }
@@ -123,6 +125,7 @@ impl<N: Name> State<N> {
         self.rounds.jobs.is_empty()
     }
 
+    #[inline]
     fn step<'a, 'b>(
         &'a mut self,
         env: &'a mut Env<'b>,
@@ -162,6 +165,7 @@ impl<N: Name> Step<'_, '_, N> {
         });
     }
 
+    #[inline]
     fn run(&mut self, input: Input<N>) {
         match input {
             Input::Asked(request) => self.asked(request),
@@ -273,15 +277,15 @@ impl<N: Name> Step<'_, '_, N> {
         self.nodes.effects.push(Effect::Answer(answer));
     }
 
-    fn new_job(&mut self, request: Request<N>, kind: Kind) -> Job<N> {
+    fn new_job(&mut self, request: Request<N>, kind: Kind) -> Box<Job<N>> {
         self.rounds.jobs.start(request, kind, &self.nodes)
     }
 
-    fn keep(&mut self, job: Job<N>) {
+    fn keep(&mut self, job: Box<Job<N>>) {
         self.rounds.jobs.keep(job, self.nodes.now);
     }
 
-    fn decide(&mut self, mut job: Job<N>) {
+    fn decide(&mut self, mut job: Box<Job<N>>) {
         let result = match job.kind {
             Kind::Round => return self.decide_round(job),
             Kind::Pause => return self.round(job.request),

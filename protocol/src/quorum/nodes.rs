@@ -58,6 +58,12 @@ impl<N> Node<N> {
 /// Some of the nodes, of which there are at most 15: the others' bits are zero.
 pub(super) struct Set(u32);
 
+impl Set {
+    pub(super) fn len(&self) -> usize {
+        self.0.count_ones() as usize
+    }
+}
+
 impl Iterator for Set {
     type Item = usize;
 
@@ -108,13 +114,17 @@ impl<'a, 'b, N> Nodes<'a, 'b, N> {
         self.all[node].down.is_none()
     }
 
+    pub(super) fn those(&self, which: impl Fn(usize) -> bool) -> Set {
+        let those = self.indices().filter(|node| which(*node));
+        Set(those.fold(0, |set, node| set | 1 << node))
+    }
+
     pub(super) fn reachable(&self) -> Set {
-        let up = self.indices().filter(|node| self.is_up(*node));
-        Set(up.fold(0, |set, node| set | 1 << node))
+        self.those(|node| self.is_up(node))
     }
 
     pub(super) fn up(&self) -> usize {
-        self.reachable().count()
+        self.reachable().len()
     }
 
     pub(super) fn are_connected(&self) -> bool {

@@ -80,8 +80,8 @@ impl<N: Name> Step<'_, '_, N> {
         held: bool,
         enough: usize,
     ) -> Option<Result<Reply, StoreError>> {
-        let mut free: Vec<_> = votes.replies().filter_map(free_of).collect();
-        let released = free.len();
+        let free = votes.replies().filter_map(free_of);
+        let released = free.clone().count();
         let is_over = votes.unanswered() == 0;
         // A silent node counts as one that held the ticket.
         let unknown = votes.errors().count();
@@ -89,6 +89,7 @@ impl<N: Name> Step<'_, '_, N> {
             let is_done = is_over || votes.answered() >= enough;
             is_done.then_some(Ok(Reply::Cancelled))
         } else if released >= enough || is_over && released > 0 && released + unknown >= enough {
+            let mut free: Vec<_> = free.collect();
             free.sort_unstable();
             let free = free[released / 2];
             Some(Ok(Reply::Released { free }))

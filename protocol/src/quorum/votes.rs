@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 use crate::{LockKind, NameRecord, Reply, Share, StoreError, StoreErrorKind};
 
 /// Any two majorities have a node in common.
+#[inline]
 pub fn majority(nodes: usize) -> usize {
     nodes / 2 + 1
 }
 
 /// If each holder of one unit needs `q` nodes, `capacity + 1` holders must need more units than all nodes have: `q *
 /// (capacity + 1) > capacity * nodes`. Every reader must share a node with every writer.
+#[inline]
 pub(super) fn needed(nodes: usize, share: &Share) -> usize {
     let majority = majority(nodes);
     if share.kind != LockKind::Semaphore {
@@ -31,6 +33,7 @@ pub(super) enum Vote {
 pub(super) struct Votes(Vec<Vote>);
 
 impl Votes {
+    #[inline]
     pub(super) fn new(nodes: usize) -> Self {
         Self((0..nodes).map(|_| Vote::None).collect())
     }
@@ -45,22 +48,27 @@ impl Votes {
         Self(records.into_iter().map(vote).collect())
     }
 
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
 
+    #[inline]
     pub(super) fn ask(&mut self, node: usize) {
         self.0[node] = Vote::Unanswered;
     }
 
+    #[inline]
     pub(super) fn put(&mut self, node: usize, result: Result<Reply, StoreError>) {
         self.0[node] = Vote::Answered(result);
     }
 
+    #[inline]
     pub(super) fn of(&self, node: usize) -> &Vote {
         &self.0[node]
     }
 
+    #[inline]
     pub(super) fn reply(&self, node: usize) -> Option<&Reply> {
         match &self.0[node] {
             Vote::Answered(Ok(reply)) => Some(reply),
@@ -68,23 +76,28 @@ impl Votes {
         }
     }
 
+    #[inline]
     pub(super) fn count(&self, which: impl Fn(&Reply) -> bool) -> usize {
         self.replies().filter(|reply| which(reply)).count()
     }
 
+    #[inline]
     pub(super) fn unanswered(&self) -> usize {
         let is_open = |vote: &&Vote| matches!(vote, Vote::Unanswered);
         self.0.iter().filter(is_open).count()
     }
 
+    #[inline]
     pub(super) fn answered(&self) -> usize {
         self.replies().count()
     }
 
+    #[inline]
     pub(super) fn replies(&self) -> impl Iterator<Item = &Reply> + Clone {
         (0..self.len()).filter_map(|node| self.reply(node))
     }
 
+    #[inline]
     pub(super) fn errors(&self) -> impl Iterator<Item = &StoreError> {
         self.0.iter().filter_map(|vote| match vote {
             Vote::Answered(Err(error)) => Some(error),
@@ -112,6 +125,7 @@ pub(super) fn most_frequent<T, K: PartialEq>(
     counted.max_by_key(|(_, count)| *count)
 }
 
+#[inline]
 pub(super) fn is_granted(reply: &Reply) -> bool {
     matches!(reply, Reply::Granted { .. })
 }

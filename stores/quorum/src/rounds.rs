@@ -14,8 +14,8 @@ pub(super) struct Rounds {
     touched: Vec<bool>,
     events: Arc<dyn Events>,
     effects: Vec<Effect<Name>>,
-    /// The last one is next: an answer that a node gives at once comes before anything else.
-    inputs: Vec<Input<Name>>,
+    /// Answers that nodes gave at once. The last one is next.
+    at_once: Vec<Input<Name>>,
 }
 
 impl Rounds {
@@ -33,17 +33,18 @@ impl Rounds {
             nodes,
             events,
             effects,
-            inputs: Vec::new(),
+            at_once: Vec::new(),
         };
         rounds.carry_out();
         rounds
     }
 
     pub(super) fn take(&mut self, input: Input<Name>, now: Instant) {
-        self.inputs.push(input);
-        while let Some(input) = self.inputs.pop() {
+        let mut next = Some(input);
+        while let Some(input) = next {
             with_env(now, |env| self.state.on(input, env, &mut self.effects));
             self.carry_out();
+            next = self.at_once.pop();
         }
     }
 
@@ -53,7 +54,7 @@ impl Rounds {
                 Effect::Send { node, request } => {
                     self.touched[node] = true;
                     if let Some(answer) = self.nodes[node].submit(request) {
-                        self.inputs.push(Input::Answered { node, answer });
+                        self.at_once.push(Input::Answered { node, answer });
                     }
                 }
                 Effect::Answer(answer) => self.events.answered(answer),
