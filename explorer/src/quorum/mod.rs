@@ -1,12 +1,14 @@
-//! The rounds of a quorum as they ship, above stores as they ship, in random runs on a virtual clock.
+//! The rounds of a quorum as they ship, above stores as they ship: in random runs on a virtual clock, and in
+//! [every state](small) of a small quorum.
 //!
-//! Four members use one name on five nodes. The network is unreliable and cuts connections, nodes freeze or lose their
+//! In a random run, four members use one name on five nodes. The network is unreliable and cuts connections, nodes freeze or lose their
 //! data, their clocks differ, and a stranger repeats what it hears. What a stranger changes is not sealed, so no member
 //! takes it: `core/src/store/seal.rs` has that rule and its tests. A seed repeats a run.
 
 mod leftovers;
 mod network;
 pub mod properties;
+pub mod small;
 mod user;
 mod world;
 

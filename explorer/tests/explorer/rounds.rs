@@ -1,6 +1,10 @@
-//! Random runs of a quorum. `AUTO_MUTEX_SEED=n` repeats one, and `AUTO_MUTEX_RUNS=n` makes more.
+//! Small quorums, in every state, and random runs. `AUTO_MUTEX_SEED=n` repeats one, `AUTO_MUTEX_RUNS=n` makes more, and both make more from there.
+
+use std::time::Instant;
 
 use auto_mutex_explorer::quorum::run;
+use auto_mutex_explorer::quorum::small::Small;
+use stateright::{Checker, Model};
 
 const RUNS: u64 = 100;
 
@@ -11,12 +15,38 @@ fn number(variable: &str) -> Option<u64> {
 
 #[test]
 fn a_majority_never_grants_too_much_and_everybody_gets_on() {
-    let seeds = match number("AUTO_MUTEX_SEED") {
-        Some(seed) => seed..=seed,
-        None => 1..=number("AUTO_MUTEX_RUNS").unwrap_or(RUNS),
-    };
-    for seed in seeds {
+    let seed = number("AUTO_MUTEX_SEED");
+    let runs = number("AUTO_MUTEX_RUNS").unwrap_or(if seed.is_some() { 1 } else { RUNS });
+    let first = seed.unwrap_or(1);
+    for seed in first..first + runs {
         let broken = run(seed).broken;
         assert!(broken.is_none(), "AUTO_MUTEX_SEED={seed}: {broken:?}");
     }
+}
+
+fn holds(small: Small) {
+    let started = Instant::now();
+    let checker = small.checker().spawn_bfs().join();
+    let (states, took) = (checker.unique_state_count(), started.elapsed());
+    println!("{states} states in {took:.1?}");
+    checker.assert_properties();
+}
+
+const TWO: Small = Small {
+    members: 2,
+    nodes: 3,
+    breaks: 0,
+    timers: 0,
+    renews: false,
+    prompt: true,
+};
+
+#[test]
+fn one_of_two_members_holds() {
+    holds(TWO);
+}
+
+#[test]
+fn one_of_two_members_holds_although_a_connection_breaks() {
+    holds(Small { breaks: 1, ..TWO });
 }
