@@ -50,3 +50,16 @@ fn one_of_two_members_holds() {
 fn one_of_two_members_holds_although_a_connection_breaks() {
     holds(Small { breaks: 1, ..TWO });
 }
+
+#[test]
+fn one_of_two_members_holds_and_renews() {
+    holds(Small {
+        renews: true,
+        ..TWO
+    });
+}
+
+#[test]
+fn one_of_two_members_holds_whenever_a_timer_runs() {
+    holds(Small { timers: 1, ..TWO });
+}
