@@ -4,6 +4,7 @@
 //! nodes stand still, so that no lease ends there: whatever the members' clocks say, only one may hold.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
 
 use auto_mutex_protocol::quorum::{self, Effect, Env, Input};
@@ -94,6 +95,12 @@ pub enum Action {
     Break(usize, usize),
     Connect(usize, usize),
     Late(usize, usize),
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
 }
 
 impl Small {

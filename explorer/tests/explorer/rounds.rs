@@ -1,10 +1,9 @@
 //! Small quorums, in every state, and random runs. `AUTO_MUTEX_SEED=n` repeats one, `AUTO_MUTEX_RUNS=n` makes more, and both make more from there.
 
-use std::time::Instant;
-
 use auto_mutex_explorer::quorum::run;
 use auto_mutex_explorer::quorum::small::Small;
-use stateright::{Checker, Model};
+
+use super::holds;
 
 const RUNS: u64 = 100;
 
@@ -24,14 +23,6 @@ fn a_majority_never_grants_too_much_and_everybody_gets_on() {
     }
 }
 
-fn holds(small: Small) {
-    let started = Instant::now();
-    let checker = small.checker().spawn_bfs().join();
-    let (states, took) = (checker.unique_state_count(), started.elapsed());
-    println!("{states} states in {took:.1?}");
-    checker.assert_properties();
-}
-
 const TWO: Small = Small {
     members: 2,
     nodes: 3,
@@ -43,23 +34,32 @@ const TWO: Small = Small {
 
 #[test]
 fn one_of_two_members_holds() {
-    holds(TWO);
+    holds("one_of_two_members_holds", TWO);
 }
 
 #[test]
 fn one_of_two_members_holds_although_a_connection_breaks() {
-    holds(Small { breaks: 1, ..TWO });
+    holds(
+        "one_of_two_members_holds_although_a_connection_breaks",
+        Small { breaks: 1, ..TWO },
+    );
 }
 
 #[test]
 fn one_of_two_members_holds_and_renews() {
-    holds(Small {
-        renews: true,
-        ..TWO
-    });
+    holds(
+        "one_of_two_members_holds_and_renews",
+        Small {
+            renews: true,
+            ..TWO
+        },
+    );
 }
 
 #[test]
 fn one_of_two_members_holds_whenever_a_timer_runs() {
-    holds(Small { timers: 1, ..TWO });
+    holds(
+        "one_of_two_members_holds_whenever_a_timer_runs",
+        Small { timers: 1, ..TWO },
+    );
 }
