@@ -1,9 +1,15 @@
 //! Looks at every state that the rules of a lock can reach.
 //!
-//! There are no rules here: clients are [`client::State`](auto_mutex_protocol::client::State)s and the store is a
-//! [`State`](auto_mutex_protocol::State), as they ship. What is here is all around them: a network, clocks, crashes,
-//! restarts and failovers ([`world`]), what must hold ([`properties`]), and the runs ([`runs`]).
-//! [`several`] has calls for several names, and [`leading`] puts a seat on each client.
+//! There are no rules here: what runs is `auto-mutex-protocol`, as it ships. What is here is all around it: networks, clocks
+//! and mishaps, and what must hold.
+//!
+//! | folder | what is explored |
+//! |---|---|
+//! | [`name`] | the calls of several clients for one name, and its store |
+//! | [`several`] | calls for several names |
+//! | [`leading`] | a seat on each client |
+//! | [`deadlock`] | the search for deadlocks |
+//! | [`quorum`] | the rounds of a quorum: in all states of small ones, and at random |
 //!
 //! `cargo test -p auto-mutex-explorer` explores the small runs, with `-- --ignored` the large ones. Faults of the rules that they
 //! find are in `tests/faults`.
@@ -11,9 +17,6 @@
 pub mod check;
 pub mod deadlock;
 pub mod leading;
-pub mod properties;
+pub mod name;
 pub mod quorum;
-pub mod rules;
-pub mod runs;
 pub mod several;
-pub mod world;

@@ -9,7 +9,7 @@ use auto_mutex_protocol::{Instant, State, TOKENS_OF_A_GRANT, Ticket, Visitor};
 
 use super::rules::{LATER, LEASE, PARK, Setup};
 use super::world::World;
-use crate::world::fingerprint;
+use crate::name::world::fingerprint;
 
 /// The present of the store, in microseconds.
 pub(super) const PRESENT: u64 = 1 << 32;

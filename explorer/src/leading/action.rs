@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::world::Action as Step;
+use crate::name::world::Action as Step;
 
 /// What can happen. A number is that of the seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use super::action::Action;
 use super::rules::Setup;
 use super::seat::{Office, Seat, Stage};
 use super::world::World;
-use crate::world::{Action as Step, Member};
+use crate::name::world::{Action as Step, Member};
 
 /// How many requests of a client may be unanswered: beyond it, only what must be sent is.
 pub(super) const PIPELINE: usize = 1;

@@ -9,7 +9,7 @@ use super::enabled::PIPELINE;
 use super::rules::{Bodies, Setup};
 use super::seat::{Office, Seat, Stage};
 use super::world::World;
-use crate::world::{Action as Step, Member};
+use crate::name::world::{Action as Step, Member};
 
 /// The question of a seat that waits for a longer lease.
 const ASK: AskId = AskId(1);

@@ -7,7 +7,7 @@ use super::rules::{Bodies, Setup};
 use super::seat::Seat;
 use super::service::{all_stand, hung_body_is_followed};
 use super::world::World;
-use crate::world::Member;
+use crate::name::world::Member;
 
 /// At most one process runs a body. A suspended process does not run it; after it is woken, it may run it until it gets to
 /// look at its term, in the same tick.

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use auto_mutex_protocol::{Share, leading};
 
-use crate::rules::{Mishaps, Setup as Network, ticks};
+use crate::name::rules::{Mishaps, Setup as Network, ticks};
 
 /// What the bodies do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +102,13 @@ impl Rules {
             forces: faults.forces,
             ..Mishaps::NONE
         };
-        let rules = crate::rules::Rules {
+        let rules = crate::name::rules::Rules {
             // One for each, so that no two seats are exchanged.
             shares: vec![Share::LEADER; 2],
             lease: self.lease,
             closed: self.lease,
             mishaps,
-            ..crate::rules::Rules::new(self.seats)
+            ..crate::name::rules::Rules::new(self.seats)
         };
         let mut network = Network::new(rules);
         if self.store_timeout > 0 {

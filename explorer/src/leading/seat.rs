@@ -4,8 +4,8 @@ use auto_mutex_protocol::leading::{Effect, Failed, Input, Seen, Term};
 use auto_mutex_protocol::{Instant, LossCause, leading};
 
 use super::rules::{Bodies, Setup};
-use crate::rules::{TICK, ticks};
-use crate::world::{Member, counted};
+use crate::name::rules::{TICK, ticks};
+use crate::name::world::{Member, counted};
 
 /// A process. Its client is the [`Member`] with the same index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

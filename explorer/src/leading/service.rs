@@ -5,7 +5,7 @@ use super::action::Action;
 use super::rules::Setup;
 use super::seat::Stage;
 use super::world::World;
-use crate::world::{Action as Step, Member, fingerprint};
+use crate::name::world::{Action as Step, Member, fingerprint};
 
 /// More steps within a tick are a loop.
 const STEPS: usize = 200;

@@ -4,7 +4,7 @@ use auto_mutex_protocol::NameRecord;
 
 use super::rules::{Faults, Setup};
 use super::seat::{Seat, Stage};
-use crate::world::{self, Member};
+use crate::name::world::{self, Member};
 
 /// One state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

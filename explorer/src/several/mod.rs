@@ -1,4 +1,4 @@
-//! Calls for several names. Each name is a [`World`](crate::world::World) of its own, in which no time passes; the calls are
+//! Calls for several names. Each name is a [`World`](crate::name::world::World) of its own, in which no time passes; the calls are
 //! [`Together`](auto_mutex_protocol::client::Together)s, as they ship. What is here is what the shell does for one: it enters
 //! names, gives them back, and tells the call what has become of them.
 
@@ -13,7 +13,7 @@ pub use self::world::{Action, World};
 use auto_mutex_protocol::client::Patience;
 use stateright::{Model, Property};
 
-use crate::rules::Setup;
+use crate::name::rules::Setup;
 
 /// A run.
 #[derive(Clone, Debug)]

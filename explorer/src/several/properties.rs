@@ -3,7 +3,7 @@
 use stateright::Property;
 
 use super::{Action, Rules, World};
-use crate::world::{self, fingerprint};
+use crate::name::world::{self, fingerprint};
 
 /// No two clients hold a name.
 pub const EXCLUSION: &str = "at most one client holds a name";

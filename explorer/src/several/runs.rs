@@ -4,7 +4,7 @@ use auto_mutex_protocol::Share;
 use auto_mutex_protocol::client::Patience;
 
 use super::Rules;
-use crate::rules::{self, Clocks, Mishaps, Setup};
+use crate::name::rules::{self, Clocks, Mishaps, Setup};
 
 /// A run in which every property holds.
 #[derive(Clone, Debug)]

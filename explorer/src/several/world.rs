@@ -5,7 +5,7 @@ use std::fmt;
 use auto_mutex_protocol::client::{Patience, Slot, Together, TogetherEffect, TogetherInput};
 
 use super::Rules;
-use crate::world::{self, Member};
+use crate::name::world::{self, Member};
 
 /// One state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

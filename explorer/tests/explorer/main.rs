@@ -35,9 +35,9 @@ mod several;
 use std::fmt::{Debug, Display};
 
 use auto_mutex_explorer::check::{Explored, explore, refute, replay};
-use auto_mutex_explorer::rules::Setup;
-use auto_mutex_explorer::runs::{all, assumptions};
-use auto_mutex_explorer::world::Action::{
+use auto_mutex_explorer::name::rules::Setup;
+use auto_mutex_explorer::name::runs::{all, assumptions};
+use auto_mutex_explorer::name::world::Action::{
     Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
 };
 

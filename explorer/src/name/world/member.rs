@@ -13,7 +13,7 @@ use auto_mutex_protocol::{
 };
 
 use super::{Link, Past};
-use crate::rules::{Setup, TICK};
+use crate::name::rules::{Setup, TICK};
 
 /// The present of a client.
 pub(super) const PRESENT: Instant = Instant::from_nanos(1_000 * TICK.as_nanos() as u64);

@@ -1,7 +1,7 @@
 //! What can happen next.
 
 use super::{Action, Member, World};
-use crate::rules::{Clocks, Setup};
+use crate::name::rules::{Clocks, Setup};
 
 impl World {
     /// Collects what can happen now.

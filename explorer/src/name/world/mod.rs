@@ -20,7 +20,7 @@ use core::time::Duration;
 
 use auto_mutex_protocol::{Limits, NameRecord, State, Ticket};
 
-use crate::rules::{Mishaps, Setup, TICK, micros};
+use crate::name::rules::{Mishaps, Setup, TICK, micros};
 
 /// The present of a store, in microseconds. States that differ only by the time are one.
 const PRESENT: u64 = 1_000 * micros(TICK);

@@ -3,8 +3,8 @@
 use auto_mutex_protocol::Share;
 use auto_mutex_protocol::client::Patience;
 
-use crate::properties::{EXCLUSION, RELEASED, TOKENS};
-use crate::rules::{Clocks, Mishaps, Rules, TICK};
+use crate::name::properties::{EXCLUSION, RELEASED, TOKENS};
+use crate::name::rules::{Clocks, Mishaps, Rules, TICK};
 
 /// A run in which every property holds.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use auto_mutex_protocol::{
 
 use super::member::member_of;
 use super::{Action, Member, World};
-use crate::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
+use crate::name::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 /// It has no calls of its own.
 const OUTSIDER: MemberId = MemberId::from_bytes([0xff; 16]);

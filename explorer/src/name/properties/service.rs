@@ -6,8 +6,8 @@
 
 use auto_mutex_protocol::{Lease, Op, Ticket};
 
-use crate::rules::{Setup, TICK, ticks};
-use crate::world::{Action, Member, World, fingerprint};
+use crate::name::rules::{Setup, TICK, ticks};
+use crate::name::world::{Action, Member, World, fingerprint};
 
 /// More steps within a tick are a loop.
 const STEPS: usize = 200;

@@ -6,7 +6,7 @@ mod service;
 
 use stateright::Property;
 
-use crate::rules::Setup;
+use crate::name::rules::Setup;
 
 /// The store never grants more than the capacity.
 pub const CAPACITY: &str = "the store grants no more than the capacity";

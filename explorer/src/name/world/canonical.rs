@@ -10,7 +10,7 @@ use auto_mutex_protocol::{Instant, MemberId, TOKENS_OF_A_GRANT, Ticket, Visitor}
 
 use super::member::{self, base, member_of, ticket};
 use super::{Member, PRESENT, Past, World};
-use crate::rules::{Setup, TICK, micros};
+use crate::name::rules::{Setup, TICK, micros};
 
 /// The lowest token if the store's clock is behind the tokens.
 const AHEAD: u64 = 2 * PRESENT;

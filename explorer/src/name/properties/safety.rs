@@ -2,8 +2,8 @@
 
 use auto_mutex_protocol::TOKENS_OF_A_GRANT;
 
-use crate::rules::{Setup, ticks};
-use crate::world::{Member, World};
+use crate::name::rules::{Setup, ticks};
+use crate::name::world::{Member, World};
 
 pub(super) fn capacity(run: &Setup, world: &World) -> bool {
     let record = world.store.record(&run.limits);

@@ -3,8 +3,8 @@
 use auto_mutex_protocol::{Message, Op, Reply, TOKENS_OF_A_GRANT};
 use stateright::Property;
 
-use crate::rules::{Clocks, Setup};
-use crate::world::{Member, World};
+use crate::name::rules::{Clocks, Setup};
+use crate::name::world::{Member, World};
 
 const FULL: &str = "(possible) everything is held";
 const BY_MESSAGE: &str = "(possible) a grant by message is believed";
