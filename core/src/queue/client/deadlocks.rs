@@ -1,7 +1,6 @@
 //! The client's part in the search for deadlocks: carries out what its [`Searches`](crate::deadlock::Searches) ask for.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use auto_mutex_protocol::deadlock::{Env, Question};
 
@@ -13,7 +12,6 @@ use crate::base::wait;
 use crate::config::Deadlock;
 use crate::deadlock::{self, Effect, Input, Probe, TaskWait, hops};
 use crate::observe::ACQUIRE;
-use crate::queue::lock_queue::LockQueue;
 use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, jittered, seal};
 
 impl ClientCore {
@@ -109,12 +107,11 @@ impl ClientCore {
         let Probe::Ask { round, tickets } = probe else {
             return None;
         };
-        let local = self.register.find(name)?;
-        let is_own = |ticket: &Ticket| local.waits_with(*ticket).is_some();
+        let is_own = |ticket: &Ticket| self.waits_with(name, *ticket).is_some();
         tickets
             .iter()
             .all(is_own)
-            .then(|| Input::Answered(self.answer_to(*round, tickets, Some(&local))))
+            .then(|| Input::Answered(self.answer_to(*round, name, tickets)))
     }
 
     fn answer(&self, question: Question<Name>) {
@@ -125,27 +122,31 @@ impl ClientCore {
             round,
             mut tickets,
         } = question;
-        let local = self.register.find(&name);
         for ticket in &mut tickets {
-            let own = local.as_ref().and_then(|it| it.ticket(ticket.public()));
-            *ticket = own.unwrap_or(*ticket);
+            *ticket = self.own(&name, ticket.public()).unwrap_or(*ticket);
         }
-        let answer = self.answer_to(round, &tickets, local.as_ref());
+        let answer = self.answer_to(round, &name, &tickets);
         for part in answer.parts() {
             self.probe(name.clone(), from, key, &Probe::Answer(part));
         }
     }
 
-    /// `local` is the queue of these tickets' name.
-    fn answer_to(
-        &self,
-        round: u64,
-        tickets: &[Ticket],
-        local: Option<&Arc<LockQueue>>,
-    ) -> deadlock::Answer {
+    fn answer_to(&self, round: u64, name: &Name, tickets: &[Ticket]) -> deadlock::Answer {
         let hold = |ticket| deadlock::waits_of(self.id, &*self.settings.engine, ticket);
-        let waits = |ticket| local.is_some_and(|it| it.waits_with(ticket) == Some(true));
+        let waits = |ticket| self.waits_with(name, ticket) == Some(true);
         deadlock::Answer::to(round, tickets, hold, waits)
+    }
+
+    /// Whether this client's ticket waits; `None` if it has no such ticket.
+    fn waits_with(&self, name: &Name, ticket: Ticket) -> Option<bool> {
+        let local = self.register.find_ticket(name, Some(ticket.public()))?;
+        local.waits_with(ticket)
+    }
+
+    /// This client's ticket with this public half.
+    pub(super) fn own(&self, name: &Name, public: u64) -> Option<Ticket> {
+        let local = self.register.find_ticket(name, Some(public))?;
+        local.ticket(public)
     }
 
     /// `false` if the answer belongs to no search.
@@ -163,13 +164,12 @@ impl ClientCore {
     }
 
     pub(super) fn probed(&self, name: &Name, from: MemberId, text: &str) {
-        let own = |public| self.register.find(name)?.ticket(public);
         let probe = text.split_once(' ');
         let probe = probe.and_then(|(_, text)| Probe::read(text, Name::from_escaped));
         // Other members that search may know our ticket, too, but only we answer for it.
         let known = |public| match probe {
             Some(Probe::Answer(_)) => wait::lock(&self.searches).ticket(public),
-            _ => own(public),
+            _ => self.own(name, public),
         };
         let Some(key) = seal::open_letter(from, name, text, known) else {
             return wait::tell(|| {

@@ -578,9 +578,7 @@ impl Events for ClientCore {
     }
 
     fn ticket(&self, name: &Name, public: u64) -> Option<Ticket> {
-        self.register
-            .find_ticket(name, Some(public))?
-            .ticket(public)
+        self.own(name, public)
     }
 
     fn told(&self, name: &Name, message: Message) {
