@@ -101,12 +101,9 @@ pub fn all() -> Vec<Run> {
             },
         ),
         large(
-            "three_mutexes_and_all_mishaps",
+            "three_mutexes_and_tasks_give_up",
             Rules {
                 cancels: true,
-                losses: true,
-                deaths: 1,
-                copies: true,
                 ..mutexes()
             },
         ),

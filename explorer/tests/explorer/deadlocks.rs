@@ -26,7 +26,7 @@ runs! {
     a_readers_writer_lock_and_a_mutex
     a_readers_writer_lock_and_nobody_begins_to_wait
     a_readers_writer_lock_and_a_mutex_and_one_client_dies;
-    three_mutexes_and_all_mishaps
+    three_mutexes_and_tasks_give_up
 }
 
 /// All requests of a name are for the same units. Otherwise a task that begins to wait during a search can become a part of a
