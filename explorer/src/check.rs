@@ -7,6 +7,38 @@ use std::time::{Duration, Instant};
 
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
+/// Makes the rules of a run a model of its world. The last parameter lists its properties.
+macro_rules! model {
+    ($rules:ty, $world:ty, $action:ty, $properties:path) => {
+        impl stateright::Model for $rules {
+            type State = $world;
+            type Action = $action;
+
+            fn init_states(&self) -> Vec<$world> {
+                vec![<$world>::new(self)]
+            }
+
+            fn actions(&self, world: &$world, actions: &mut Vec<$action>) {
+                world.enabled(self, actions);
+            }
+
+            fn next_state(&self, world: &$world, action: $action) -> Option<$world> {
+                let mut next = world.clone();
+                next.happen(action, self);
+                next.canonical(self);
+                // What changes nothing does not count.
+                (next != *world).then_some(next)
+            }
+
+            fn properties(&self) -> Vec<stateright::Property<Self>> {
+                $properties(self)
+            }
+        }
+    };
+}
+
+pub(crate) use model;
+
 /// What can be explored.
 pub trait Explored:
     Model<

@@ -1,6 +1,6 @@
 //! What must hold in every state, and what some state must have.
 
-use stateright::{Model, Property};
+use stateright::Property;
 
 use super::rules::Setup;
 use super::search::Verdict;
@@ -18,46 +18,27 @@ pub const TWO_STEPS: &str = "a deadlock of two holds is reported";
 /// A deadlock of three holds is reported.
 pub const THREE_STEPS: &str = "a deadlock of three holds is reported";
 
-impl Model for Setup {
-    type State = World;
-    type Action = Action;
+crate::check::model!(Setup, World, Action, all);
 
-    fn init_states(&self) -> Vec<World> {
-        vec![World::new(self)]
+pub(super) fn all(rules: &Setup) -> Vec<Property<Setup>> {
+    let mut all = vec![
+        Property::always(TRUE, |_, world: &World| {
+            world.past.verdict != Some(Verdict::False)
+        }),
+        Property::always(ONE, |_, world: &World| {
+            world.past.verdict != Some(Verdict::Split)
+        }),
+        Property::always(FOUND, every_deadlock_is_found),
+        Property::sometimes(TWO_STEPS, |_, world: &World| {
+            world.past.verdict == Some(Verdict::True(2))
+        }),
+    ];
+    if rules.members.len() > 2 && rules.capacities.len() > 2 {
+        all.push(Property::sometimes(THREE_STEPS, |_, world: &World| {
+            world.past.verdict == Some(Verdict::True(3))
+        }));
     }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        world.enabled(self, actions);
-    }
-
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let mut next = world.clone();
-        next.happen(action, self);
-        next.canonical(self);
-        // What changes nothing does not count.
-        (next != *world).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        let mut all = vec![
-            Property::always(TRUE, |_, world: &World| {
-                world.past.verdict != Some(Verdict::False)
-            }),
-            Property::always(ONE, |_, world: &World| {
-                world.past.verdict != Some(Verdict::Split)
-            }),
-            Property::always(FOUND, every_deadlock_is_found),
-            Property::sometimes(TWO_STEPS, |_, world: &World| {
-                world.past.verdict == Some(Verdict::True(2))
-            }),
-        ];
-        if self.members.len() > 2 && self.capacities.len() > 2 {
-            all.push(Property::sometimes(THREE_STEPS, |_, world: &World| {
-                world.past.verdict == Some(Verdict::True(3))
-            }));
-        }
-        all
-    }
+    all
 }
 
 fn every_deadlock_is_found(rules: &Setup, world: &World) -> bool {

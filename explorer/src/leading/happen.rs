@@ -15,14 +15,6 @@ use crate::name::world::{Action as Step, Member};
 const ASK: AskId = AskId(1);
 
 impl World {
-    /// What it becomes, in its canonical form.
-    pub fn then(&self, action: Action, rules: &Setup) -> Self {
-        let mut next = self.clone();
-        next.happen(action, rules);
-        next.canonical(rules);
-        next
-    }
-
     /// Does it.
     pub fn happen(&mut self, action: Action, rules: &Setup) {
         let before = self.record(rules);

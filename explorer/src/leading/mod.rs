@@ -18,26 +18,4 @@ pub use self::action::Action;
 pub use self::seat::{Office, Seat, Stage};
 pub use self::world::{Past, World};
 
-use stateright::{Model, Property};
-
-impl Model for rules::Setup {
-    type State = World;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<World> {
-        vec![World::new(self)]
-    }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        world.enabled(self, actions);
-    }
-
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let next = world.then(action, self);
-        (next != *world).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        properties::all(self)
-    }
-}
+crate::check::model!(rules::Setup, World, Action, properties::all);

@@ -7,32 +7,7 @@ pub mod rules;
 pub mod runs;
 pub mod world;
 
-use stateright::{Model, Property};
-
 use self::rules::Setup;
 use self::world::{Action, World};
 
-impl Model for Setup {
-    type State = World;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<World> {
-        vec![World::new(self)]
-    }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        world.enabled(self, actions);
-    }
-
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let mut next = world.clone();
-        next.happen(action, self);
-        next.canonical(self);
-        // What changes nothing does not count.
-        (next != *world).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        properties::all(self)
-    }
-}
+crate::check::model!(Setup, World, Action, properties::all);

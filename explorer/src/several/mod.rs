@@ -11,7 +11,6 @@ pub use self::runs::{Run, all};
 pub use self::world::{Action, World};
 
 use auto_mutex_protocol::client::Patience;
-use stateright::{Model, Property};
 
 use crate::name::rules::Setup;
 
@@ -28,26 +27,4 @@ pub struct Rules {
     pub name: Setup,
 }
 
-impl Model for Rules {
-    type State = World;
-    type Action = Action;
-
-    fn init_states(&self) -> Vec<World> {
-        vec![World::new(self)]
-    }
-
-    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        world.enabled(self, actions);
-    }
-
-    fn next_state(&self, world: &World, action: Action) -> Option<World> {
-        let mut next = world.clone();
-        next.happen(action, self);
-        next.canonical(self);
-        (next != *world).then_some(next)
-    }
-
-    fn properties(&self) -> Vec<Property<Self>> {
-        properties::all(self)
-    }
-}
+crate::check::model!(Rules, World, Action, properties::all);
