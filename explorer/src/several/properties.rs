@@ -7,7 +7,7 @@ use crate::name::world::{self, fingerprint};
 
 /// No two clients hold a name.
 pub const EXCLUSION: &str = "at most one client holds a name";
-/// Therefore calls never wait for each other in a circle.
+/// Therefore calls never make a deadlock.
 pub const ORDER: &str = "no call waits for a name while it holds a greater one";
 /// A call goes inside with all its names.
 pub const WHOLE: &str = "a call goes inside with all names";
