@@ -40,7 +40,7 @@ pub(crate) struct LockQueue {
     /// Unique in the client.
     pub(super) number: u64,
     /// Whether it has only one call, which waits for a signal.
-    alone: bool,
+    pub(super) alone: bool,
     /// Whether guards have changed a hold since the last transition.
     pub(super) touched: AtomicBool,
     slot: Mutex<Slot>,
@@ -165,14 +165,13 @@ impl LockQueue {
         let result = run(&mut step);
         step.settle();
         *work = step.work;
-        slot.retired |= self.alone && slot.state.is_idle();
-        let is_over = slot.retired;
         drop(slot);
-        if is_over {
-            self.core.register.forget_alone(self);
-        }
         work.dropped.clear();
         let _ = WORK.try_with(|place| place.set(Some(work)));
+        if self.alone {
+            // It has no other call to wait for.
+            self.core.register.retire(self);
+        }
         self.core.store().flush();
         wakes.wake();
         Some(result)

@@ -81,7 +81,7 @@ impl Registry {
         Ok(local)
     }
 
-    /// Notes a ticket of a queue that is alone.
+    /// Notes a ticket of a queue that is alone, and whose mutex is locked.
     pub(crate) fn note_ticket(&self, local: &Arc<LockQueue>, ticket: Ticket) {
         let Alone { queues, tickets } = &mut *lock(&self.alone);
         if let Some((_, known)) = queues.get_mut(&local.number) {
@@ -90,19 +90,26 @@ impl Registry {
         }
     }
 
-    /// Forgets a queue that was alone, and has been retired.
-    pub(crate) fn forget_alone(&self, local: &LockQueue) {
+    /// Retires the queue if it is idle, and forgets it then.
+    pub(crate) fn retire(&self, local: &LockQueue) {
+        if local.alone {
+            // The mutex of the queue must not be locked inside this one: see `note_ticket`.
+            if local.retire() {
+                self.forget_alone(local);
+            }
+            return;
+        }
+        let mut names = lock(self.shard(&local.name));
+        if local.retire() {
+            names.remove(&local.name);
+        }
+    }
+
+    fn forget_alone(&self, local: &LockQueue) {
         let Alone { queues, tickets } = &mut *lock(&self.alone);
         if let Some((_, known)) = queues.remove(&local.number) {
             self.count.fetch_sub(1, Ordering::AcqRel);
             known.iter().for_each(|public| drop(tickets.remove(public)));
-        }
-    }
-
-    pub(crate) fn retire(&self, local: &LockQueue) {
-        let mut names = lock(self.shard(&local.name));
-        if local.retire() {
-            names.remove(&local.name);
         }
     }
 

@@ -8,9 +8,9 @@ use crate::base::clock::{Instant, by_hand};
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Want};
+use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Patience, Want};
 use crate::store::memory::{Driver, MemoryStore};
-use crate::store::{Events, MemberId, Node, NodeChange, RandomId};
+use crate::store::{Events, MemberId, Node, NodeChange, RandomId, Share};
 
 pub(super) struct Free {
     pub(super) member: Arc<ClientCore>,
@@ -39,9 +39,7 @@ impl Free {
     }
 
     pub(super) fn enter(&self, want: &Want) -> Result<Pin<Box<Acquire>>, LockError> {
-        let entered = self
-            .member
-            .with_queue(&self.name, |local| local.enter(want));
+        let entered = self.member.enter(&self.name, want);
         entered.unwrap().map(Box::pin)
     }
 
@@ -107,4 +105,27 @@ fn fencing_tokens_grow_when_a_name_is_retired_and_used_again() {
     assert!(!Arc::ptr_eq(&next.queue, &holds[99].queue), "retired");
     assert!(next.grant.token > last);
     free.release(&next);
+}
+
+#[test]
+fn a_wait_for_a_signal_that_times_out_takes_no_other_queue_with_it() {
+    let mut free = Free::new();
+    let of_name = |free: &Free| {
+        let found = free
+            .member
+            .with_queue(&free.name, |local| Some(local.clone()));
+        found.unwrap()
+    };
+    let common = of_name(&free);
+    let mut waits = free
+        .enter(&Want {
+            patience: Patience::Queue(Some(SECOND)),
+            relies: true,
+            ..Rig::share(Share::NOTIFICATION)
+        })
+        .unwrap();
+    free.pass(2 * SECOND);
+    free.member.tick();
+    assert!(poll(&mut waits).expect("timed out").is_err());
+    assert!(Arc::ptr_eq(&common, &of_name(&free)));
 }

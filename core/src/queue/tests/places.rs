@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
 use crate::queue::Want;
 use crate::store::RW_LOCK;
 use crate::store::{Events, Lease, Message, Op, Reply, Request, Share, Ticket};
@@ -196,6 +197,22 @@ fn whoever_waits_for_a_signal_has_a_queue_of_his_own() {
     rig.member.start_draining();
     assert!(poll(&mut late).expect("told").is_err());
     assert!(rig.member.enter(&rig.name, &taking()).unwrap().is_err());
+}
+
+#[test]
+fn nothing_is_left_of_a_queue_whose_only_call_had_its_signal() {
+    let mut rig = Rig::new();
+    let (mut waits, asked, ticket) = asks(&rig, &taking());
+    let queue = rig.member.queue_of(&rig.name, ticket);
+    let queue = Arc::downgrade(&queue.expect("a queue"));
+    rig.answer(asked, granted());
+    let hold = poll(&mut waits).expect("granted").unwrap();
+    hold.release(false);
+    drop((waits, hold));
+    rig.answer(rig.next(), Reply::Released { free: 0 });
+    // Its timer has it until then.
+    rig.run(10 * SECOND);
+    assert!(queue.upgrade().is_none());
 }
 
 #[test]
