@@ -115,6 +115,16 @@ impl Together {
         self.waited
     }
 
+    /// How long it waits, and how.
+    pub fn patience(&self) -> Patience {
+        self.patience
+    }
+
+    /// For how long it goes on.
+    pub fn took(&self, now: Instant) -> Duration {
+        self.started.until(now)
+    }
+
     /// How often it has asked.
     pub fn attempts(&self) -> u32 {
         self.attempts
@@ -170,7 +180,7 @@ impl Together {
 
     fn try_rest(&mut self, now: Instant, effects: &mut Vec<TogetherEffect>) {
         let silence = self.patience.silence();
-        let silence = silence.map(|time| time.saturating_sub(self.started.until(now)));
+        let silence = silence.map(|time| time.saturating_sub(self.took(now)));
         let before = effects.len();
         for (index, slot) in self.slots.iter_mut().enumerate() {
             if *slot == Slot::Missing {
@@ -215,7 +225,7 @@ impl Together {
 
     /// The patience left for the next wait; `None` if the call may not wait any more.
     fn patience_left(&self, now: Instant) -> Option<Patience> {
-        let waited = self.started.until(now);
+        let waited = self.took(now);
         let left = |block: Option<Duration>| {
             let left = block.map(|block| block.saturating_sub(waited));
             (left != Some(Duration::ZERO)).then_some(left)

@@ -43,13 +43,13 @@ impl<N: Clone + Ord> Searches<N> {
         let Some(search) = &self.search else {
             return false;
         };
-        let mut roots = search.unseen.iter().chain(&search.roots);
-        let roots = roots.by_ref().filter(|root| waits(**root));
+        let roots = search.unseen.iter().chain(&search.roots);
+        let mut roots = roots.filter(|root| waits(**root));
         let may_find = |root: &WaitId| match &search.first {
             Some(first) => first.cycle(*root, &first.blocked()).is_some(),
             None => true,
         };
-        !roots.into_iter().any(may_find)
+        !roots.any(may_find)
     }
 
     /// Forgets waits that are over, and tickets that are no more. `is_known` and `waits` know those that are left.
@@ -91,8 +91,7 @@ impl<N: Clone + Ord> Searches<N> {
             visitor.wait(wait);
             visitor.instant(&mut look.due);
             visitor.instant(&mut look.urged);
-            for tokens in core::mem::take(&mut look.reported) {
-                let mut tokens = tokens;
+            for mut tokens in core::mem::take(&mut look.reported) {
                 tokens.iter_mut().for_each(|token| visitor.token(token));
                 tokens.sort_unstable();
                 look.reported.insert(tokens);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use auto_mutex_protocol::client::{Together, TogetherEffect, TogetherInput};
 
 use super::{MultiGuard, in_order};
-use crate::base::clock::{self, Instant};
+use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::name::NameList;
 use crate::base::task::TaskId;
@@ -72,8 +72,6 @@ struct Call<'a> {
     options: &'a Options,
     terms: Terms,
     watch: Option<Box<Watch>>,
-    patience: Patience,
-    started: Instant,
 }
 
 impl<'a> Call<'a> {
@@ -106,13 +104,11 @@ impl<'a> Call<'a> {
             options,
             terms,
             watch,
-            patience,
-            started: now,
         })
     }
 
     fn waited(&self) -> Duration {
-        self.started.until(clock::now())
+        self.rules.took(clock::now())
     }
 
     /// Converts the error of a wait for one lock into that of the whole call.
@@ -137,7 +133,7 @@ impl<'a> Call<'a> {
 
     /// Records that the missing locks follow those that the task holds. The locks of one call have no order.
     fn note_order(&self) {
-        if !self.patience.queues() {
+        if !self.rules.patience().queues() {
             return;
         }
         let first = &self.targets[0];
@@ -245,7 +241,7 @@ impl<'a> Call<'a> {
         if let Some(mut watch) = self.watch.take() {
             watch.failed(error);
         }
-        if error.is_timeout() && self.patience.waits() {
+        if error.is_timeout() && self.rules.patience().waits() {
             let first = &self.targets[0];
             warn_of_timeout(first.client.core(), &first.meta, error);
         }
