@@ -11,6 +11,8 @@ mod deadlock;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+#[doc(hidden)]
+pub mod hook;
 mod lease;
 mod locks;
 mod observe;
@@ -21,12 +23,21 @@ mod queue;
 mod site;
 pub mod store;
 #[cfg(any(test, feature = "test-util"))]
-pub mod test_kit;
-#[cfg(any(test, feature = "test-util"))]
 #[doc(hidden)]
 pub mod testing;
 #[cfg(feature = "tower")]
 pub mod tower;
+
+/// The test kit, for the tests of this crate: a dev-dependency would bring another copy of the locks.
+#[cfg(repository)]
+#[cfg(test)]
+#[path = "../../testkit/src/lib.rs"]
+#[doc(hidden)]
+pub mod test_kit;
+
+/// The test kit names this crate.
+#[cfg(test)]
+extern crate self as auto_mutex_core;
 
 #[doc(hidden)]
 pub use config::Settings;

@@ -30,7 +30,5 @@ pub use crate::site::{Site, sites};
 pub use crate::store::ServerHealth;
 pub use crate::store::credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use crate::store::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};
-#[cfg(feature = "test-util")]
-pub use crate::test_kit as test;
 #[cfg(feature = "tower")]
 pub use crate::tower;

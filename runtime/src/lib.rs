@@ -59,7 +59,7 @@
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 //! | `tower` | a [layer](mod@_guide::axum) that gives the requests of axum, tonic and other tower servers their client: `tower::ScopeLayer` | 2 |
-//! | `test-util` | for your [tests](mod@_guide::testing): the module [`test`](mod@test) and [`#[auto_mutex::test]`](macro@test): hosts, a network and a lock store in virtual time, and faults on demand | none |
+//! | `test-util` | for your [tests](mod@_guide::testing): the module [`test`](mod@test) and [`#[auto_mutex::test]`](macro@test): hosts, a network and a lock store in virtual time, and faults on demand | 1 of ours |
 //!
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
@@ -84,6 +84,9 @@ pub use auto_mutex_operator as operator;
 pub use auto_mutex_redis::Redis1Credentials;
 #[doc(inline)]
 pub use auto_mutex_redis::{AclRule, acl_rule};
+#[doc(inline)]
+#[cfg(feature = "test-util")]
+pub use auto_mutex_test as test;
 
 // The guide. Only rustdoc compiles it.
 #[cfg(any(doc, doctest))]

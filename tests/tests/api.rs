@@ -34,7 +34,7 @@ fn the_public_interface_is_the_one_written_down() {
         + &fs::read_to_string(root.join("runtime/src/lib.rs")).unwrap();
     let modules = [
         "operator/src/lib.rs",
-        "core/src/test_kit/mod.rs",
+        "testkit/src/lib.rs",
         "core/src/tower/mod.rs",
     ];
     let modules = modules.map(|file| fs::read_to_string(root.join(file)).unwrap());
@@ -42,7 +42,7 @@ fn the_public_interface_is_the_one_written_down() {
     found.retain(|item| is_exported(item, &all));
     let mut files = Vec::new();
     find(&root.join("operator/src"), &mut files);
-    find(&root.join("core/src/test_kit"), &mut files);
+    find(&root.join("testkit/src"), &mut files);
     for file in files {
         read(&fs::read_to_string(file).unwrap(), &mut found);
     }

@@ -38,7 +38,7 @@ async fn run(
 }
 
 /// The two tasks of a client: the driver of its store, and its timers. Each makes the other one end.
-pub(crate) fn tasks(
+pub fn tasks(
     store: Arc<dyn Store>,
     driver: impl Future<Output = ()> + Send + 'static,
     core: Arc<ClientCore>,
@@ -191,12 +191,12 @@ fn serve(
 
 /// Makes a client without a thread of its own; `None` if that store needs one.
 #[cfg(any(test, feature = "test-util"))]
-pub(crate) type StartHere = fn(&Settings) -> Option<Arc<ClientCore>>;
+pub type StartHere = fn(&Settings) -> Option<Arc<ClientCore>>;
 
 #[cfg(any(test, feature = "test-util"))]
 thread_local! {
     /// For the clients of a test in virtual time.
-    pub(crate) static START_HERE: std::cell::Cell<Option<StartHere>> = const { std::cell::Cell::new(None) };
+    pub static START_HERE: std::cell::Cell<Option<StartHere>> = const { std::cell::Cell::new(None) };
 }
 
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {

@@ -151,7 +151,9 @@ impl Config {
         of_several(urls).map(Self::at)
     }
 
-    pub(crate) fn at(engine: Arc<dyn Engine>) -> Self {
+    /// Of a store that has no URL.
+    #[doc(hidden)]
+    pub fn at(engine: Arc<dyn Engine>) -> Self {
         Self {
             settings: Settings::at(engine),
             credentials: None,
@@ -215,7 +217,8 @@ impl Config {
 
     /// The options of a client whose locks exclude nobody. Without handoffs, which only serve one after the other.
     #[cfg(any(test, feature = "test-util"))]
-    pub(crate) fn without_exclusion(mut self) -> Self {
+    #[doc(hidden)]
+    pub fn without_exclusion(mut self) -> Self {
         self.settings.skips = true;
         self.settings.handoff.0 = 0;
         self.retain(Duration::ZERO)

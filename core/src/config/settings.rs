@@ -57,7 +57,8 @@ pub struct Settings {
     pub(crate) allowed_orders: Vec<(String, String)>,
     /// The host and the process id that a test wants.
     #[cfg(any(test, feature = "test-util"))]
-    pub(crate) process: Option<(String, u32)>,
+    #[doc(hidden)]
+    pub process: Option<(String, u32)>,
 }
 
 impl Settings {

@@ -14,7 +14,8 @@ use crate::base::name::Name;
 use crate::store::{NameRecord, meta};
 
 pub(crate) type Answer = deadlock::Answer<Name>;
-pub(crate) type Cycle = deadlock::Cycle<Name>;
+/// A deadlock.
+pub type Cycle = deadlock::Cycle<Name>;
 pub(crate) type Effect = deadlock::Effect<Name>;
 pub(crate) type Input = deadlock::Input<Name>;
 pub(crate) type Probe = deadlock::Probe<Name>;

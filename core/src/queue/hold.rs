@@ -10,6 +10,8 @@ use auto_mutex_protocol::client::{CallId, Ended, Ends, Grant, Input};
 use super::lock_queue::LockQueue;
 use super::waiter::{Call, Waiter, Want};
 use super::warnings::Warned;
+#[cfg(any(test, feature = "test-util"))]
+use super::witness::Held;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
@@ -137,7 +139,7 @@ impl Hold {
     pub(crate) fn begin(&self) {
         #[cfg(any(test, feature = "test-util"))]
         if let Some(witness) = self.queue.core.witness() {
-            witness.began(self);
+            witness.began(&Held::of(self));
         }
         if let Some(observer) = self.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
@@ -159,7 +161,7 @@ impl Hold {
         if let Some(witness) = self.queue.core.witness()
             && self.state() != HELD
         {
-            witness.ended(self);
+            witness.ended(&Held::of(self));
         }
         // A hold that ended before any caller had it was never active.
         if let Some(observer) = self.observer()

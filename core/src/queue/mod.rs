@@ -28,12 +28,13 @@ mod witness;
 
 pub(crate) use self::watch::{Watch, warn_of_timeout};
 pub(crate) use acquire::Acquire;
+pub use client::ClientCore;
+pub(crate) use client::NAP;
 pub use client::Unfinished;
-pub(crate) use client::{ClientCore, NAP};
 pub(crate) use hold::{FencingToken, Hold};
 pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lead::Lead;
 pub(crate) use lock_queue::{Answered, Confirmed, LockQueue, OpenClient};
 pub(crate) use waiter::{Patience, Requester, Want};
 #[cfg(any(test, feature = "test-util"))]
-pub(crate) use witness::Witness;
+pub use witness::{Held, Witness};

@@ -86,9 +86,7 @@ impl Drawn {
 }
 
 #[cfg(any(test, feature = "test-util"))]
-pub use self::seeded::seed;
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use self::seeded::unseed;
+pub use self::seeded::{seed, unseed};
 
 /// Numbers of a seed, for tests.
 #[cfg(any(test, feature = "test-util"))]
@@ -103,7 +101,7 @@ mod seeded {
     }
 
     /// Lets this thread draw unpredictable numbers again.
-    pub(crate) fn unseed() {
+    pub fn unseed() {
         let _ = STATE.try_with(|state| state.set(None));
     }
 

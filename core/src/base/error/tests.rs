@@ -123,6 +123,17 @@ fn number(error: &LockError) -> usize {
     }
 }
 
+#[test]
+fn each_error_has_a_row_in_the_table_of_the_test_kit() {
+    let table = include_str!("../../../../testkit/src/table.md");
+    for error in lock_errors() {
+        let shown = format!("{error:?}");
+        let variant = shown.split(' ').next().unwrap();
+        let row = format!("| [`{variant}`](auto_mutex_core::LockError::{variant}) |");
+        assert!(table.contains(&row), "{variant}");
+    }
+}
+
 /// Returns one error of each variant with a source. The match fails to compile unless it has every variant.
 fn setup_errors() -> Vec<SetupError> {
     let address = || SERVER.to_owned();

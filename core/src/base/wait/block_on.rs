@@ -75,7 +75,7 @@ pub(crate) fn is_woken_at_once(future: impl Future) -> bool {
 }
 
 /// For futures that need no runtime, such as those of handles.
-pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     // Polled first with a no-op waker, because the future is often ready.
     let mut cx = Context::from_waker(Waker::noop());

@@ -18,11 +18,12 @@ use crate::base::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use aside::{enter, has_told, observe};
 pub use aside::{tell, together};
-pub(crate) use block_on::{block_on, is_woken_at_once};
+pub use block_on::block_on;
+pub(crate) use block_on::is_woken_at_once;
 pub(crate) use coop::{Coop, proceed};
 pub(crate) use limit::Limit;
 #[cfg(any(test, feature = "test-util"))]
-pub(crate) use turns::{Turn, Turns, pause};
+pub use turns::{Turn, Turns, pause};
 
 /// Ignores poison: user code never runs while a mutex of the library is locked, so a panic leaves no broken state.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -27,9 +27,11 @@ struct Seat {
 
 /// The runtime whose tasks the threads take turns with, and what each thread calls when it begins.
 #[derive(Clone)]
-pub(crate) struct Turns {
-    pub(crate) runtime: Handle,
-    pub(crate) begin: Arc<dyn Fn() + Send + Sync>,
+pub struct Turns {
+    /// Whose tasks they take turns with.
+    pub runtime: Handle,
+    /// Run first on each thread.
+    pub begin: Arc<dyn Fn() + Send + Sync>,
 }
 
 thread_local! {
@@ -39,12 +41,12 @@ thread_local! {
 
 impl Turns {
     /// Lets the code of this thread start its threads as [`Turn`]s.
-    pub(crate) fn install(self) {
+    pub fn install(self) {
         TURNS.set(Some(self));
     }
 
     /// Ends [`install`](Self::install).
-    pub(crate) fn remove() {
+    pub fn remove() {
         let _ = TURNS.try_with(RefCell::take);
     }
 
@@ -89,7 +91,7 @@ pub(super) fn sleep() {
 }
 
 /// The future of a thread's work. Each poll is a turn of the thread.
-pub(crate) struct Turn<T> {
+pub struct Turn<T> {
     task: Task,
     turn: Option<Sender<()>>,
     back: Receiver<()>,
@@ -100,7 +102,7 @@ impl<T: Send + 'static> Turn<T> {
     /// # Panics
     ///
     /// On a thread without [`Turns`].
-    pub(crate) fn new(work: impl FnOnce() -> T + Send + 'static) -> Self {
+    pub fn new(work: impl FnOnce() -> T + Send + 'static) -> Self {
         let turns = Turns::here().expect("a thread of a World");
         let (turn, turn_of_thread) = channel();
         let (back_of_thread, back) = channel();
@@ -176,7 +178,7 @@ pub(super) fn on_thread<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(
 }
 
 /// Lets `time` pass if this thread takes turns; returns `false` if it does not.
-pub(crate) fn pause(time: Duration) -> bool {
+pub fn pause(time: Duration) -> bool {
     let Some(turns) = task().and_then(|_| Turns::here()) else {
         return false;
     };

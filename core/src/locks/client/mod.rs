@@ -9,8 +9,6 @@ use std::future::Future;
 use std::sync::Arc;
 
 pub use drain::Drained;
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use global::global;
 pub use global::{blocking_drain, drain, drain_until};
 pub use global::{blocking_ping, health, is_connected, ping};
 pub use global::{blocking_shutdown, client, setup, setup_async, shutdown};
@@ -202,20 +200,21 @@ impl Client {
             );
         }
     }
-
-    /// Unique in the process.
-    pub(crate) fn id(&self) -> u64 {
-        self.core().id()
-    }
-
-    pub(crate) fn core(&self) -> &Arc<ClientCore> {
-        &self.open.0
-    }
 }
 
 /// For the crate `auto-mutex-operator`.
 #[doc(hidden)]
 impl Client {
+    /// Unique in this process.
+    pub fn id(&self) -> u64 {
+        self.core().id()
+    }
+
+    /// What all locks of the client share.
+    pub fn core(&self) -> &Arc<ClientCore> {
+        &self.open.0
+    }
+
     /// Connects a client that never holds a lock to the store of `settings`.
     pub fn without_holds(settings: &Settings) -> Result<Self, SetupError> {
         Self::with(settings.without_holds())

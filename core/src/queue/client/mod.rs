@@ -52,7 +52,8 @@ const REPEATED: Duration = Duration::from_secs(1);
 
 const LOOK: Duration = Duration::from_millis(5);
 
-pub(crate) struct ClientCore {
+/// The part of a client that all its locks share.
+pub struct ClientCore {
     id: u64,
     /// Under which the store knows this client.
     member: MemberId,
@@ -93,7 +94,8 @@ pub(crate) struct ClientCore {
 }
 
 impl ClientCore {
-    pub(crate) fn new(settings: Settings, store: Arc<dyn Store>, member: MemberId) -> Arc<Self> {
+    /// Of a store that is not connected yet.
+    pub fn new(settings: Settings, store: Arc<dyn Store>, member: MemberId) -> Arc<Self> {
         static IDS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let id = IDS.fetch_add(1, Ordering::Relaxed);
         let (machine, pid) = machine::process(&settings);
@@ -136,7 +138,8 @@ impl ClientCore {
         })
     }
 
-    pub(crate) fn id(&self) -> u64 {
+    /// Unique in this process.
+    pub fn id(&self) -> u64 {
         self.id
     }
 

@@ -8,7 +8,7 @@ use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 #[cfg(test)]
 use crate::queue::lock_queue::LockQueue;
-use crate::queue::{Hold, Witness};
+use crate::queue::{Held, Hold, Witness};
 use crate::store::Ticket;
 
 #[derive(Default)]
@@ -28,17 +28,23 @@ impl ClientCore {
         self.tested.witness.get()?.upgrade()
     }
 
-    pub(crate) fn set_witness(&self, witness: Weak<dyn Witness>) {
+    /// From now on, `witness` hears what becomes of the calls.
+    pub fn set_witness(&self, witness: Weak<dyn Witness>) {
         let _ = self.tested.witness.set(witness);
     }
 
     /// From now on, this is what a forked child has of the client.
-    pub(crate) fn fork(&self) {
+    pub fn fork(&self) {
         self.tested.is_forked.store(true, Ordering::Release);
     }
 
     /// The holds of the name that are valid by the client's clock.
-    pub(crate) fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {
+    pub fn valid(&self, name: &Name) -> Vec<Held> {
+        let holds = self.valid_holds(name);
+        holds.iter().map(|hold| Held::of(hold)).collect()
+    }
+
+    fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {
         let queue = self.register.find(name);
         queue.map(|queue| queue.valid_holds()).unwrap_or_default()
     }
@@ -51,7 +57,7 @@ impl ClientCore {
     }
 
     /// Ends the lease of the ticket now.
-    pub(crate) fn end_lease(&self, name: &Name, ticket: Ticket) {
+    pub fn end_lease(&self, name: &Name, ticket: Ticket) {
         let holds = self.valid_holds(name).into_iter();
         for hold in holds.filter(|hold| hold.grant.ticket == ticket) {
             hold.cut(clock::now());

@@ -40,12 +40,6 @@ impl MemoryEndpoint {
     }
 }
 
-/// Reads a new, empty store.
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) fn reader_of_nothing() -> Box<dyn Reader> {
-    Box::new(Space::of(None))
-}
-
 impl Engine for MemoryEndpoint {
     fn scheme(&self) -> &'static str {
         "memory"

@@ -14,8 +14,6 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use self::engine::reader_of_nothing;
 use super::{
     Answer, Env, Events, LIMITS, MemberId, Message, Node, NodeChange, Request, State, Store,
 };

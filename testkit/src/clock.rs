@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 
-use crate::base::clock::{Instant, by_hand};
-use crate::base::sync::Mutex;
-use crate::base::wait::lock;
+use auto_mutex_core::hook::Mutex;
+use auto_mutex_core::hook::by_hand;
+use auto_mutex_core::store::Instant;
+use auto_mutex_core::store::lock;
 
 /// Some time after the machine was started, the same in every run.
 const START: Duration = Duration::from_secs(1_000_000);

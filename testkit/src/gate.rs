@@ -10,7 +10,7 @@ use std::task::{Context, Poll, ready};
 use tokio::task::JoinHandle;
 
 use super::member::{DEAD, Member, RUNS, STANDS};
-use crate::base::wait::block_on;
+use auto_mutex_core::hook::block_on;
 
 /// How often a task lets the others go first, at most.
 const LETS_OTHERS_GO: u64 = 3;

@@ -5,14 +5,13 @@ use std::sync::{Arc, Weak};
 use super::gate;
 use super::member::{Line, Member};
 use super::world::Shared;
-use crate::background;
-use crate::base::wait::lock;
-use crate::config::Settings;
-use crate::queue::ClientCore;
-use crate::store::Reader;
-use crate::store::engine::{Driver, Engine, Layout, same_kind};
-use crate::store::memory::reader_of_nothing;
-use crate::store::{MemberId, RandomId, StoreOptions, Unconnected};
+use auto_mutex_core::Settings;
+use auto_mutex_core::hook;
+use auto_mutex_core::hook::ClientCore;
+use auto_mutex_core::store::Reader;
+use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{Driver, Engine, Layout, parse, same_kind};
+use auto_mutex_core::store::{MemberId, RandomId, StoreOptions, Unconnected};
 
 /// A host's way to the store of a World. The World behaves as a service with a primary and a replica.
 #[derive(Clone, Debug)]
@@ -49,9 +48,10 @@ impl Engine for Endpoint {
         (member.clone(), Box::new(Line(member)))
     }
 
-    /// A World has no server for an operator: it is asked directly.
-    fn reader(&self, _: &StoreOptions) -> Box<dyn Reader> {
-        reader_of_nothing()
+    /// A World has no server for an operator, who sees an empty store: it is asked directly.
+    fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {
+        let nothing = parse("memory://").expect("a URL");
+        nothing.reader(options)
     }
 }
 
@@ -71,7 +71,7 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
         let core = ClientCore::new(settings, member.clone(), id);
         member.begin(&core);
         let driver = Box::new(Line(member.clone())).run(core.clone());
-        let (driver, tick) = background::tasks(member.clone(), driver, core.clone());
+        let (driver, tick) = hook::tasks(member.clone(), driver, core.clone());
         let tasks = [gate::spawn(&member, driver), gate::spawn(&member, tick)];
         for task in tasks {
             let world = endpoint.world.clone();
@@ -92,7 +92,7 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
     let (store, driver) = engine.unconnected(&settings.options, id);
     let core = ClientCore::new(settings.clone(), store.clone(), id);
     let driver = driver.run(core.clone());
-    let (driver, tick) = background::tasks(store, driver, core.clone());
+    let (driver, tick) = hook::tasks(store, driver, core.clone());
     drop((tokio::spawn(driver), tokio::spawn(tick)));
     Some(core)
 }

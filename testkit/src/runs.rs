@@ -15,7 +15,8 @@ use super::choices::Schedule;
 use super::clock::Clock;
 use super::events::Event;
 use super::world::Shared;
-use crate::base::wait::{Turn, first, lock};
+use auto_mutex_core::hook::Turn;
+use auto_mutex_core::store::{first, lock};
 
 const SEED: &str = "AUTO_MUTEX_SEED";
 /// How many events of a failed run are printed.

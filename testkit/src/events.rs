@@ -5,8 +5,8 @@ use std::fmt;
 use std::time::Duration;
 
 use super::fault::Fault;
-use crate::base::error::LossCause;
-use crate::store::Ticket;
+use auto_mutex_core::LossCause;
+use auto_mutex_core::store::Ticket;
 
 /// Something that happened in a [`World`](super::World).
 ///

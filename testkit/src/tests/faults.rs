@@ -1,8 +1,8 @@
+use super::super::{Operation, StoreErrorKind};
 use super::*;
-use crate::base::error::LossCause;
-use crate::locks::client::Client;
-use crate::test_kit::{Operation, StoreErrorKind};
-use crate::{Config, LockError};
+use auto_mutex_core::Client;
+use auto_mutex_core::LossCause;
+use auto_mutex_core::{Config, LockError};
 
 /// The error of a body that only waits, on the host of `client`.
 async fn loses(world: &World, client: &Client) -> LockError {
@@ -203,7 +203,9 @@ fn a_leader_that_does_not_stop_is_aborted_alone() {
     run(Runs::new().seeds(5), |world| async move {
         let (a, b) = (world.client("a"), world.client("b"));
         let lead = |client: &Client| {
-            let leader = client.leader("x").on_overrun(crate::Overrun::Abort);
+            let leader = client
+                .leader("x")
+                .on_overrun(auto_mutex_core::Overrun::Abort);
             world.thread(client, move || {
                 leader.blocking_lead(|_| {
                     super::super::sleep(1000 * SECOND);

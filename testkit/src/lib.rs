@@ -50,7 +50,7 @@
 //!
 //! # Beside the World
 //!
-//! - [`assert_held!`](crate::assert_held), in code that must never run without its lock.
+//! - [`assert_held!`](auto_mutex_core::assert_held), in code that must never run without its lock.
 //! - [`Register`], in place of a database that checks fencing tokens.
 //! - [`skip_locks`], for tests of handlers whose locks don't matter: bodies run at once, without a store.
 //! - [`coverage`], the faults that no test has tried.
@@ -69,9 +69,10 @@ mod member;
 mod register;
 mod runs;
 mod server;
+#[cfg(all(test, repository))]
+mod simulated;
 mod skip;
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, testkit))]
 mod tests;
 mod world;
 
@@ -89,10 +90,11 @@ pub use self::register::{Register, Stale};
 pub use self::runs::{Outcome, Runs, run, run_blocking};
 pub use self::skip::skip_locks;
 use self::world::Shared;
-pub use crate::assert_held;
-use crate::base::wait::{Turn, block_on, lock, pause};
-use crate::config::Config;
-use crate::locks::client::Client;
+use auto_mutex_core::Client;
+use auto_mutex_core::Config;
+pub use auto_mutex_core::assert_held;
+use auto_mutex_core::hook::{Turn, block_on, pause};
+use auto_mutex_core::store::lock;
 pub use auto_mutex_protocol::StoreErrorKind;
 
 /// How often all tasks get their turn before nothing is left to do.

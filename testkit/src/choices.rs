@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::testing::Dice;
+use auto_mutex_protocol::Dice;
 
 /// A seed, and for a shortened run the choices other than the first option, by their position.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

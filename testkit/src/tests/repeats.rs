@@ -1,7 +1,9 @@
+use auto_mutex_core::Client;
+
+use super::super::choices::Schedule;
+use super::super::runs::{Failure, attempt, shorten};
 use super::*;
-use crate::config::Deadlock;
-use crate::test_kit::choices::Schedule;
-use crate::test_kit::runs::{Failure, attempt, shorten};
+use auto_mutex_core::Deadlock;
 
 /// Four hosts, two locks, and faults.
 async fn turmoil(world: World) -> Vec<String> {

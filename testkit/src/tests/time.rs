@@ -1,7 +1,7 @@
 use super::*;
-use crate::LockError;
-use crate::base::error::LossCause;
-use crate::store::RandomId;
+use auto_mutex_core::LockError;
+use auto_mutex_core::LossCause;
+use auto_mutex_core::store::RandomId;
 
 #[test]
 fn a_wait_takes_its_time() {
@@ -156,7 +156,7 @@ fn an_error_fails_the_test() {
 
 #[test]
 fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
-    let connect = || crate::Client::connect("memory://in-a-world").unwrap();
+    let connect = || auto_mutex_core::Client::connect("memory://in-a-world").unwrap();
     run(Runs::new(), move |world| async move {
         let (a, b) = (connect(), connect());
         let _held = a.mutex("x").lock().await.unwrap();
@@ -168,7 +168,7 @@ fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
     let client = connect();
     drop(client.mutex("x").blocking_lock().unwrap());
     client.blocking_shutdown();
-    let draw = || crate::store::Ticket::random();
+    let draw = || auto_mutex_core::store::Ticket::random();
     let ids = [(); 2].map(|()| {
         run(Runs::new(), |_| async {});
         draw()
@@ -204,22 +204,27 @@ fn a_call_that_blocks_all_tasks_is_found() {
 
 struct Asserts;
 
-impl crate::Observer for Asserts {
-    fn add(&self, metric: crate::Metric, _: &[(&'static str, &'static str)], change: i64) {
+impl auto_mutex_core::Observer for Asserts {
+    fn add(
+        &self,
+        metric: auto_mutex_core::Metric,
+        _: &[(&'static str, &'static str)],
+        change: i64,
+    ) {
         assert!(
-            metric != crate::Metric::Lost || change == 0,
+            metric != auto_mutex_core::Metric::Lost || change == 0,
             "a lock is lost"
         );
     }
 
-    fn record(&self, _: crate::Metric, _: &[(&'static str, &'static str)], _: Duration) {}
+    fn record(&self, _: auto_mutex_core::Metric, _: &[(&'static str, &'static str)], _: Duration) {}
 }
 
 #[test]
 #[should_panic = "a lock is lost"]
 fn a_panic_in_the_background_of_a_client_fails_the_test() {
     run(Runs::new(), |world| async move {
-        let a = crate::Client::connect(world.config("a").observer(Asserts)).unwrap();
+        let a = auto_mutex_core::Client::connect(world.config("a").observer(Asserts)).unwrap();
         let _guard = a.mutex("x").lock().await.unwrap();
         world.force_unlock("x").await;
     });

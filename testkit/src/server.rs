@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::base::clock::{self, Instant};
-use crate::base::name::{Name, NameMap};
-use crate::store::{Cause, Closed, Env, LIMITS, MemberId, Message, NameRecord, Op, Reply, State};
+use auto_mutex_core::store::clock::{self, Instant};
+use auto_mutex_core::store::{
+    Cause, Closed, Env, LIMITS, MemberId, Message, NameRecord, Op, Reply, State,
+};
+use auto_mutex_core::store::{Name, NameMap};
 
 /// The server's clock when the World starts: the beginning of 2026, in microseconds.
 const EPOCH_US: u64 = 1_767_225_600_000_000;

@@ -48,7 +48,7 @@ impl<T> Register<T> {
         Self(Mutex::new(Vec::new()))
     }
 
-    /// Writes `value`, with the fencing token of a guard, of [`current`](fn@crate::current), of a leader's term, or from
+    /// Writes `value`, with the fencing token of a guard, of [`current`](fn@auto_mutex_core::current), of a leader's term, or from
     /// elsewhere. A holder may write several times.
     ///
     /// # Errors

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::World;
 use super::fault::{Fault, Operation};
 use super::member::Member;
-use crate::base::error::StoreError;
-use crate::base::name::Name;
-use crate::base::wait::lock;
-use crate::locks::client::Client;
-use crate::store::{NameRecord, Op, SharedStr, TicketRecord};
+use auto_mutex_core::Client;
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::Name;
+use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{NameRecord, Op, SharedStr, TicketRecord};
 
 /// A fault has happened. Await this to let everyone notice it.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl World {
     }
 
     /// The store forgets the locks of a client or the holders of a name, as after a deletion or an eviction. Nobody is
-    /// told: the client finds out when it renews the lease ([`LossCause::Forgotten`](crate::LossCause::Forgotten)).
+    /// told: the client finds out when it renews the lease ([`LossCause::Forgotten`](auto_mutex_core::LossCause::Forgotten)).
     pub fn lose<'a>(&self, target: impl Into<Target<'a>>) -> Struck {
         let holders = self.holders(target.into(), Fault::Lose);
         self.drop_holds(&holders);
@@ -118,7 +118,7 @@ impl World {
     }
 
     /// Ends the leases of a client or of a name, as if they had not been renewed in time
-    /// ([`LossCause::NotRenewed`](crate::LossCause::NotRenewed)).
+    /// ([`LossCause::NotRenewed`](auto_mutex_core::LossCause::NotRenewed)).
     pub fn expire_lease<'a>(&self, target: impl Into<Target<'a>>) -> Struck {
         let holders = self.holders(target.into(), Fault::ExpireLease);
         self.drop_holds(&holders);
@@ -132,7 +132,7 @@ impl World {
     }
 
     /// Breaks the locks of a client or of a name, as an operator does
-    /// ([`LossCause::Forced`](crate::LossCause::Forced)).
+    /// ([`LossCause::Forced`](auto_mutex_core::LossCause::Forced)).
     pub fn force_unlock<'a>(&self, target: impl Into<Target<'a>>) -> Struck {
         for (name, holder) in self.holders(target.into(), Fault::ForceUnlock) {
             let by = SharedStr::from("elsewhere 1 operator");
@@ -188,7 +188,7 @@ impl World {
     }
 
     /// Makes `client` what a forked child inherits: all its calls fail with
-    /// [`LockError::Forked`](crate::LockError::Forked).
+    /// [`LockError::Forked`](auto_mutex_core::LockError::Forked).
     pub fn fork(&self, client: &Client) -> Struck {
         self.0.struck(&self.member(client).host, "", Fault::Fork);
         client.core().fork();

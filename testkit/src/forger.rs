@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::World;
 use super::fault::Fault;
 use super::faults::Struck;
-use crate::base::clock;
-use crate::base::wait::lock;
+use auto_mutex_core::store::clock;
+use auto_mutex_core::store::lock;
 
 /// The latest messages, which are those of tickets that may still exist.
 const REMEMBERED: usize = 64;

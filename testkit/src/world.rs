@@ -17,18 +17,19 @@ use super::fault::{Fault, Operation};
 use super::forger::Heard;
 use super::member::Member;
 use super::server::Server;
-use crate::background::START_HERE;
-use crate::base::clock;
-use crate::base::error::StoreError;
-use crate::base::name::Name;
-use crate::base::sync::Mutex;
-use crate::base::sync::atomic::{AtomicU64, Ordering};
-use crate::base::wait::{Turns, lock};
-use crate::locks::client::Client;
-use crate::locks::mutex::MutexGuard;
-use crate::observe::CallerLocation;
-use crate::queue::Hold;
-use crate::store::{Closed, MemberId, Op, Reply, id, seal::seal};
+use auto_mutex_core::Client;
+use auto_mutex_core::MutexGuard;
+use auto_mutex_core::StoreError;
+use auto_mutex_core::hook;
+use auto_mutex_core::hook::Held;
+use auto_mutex_core::hook::Mutex;
+use auto_mutex_core::hook::START_HERE;
+use auto_mutex_core::hook::Turns;
+use auto_mutex_core::store::Name;
+use auto_mutex_core::store::clock;
+use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{Closed, MemberId, Op, Reply, seal};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static HERE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };
@@ -96,7 +97,7 @@ impl Shared {
     /// Lets the locks of this thread run in this World.
     pub(super) fn install(self: &Arc<Self>, seed: u64) {
         self.clock.install();
-        id::seed(seed);
+        hook::seed(seed);
         HERE.set(Arc::downgrade(self));
         START_HERE.set(Some(start));
     }
@@ -229,47 +230,44 @@ impl Shared {
     }
 
     /// A caller has the lock.
-    pub(super) fn began(&self, host: &str, hold: &Hold) {
-        let key = (hold.grant.ticket, hold.grant.token);
-        let (name, at) = (hold.name().as_str(), self.clock.since_start().as_secs_f64());
-        let site = CallerLocation(&hold.want().meta);
-        let held = format!("`{name}` since {at:.3}s, by {site}");
+    pub(super) fn began(&self, host: &str, hold: &Held) {
+        let (name, at) = (hold.name.as_str(), self.clock.since_start().as_secs_f64());
+        let held = format!("`{name}` since {at:.3}s, by {}", hold.site);
         let known = lock(&self.record)
             .active
-            .insert(key, (host.to_owned(), held));
+            .insert((hold.ticket, hold.token), (host.to_owned(), held));
         if known.is_some() {
             return;
         }
-        self.note(host, name, Happening::Granted, Some(hold.grant.token));
+        self.note(host, name, Happening::Granted, Some(hold.token));
         let taken = lock(&self.record).taken.clone();
         let (mut units, mut hosts) = (0, Vec::new());
         for member in self.all_members() {
-            let holds = member.core().map(|core| core.valid_holds(hold.name()));
+            let holds = member.core().map(|core| core.valid(&hold.name));
             for other in holds.into_iter().flatten() {
-                if taken.contains(&other.grant.ticket) {
+                if taken.contains(&other.ticket) {
                     continue;
                 }
-                units += u64::from(other.weight());
+                units += u64::from(other.units);
                 hosts.push(member.host.clone());
             }
         }
-        if units > u64::from(hold.want().share.capacity) && hold.weight() > 0 {
+        if units > u64::from(hold.capacity) && hold.units > 0 {
             let overlap = format!("{at:.3}s {name}: {}", hosts.join(" and "));
             lock(&self.record).overlaps.push(overlap);
         }
     }
 
-    pub(super) fn ended(&self, host: &str, hold: &Hold) {
-        let key = (hold.grant.ticket, hold.grant.token);
+    pub(super) fn ended(&self, host: &str, hold: &Held) {
+        let key = (hold.ticket, hold.token);
         if lock(&self.record).active.remove(&key).is_none() {
             return;
         }
-        let what = match hold.lost_for() {
+        let what = match hold.lost {
             Some(cause) => Happening::Lost(cause),
             None => Happening::Released,
         };
-        let token = Some(hold.grant.token);
-        self.note(host, hold.name().as_str(), what, token);
+        self.note(host, hold.name.as_str(), what, Some(hold.token));
     }
 }
 
@@ -280,7 +278,7 @@ impl Drop for Shared {
         if is_here.unwrap_or(false) {
             Turns::remove();
             START_HERE.set(None);
-            id::unseed();
+            hook::unseed();
         }
     }
 }

@@ -1,20 +1,20 @@
 //! [`skip_locks`]: bodies run, but no lock excludes anybody.
 
 use super::world::Shared;
-use crate::base::error::SetupError;
-use crate::config::Config;
-use crate::locks::client::{global, setup};
+use auto_mutex_core::Config;
+use auto_mutex_core::SetupError;
+use auto_mutex_core::{Weakness, client, setup};
 
 /// Sets this process up so that no lock excludes anybody: for tests of handlers that should run, but whose locks are not what
 /// is tested. No store is needed.
 ///
-/// It makes a global client, as [`setup`](crate::setup) does. Each call gets its lock at once, also while others hold
-/// it. Everything else is as usual: guards, growing fencing tokens, [`current`](fn@crate::current),
-/// [`assert_held!`](crate::assert_held), re-entry, `expire`, and errors for calls that would wait for a lock of their own task.
-/// A call that waits for a notification or a token still waits. Clients of a [`scope`](crate::Client::scope) lock as ever.
+/// It makes a global client, as [`setup`](auto_mutex_core::setup) does. Each call gets its lock at once, also while others hold
+/// it. Everything else is as usual: guards, growing fencing tokens, [`current`](fn@auto_mutex_core::current),
+/// [`assert_held!`](auto_mutex_core::assert_held), re-entry, `expire`, and errors for calls that would wait for a lock of their own task.
+/// A call that waits for a notification or a token still waits. Clients of a [`scope`](auto_mutex_core::Client::scope) lock as ever.
 ///
-/// Every test may call it first, in any order. It logs a warning once, and [`Client::guarantees`](crate::Client::guarantees)
-/// has [`Weakness::LocksSkipped`](crate::Weakness::LocksSkipped).
+/// Every test may call it first, in any order. It logs a warning once, and [`Client::guarantees`](auto_mutex_core::Client::guarantees)
+/// has [`Weakness::LocksSkipped`](auto_mutex_core::Weakness::LocksSkipped).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -42,9 +42,7 @@ pub fn skip_locks() {
     );
     let config = Config::new("memory://").map(Config::without_exclusion);
     match config.and_then(setup) {
-        Err(SetupError::AlreadySetUp)
-            if !global().is_some_and(|it| it.core().settings().skips()) =>
-        {
+        Err(SetupError::AlreadySetUp) if !skips() => {
             panic!(
                 "`skip_locks` comes too late: this process already has a global client, whose locks exclude each other"
             )
@@ -52,4 +50,12 @@ pub fn skip_locks() {
         Ok(()) | Err(SetupError::AlreadySetUp) => {}
         Err(error) => panic!("`skip_locks` failed: {error}"),
     }
+}
+
+/// Whether the locks of the global client exclude nobody.
+fn skips() -> bool {
+    client().is_ok_and(|client| {
+        let weaknesses = client.guarantees().weaknesses();
+        weaknesses.contains(&Weakness::LocksSkipped)
+    })
 }

@@ -11,19 +11,19 @@ use tokio::sync::Notify;
 use super::events::Happening;
 use super::gate::others_first;
 use super::world::Shared;
-use crate::base::Boxed;
-use crate::base::clock::{self, Instant};
-use crate::base::error::{SetupError, StoreError};
-use crate::base::name::Name;
-use crate::base::sync::Mutex;
-use crate::base::sync::atomic::{AtomicU8, Ordering};
-use crate::base::wait::{first, lock};
-use crate::deadlock::Cycle;
-use crate::queue::{ClientCore, Hold, Witness};
-use crate::store::engine::Driver;
-use crate::store::guarantees::Guarantees;
-use crate::store::{Answer, Events, MemberId, Node, NodeChange, Op, Request};
-use crate::store::{Store, StoreOptions, deliver, not_yet};
+use auto_mutex_core::Guarantees;
+use auto_mutex_core::hook::Cycle;
+use auto_mutex_core::hook::Mutex;
+use auto_mutex_core::hook::{ClientCore, Held, Witness};
+use auto_mutex_core::store::Boxed;
+use auto_mutex_core::store::Driver;
+use auto_mutex_core::store::Name;
+use auto_mutex_core::store::clock::{self, Instant};
+use auto_mutex_core::store::{Answer, Events, MemberId, Node, NodeChange, Op, Request};
+use auto_mutex_core::store::{Store, StoreOptions, deliver, not_yet};
+use auto_mutex_core::store::{first, lock};
+use auto_mutex_core::{SetupError, StoreError};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How late the copies of requests may arrive whose connection broke. The first choice is: not at all.
 const LATE: [Duration; 4] = [
@@ -343,7 +343,7 @@ impl Witness for Member {
         }
     }
 
-    fn began(&self, hold: &Hold) {
+    fn began(&self, hold: &Held) {
         if let Some(world) = self.world() {
             world.began(&self.host, hold);
         }
@@ -365,7 +365,7 @@ impl Witness for Member {
         }
     }
 
-    fn ended(&self, hold: &Hold) {
+    fn ended(&self, hold: &Held) {
         if let Some(world) = self.world() {
             world.ended(&self.host, hold);
         }

@@ -1,0 +1,23 @@
+//! How the test kit (`auto-mutex-test`) gets inside a client: it makes clients whose background is two tasks of the test, is
+//! told what becomes of their calls, and gives them time, random numbers and threads that take turns. Not for programs.
+
+pub use crate::background::tasks;
+pub use crate::base::wait::block_on;
+pub use crate::deadlock::Cycle;
+pub use crate::queue::ClientCore;
+
+#[cfg(any(test, feature = "test-util"))]
+pub use self::tested::*;
+
+#[cfg(any(test, feature = "test-util"))]
+mod tested {
+    pub use crate::background::{START_HERE, StartHere};
+    pub use crate::base::clock::by_hand;
+    pub use crate::base::wait::{Turn, Turns, pause};
+    pub use crate::queue::{Held, Witness};
+    pub use crate::store::id::{seed, unseed};
+    #[cfg(all(test, shuttle))]
+    pub use shuttle::sync::Mutex;
+    #[cfg(not(all(test, shuttle)))]
+    pub use std::sync::Mutex;
+}
