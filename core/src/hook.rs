@@ -16,8 +16,4 @@ mod tested {
     pub use crate::base::wait::{Turn, Turns, pause};
     pub use crate::queue::{Held, Witness};
     pub use crate::store::id::{seed, unseed};
-    #[cfg(all(test, shuttle))]
-    pub use shuttle::sync::Mutex;
-    #[cfg(not(all(test, shuttle)))]
-    pub use std::sync::Mutex;
 }

@@ -35,7 +35,13 @@ pub mod tower;
 #[doc(hidden)]
 pub mod test_kit;
 
-/// The test kit names this crate.
+/// The store of the tests of this crate, as the test kit.
+#[cfg(repository)]
+#[cfg(test)]
+#[path = "../../stores/memory/src/lib.rs"]
+mod memory;
+
+/// Both name this crate.
 #[cfg(test)]
 extern crate self as auto_mutex_core;
 

@@ -64,6 +64,7 @@
 //! The locks themselves are in the crate `auto-mutex-core`, and this crate exports them.
 
 // Links the engines: they register themselves.
+use auto_mutex_memory as _;
 #[cfg(feature = "postgres")]
 use auto_mutex_postgres as _;
 #[cfg(feature = "quorum")]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::runtime::{Handle, Id};
 
-use auto_mutex_core::hook::Mutex;
 use auto_mutex_core::hook::by_hand;
 use auto_mutex_core::store::Instant;
+use auto_mutex_core::store::Mutex;
 use auto_mutex_core::store::lock;
 
 /// Some time after the machine was started, the same in every run.

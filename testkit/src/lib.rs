@@ -72,7 +72,7 @@ mod server;
 #[cfg(all(test, repository))]
 mod simulated;
 mod skip;
-#[cfg(all(test, testkit))]
+#[cfg(all(test, own_tests))]
 mod tests;
 mod world;
 

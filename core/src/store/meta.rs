@@ -240,6 +240,17 @@ mod tests {
     }
 
     #[test]
+    fn nobody_holds_since_a_time_that_has_not_come() {
+        let later = SystemTime::now() + Duration::from_secs(3600);
+        let token = later.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        let holder = meta::read(&HolderRecord {
+            token: token.as_micros() as u64,
+            meta: "host 1 site".into(),
+        });
+        assert!(holder.unwrap().since <= SystemTime::now());
+    }
+
+    #[test]
     fn words_of_a_later_version_are_left_out_and_foreign_ones_are_not_ours() {
         assert_eq!(meta::caller("h 1 s later:x").unwrap().site, "s");
         assert!(meta::caller("h 1 s x").is_none());

@@ -13,7 +13,6 @@ pub(crate) mod credentials;
 pub(crate) mod engine;
 pub(crate) mod guarantees;
 pub(crate) mod id;
-pub(crate) mod memory;
 pub mod meta;
 mod pattern;
 mod reader;
@@ -52,6 +51,8 @@ pub use crate::base::error::with_sources;
 pub use crate::base::name::{
     CONDVAR, Name, NameMap, WAKE_QUEUE, WATCHERS, escape, escape_shown, is_escaped,
 };
+pub use crate::base::process::PerProcess;
+pub use crate::base::sync::Mutex;
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 pub use auto_mutex_protocol::*;

@@ -21,7 +21,7 @@ pub(crate) fn forked() {
 
 /// Not shared with forked children, because a thread of the parent may have had the value locked at the fork. For the
 /// same reason it is created without a lock: if two threads do so, one of the values is dropped.
-pub(crate) struct PerProcess<T: 'static> {
+pub struct PerProcess<T: 'static> {
     make: fn() -> T,
     value: OnceBox<T>,
     /// The value after another fork.
@@ -29,7 +29,8 @@ pub(crate) struct PerProcess<T: 'static> {
 }
 
 impl<T> PerProcess<T> {
-    pub(crate) const fn new(make: fn() -> T) -> Self {
+    /// A value that `make` makes.
+    pub const fn new(make: fn() -> T) -> Self {
         Self {
             make,
             value: OnceBox::new(),
@@ -38,7 +39,8 @@ impl<T> PerProcess<T> {
     }
 
     #[inline]
-    pub(crate) fn get(&self) -> &T {
+    /// The value of this process.
+    pub fn get(&self) -> &T {
         self.after(forks())
     }
 
@@ -59,7 +61,8 @@ impl<T> PerProcess<T> {
 }
 
 impl<T> PerProcess<Mutex<T>> {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    /// Locks the value of this process.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
         self.get().lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

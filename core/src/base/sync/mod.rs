@@ -2,12 +2,16 @@
 //! schedule after another. A `static` outlives a schedule, and always uses the standard library.
 
 #[cfg(all(test, shuttle))]
-pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
+pub use shuttle::sync::Mutex;
+#[cfg(all(test, shuttle))]
+pub(crate) use shuttle::sync::{Condvar, MutexGuard, PoisonError, atomic};
 
 #[cfg(not(any(feature = "test-util", all(test, shuttle))))]
 pub(crate) use std::hash::RandomState;
 #[cfg(not(all(test, shuttle)))]
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, atomic};
+pub use std::sync::Mutex;
+#[cfg(not(all(test, shuttle)))]
+pub(crate) use std::sync::{Condvar, MutexGuard, PoisonError, atomic};
 
 /// Makes two names share a shard in every run or in none.
 #[cfg(any(feature = "test-util", all(test, shuttle)))]

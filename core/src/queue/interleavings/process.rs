@@ -11,9 +11,9 @@ use super::witness::Witness;
 use crate::base::clock::{self, Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
+use crate::memory::{Heard, MemoryStore};
 use crate::queue::ClientCore;
 use crate::store::engine::Driver as _;
-use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, RandomId, Store as _};
 
 /// Budgets of local handoffs: how many, and for how long.
@@ -140,7 +140,7 @@ impl Process {
 
 /// Runs the store's driver and the member's timers as the real engine does, except that timers wait for
 /// [`Cluster::pass`] or an interrupt instead of the system clock.
-fn background(member: &Arc<ClientCore>, store: &MemoryStore, driver: Driver) {
+fn background(member: &Arc<ClientCore>, store: &MemoryStore, driver: Heard) {
     let events: Arc<dyn Events> = member.clone();
     let ticks = async {
         while !member.is_closed() {

@@ -8,15 +8,15 @@ use crate::base::clock::{Instant, by_hand};
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::config::Config;
+use crate::memory::{Heard, MemoryStore};
 use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Patience, Want};
-use crate::store::memory::{Driver, MemoryStore};
 use crate::store::{Events, MemberId, Node, NodeChange, RandomId, Share};
 
 pub(super) struct Free {
     pub(super) member: Arc<ClientCore>,
     pub(super) name: Name,
     pub(super) now: Instant,
-    _driver: Driver,
+    _driver: Heard,
 }
 
 impl Free {

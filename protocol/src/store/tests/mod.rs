@@ -2,4 +2,5 @@
 //! other engines are compared with this state (`stores/redis/src/tests/difference`, `stores/postgres/src/tests/difference`).
 
 mod bytes;
+mod rules;
 mod silent;

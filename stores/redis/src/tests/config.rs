@@ -1,7 +1,8 @@
 //! What a `Config` makes of this engine's URLs.
 
 use auto_mutex_core::{Config, Credentials};
-// For `redlock://`.
+// For `memory://` and `redlock://`.
+use auto_mutex_memory as _;
 use auto_mutex_quorum as _;
 
 #[test]

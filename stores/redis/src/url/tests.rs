@@ -131,15 +131,6 @@ fn good_urls() {
     for (url, endpoint) in table {
         assert_eq!(parsed(url), endpoint, "{url}");
     }
-    for (one, other, is_same) in [
-        ("memory://", "memory://", false),
-        ("memory://tests", "memory://tests", true),
-        ("MEMORY://a%20b", "memory://a b", true),
-        ("memory://a", "memory://b", false),
-    ] {
-        let (one, other) = (parse(one).unwrap(), parse(other).unwrap());
-        assert_eq!(one.is_same_store(&*other), is_same, "{one:?} {other:?}");
-    }
 }
 
 #[test]
@@ -150,9 +141,6 @@ fn bad_urls() {
         ("redis:/h", "no scheme"),
         ("http://h", "scheme is unknown"),
         ("://h", "scheme is unknown"),
-        ("memory://a/b", "nothing but a name"),
-        ("memory://?x=1", "nothing but a name"),
-        ("memory://a%2", "hexadecimal"),
         ("redis://", "host is missing"),
         ("redis:///0", "host is missing"),
         ("redis://:canary@/0", "host is missing"),

@@ -1,13 +1,10 @@
-//! Tokens ahead of the clock. Each grant raises the token by at least a microsecond, and there may be many grants in
-//! one.
+//! URLs, and tokens ahead of the clock. Each grant raises the token by at least a microsecond, and there may be many grants
+//! in one.
 
-use std::time::SystemTime;
+use auto_mutex_core::hook::by_hand;
+use auto_mutex_core::store::{Lease, Mode, Op, RandomId, Reply, RequestId, Share, Ticket, parse};
 
 use super::*;
-use crate::base::clock::{self, Instant, by_hand};
-use crate::base::name::Name;
-use crate::store::memory::MemoryStore;
-use crate::store::{HolderRecord, Lease, RandomId, Request, RequestId, Store as _, meta};
 
 const GRANTS: u64 = 100_000;
 
@@ -60,25 +57,26 @@ fn a_store_that_is_opened_again_begins_after_the_last_token() {
 }
 
 #[test]
-fn a_token_ahead_of_the_clock_is_kept_for_as_long_as_others() {
-    let mut world = World::new();
-    let (member, ticket) = ids();
-    for _ in 0..1000 {
-        world.lock(member, ticket);
-        world.release(member, ticket, 0, false);
+fn stores_of_one_name_are_one() {
+    for (one, other, is_same) in [
+        ("memory://", "memory://", false),
+        ("memory://tests", "memory://tests", true),
+        ("MEMORY://a%20b", "memory://a b", true),
+        ("memory://a", "memory://b", false),
+    ] {
+        let (one, other) = (parse(one).unwrap(), parse(other).unwrap());
+        assert_eq!(one.is_same_store(&*other), is_same, "{one:?} {other:?}");
     }
-    let token = world.state.token();
-    assert!(token >= world.now + 999);
-    assert!(world.state.kept_until(&LIMITS) >= token + 600_000_000);
 }
 
 #[test]
-fn nobody_holds_since_a_time_that_has_not_come() {
-    let later = SystemTime::now() + Duration::from_secs(3600);
-    let token = later.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    let holder = meta::read(&HolderRecord {
-        token: token.as_micros() as u64,
-        meta: "host 1 site".into(),
-    });
-    assert!(holder.unwrap().since <= SystemTime::now());
+fn a_url_has_nothing_but_a_name() {
+    for (url, reason) in [
+        ("memory://a/b", "nothing but a name"),
+        ("memory://?x=1", "nothing but a name"),
+        ("memory://a%2", "hexadecimal"),
+    ] {
+        let error = parse(url).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Signals are delivered in order, once each. An unused signal gets its old position back.
 
 use super::*;
-use crate::store::{RandomId, Signal};
+use crate::Signal;
 
 const KEPT: u64 = 24 * 3_600_000;
 
@@ -12,14 +12,14 @@ fn taker(capacity: u32) -> Share {
 impl World {
     fn token(&mut self, member: MemberId, text: &str) -> Reply {
         let op = Op::Signal {
-            ticket: Ticket::random(),
+            ticket: ticket(),
             signal: Signal::Token(text.into()),
         };
         self.run(member, &op)
     }
 
     fn notify(&mut self, member: MemberId, signal: Signal) -> Reply {
-        let ticket = Ticket::random();
+        let ticket = ticket();
         self.run(member, &Op::Signal { ticket, signal })
     }
 
@@ -64,8 +64,8 @@ fn what_was_not_used_goes_back_to_its_place() {
         world.give_up(a, ta, second_token),
         Reply::Released { free: 2 }
     );
-    assert_eq!(world.take(a, Ticket::random()).1, "one");
-    assert_eq!(world.take(a, Ticket::random()).1, "three");
+    assert_eq!(world.take(a, ticket()).1, "one");
+    assert_eq!(world.take(a, ticket()).1, "three");
 }
 
 #[test]
@@ -80,8 +80,8 @@ fn a_dead_holder_and_a_force_give_their_signals_back() {
     world.pass(5_000);
     assert_eq!(world.info(b).signals, 1, "the first has ended");
     assert_eq!(world.run(b, &Op::Force), Reply::Count(1));
-    assert_eq!(world.take(a, Ticket::random()).1, "one");
-    assert_eq!(world.take(a, Ticket::random()).1, "two");
+    assert_eq!(world.take(a, ticket()).1, "one");
+    assert_eq!(world.take(a, ticket()).1, "two");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_notification_wakes_no_more_than_wait() {
     assert_eq!(world.notify(a, Signal::One), Reply::Count(0));
     assert!(!world.info(a).exists);
     for _ in 0..3 {
-        let waiting = world.ask(a, Ticket::random(), taker(0), Mode::Queue);
+        let waiting = world.ask(a, ticket(), taker(0), Mode::Queue);
         assert!(matches!(waiting, Reply::Queued { .. }));
     }
     assert_eq!(world.notify(a, Signal::One), Reply::Count(1));
@@ -118,7 +118,7 @@ fn a_question_that_is_refused_still_grants_on() {
     let ((a, ta), (b, tb)) = (ids(), ids());
     let refused: [&dyn Fn(&mut World) -> Reply; 2] =
         [&|world| world.run(a, &Op::Delete), &|world| {
-            world.acquire(a, Ticket::random(), 9, 8, Mode::Queue)
+            world.acquire(a, ticket(), 9, 8, Mode::Queue)
         }];
     for ask in refused {
         let mut world = World::new();

@@ -1,9 +1,8 @@
-//! The memory store: locks within one process, and the reference for every other store. [`State`] has the rules for a
-//! name.
+//! The memory store: locks within one process. The rules are those of [`State`], which every other store is compared with;
+//! here they have a mutex, a clock, and members who hear of each other.
 
 mod engine;
-#[cfg(repository)]
-#[cfg(test)]
+#[cfg(all(test, own_tests))]
 mod tests;
 
 use std::collections::HashMap;
@@ -14,17 +13,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
-use super::{
-    Answer, Env, Events, LIMITS, MemberId, Message, Node, NodeChange, Request, State, Store,
+use auto_mutex_core::store::clock::{self, Instant};
+use auto_mutex_core::store::{
+    Answer, Boxed, Driver, Env, Events, LIMITS, MemberId, Message, Mutex, Name, NameMap, Node,
+    NodeChange, PerProcess, Request, State, Store, lock,
 };
-use crate::base::Boxed;
-use crate::base::clock::{self, Instant};
-use crate::base::error::SetupError;
-use crate::base::name::{Name, NameMap};
-use crate::base::process::PerProcess;
-use crate::base::sync::Mutex;
-use crate::base::wait::lock;
-use crate::store::guarantees::Guarantees;
+use auto_mutex_core::{Guarantees, SetupError};
 
 /// Sweep after this many operations, or later if there are many names.
 const SWEEP_EVERY: usize = 4096;
@@ -90,7 +84,8 @@ impl Space {
 /// least a microsecond. A later store starts its clock after them.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-pub(crate) type Driver = mpsc::UnboundedReceiver<(Name, Message)>;
+/// What a member hears.
+pub(crate) struct Heard(mpsc::UnboundedReceiver<(Name, Message)>);
 
 #[derive(Debug)]
 pub(crate) struct MemoryStore {
@@ -100,12 +95,12 @@ pub(crate) struct MemoryStore {
 
 impl MemoryStore {
     /// With `None`, the store belongs to this member alone.
-    pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Driver) {
+    pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Heard) {
         let space = Space::of(shared);
         let (sender, driver) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
         let store = Self { space, member };
-        (Arc::new(store), driver)
+        (Arc::new(store), Heard(driver))
     }
 
     #[cfg(all(test, shuttle))]
@@ -195,7 +190,7 @@ impl Inner {
     }
 }
 
-impl super::engine::Driver for Driver {
+impl Driver for Heard {
     fn open(&mut self, _: Duration) -> Boxed<'_, Result<(), SetupError>> {
         Box::pin(ready(Ok(())))
     }
@@ -203,7 +198,7 @@ impl super::engine::Driver for Driver {
     fn run(mut self: Box<Self>, events: Arc<dyn Events>) -> Boxed<'static, ()> {
         Box::pin(async move {
             events.node_changed(Node::ONLY, NodeChange::Connected { again: false });
-            while let Some((name, message)) = self.recv().await {
+            while let Some((name, message)) = self.0.recv().await {
                 events.told(&name, message);
             }
         })

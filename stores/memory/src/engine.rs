@@ -3,14 +3,13 @@
 use std::future::ready;
 use std::sync::Arc;
 
+use auto_mutex_core::SetupError;
+use auto_mutex_core::store::{
+    Checked, Described, Engine, Key, LIMITS, Layout, MemberId, Name, Page, Reader, Reading, Scheme,
+    Snapshot, Source, StoreOptions, Unconnected, decode, invalid, lock, matches, same_kind,
+};
+
 use super::{MemoryStore, Space};
-use crate::base::error::SetupError;
-use crate::base::name::Name;
-use crate::base::wait::lock;
-use crate::store::credentials::Source;
-use crate::store::engine::{Checked, Engine, Layout, Scheme, decode, invalid, same_kind};
-use crate::store::reader::{Described, Key, Page, Reader, Reading, Snapshot};
-use crate::store::{LIMITS, MemberId, StoreOptions, Unconnected, matches};
 
 inventory::submit! {
     Scheme {
@@ -75,11 +74,13 @@ impl Engine for MemoryEndpoint {
 
     fn reader(&self, _: &StoreOptions) -> Box<dyn Reader> {
         // An unnamed store belongs to its client alone, so its reader reads a new, empty one.
-        Box::new(Space::of(self.shared.as_deref()))
+        Box::new(MemoryReader(Space::of(self.shared.as_deref())))
     }
 }
 
-impl Reader for Arc<Space> {
+struct MemoryReader(Arc<Space>);
+
+impl Reader for MemoryReader {
     fn connect(&mut self) -> Reading<'_, Result<(), SetupError>> {
         Box::pin(ready(Ok(())))
     }
@@ -90,7 +91,7 @@ impl Reader for Arc<Space> {
         pattern: Option<&'a str>,
         _: &'a str,
     ) -> Reading<'a, Result<Page, SetupError>> {
-        let inner = lock(&self.inner);
+        let inner = lock(&self.0.inner);
         let is_wanted = |name: &Name| pattern.is_some_and(|it| matches(it, name.as_str()));
         let names = inner.names.iter().filter(|(name, _)| is_wanted(name));
         let keys = names.map(|(name, state)| {
@@ -103,8 +104,8 @@ impl Reader for Arc<Space> {
     }
 
     fn inspect<'a>(&'a mut self, names: &'a [Name]) -> Reading<'a, Result<Snapshot, SetupError>> {
-        let inner = lock(&self.inner);
-        let now = self.now();
+        let inner = lock(&self.0.inner);
+        let now = self.0.now();
         let states = names.iter().map(|name| {
             let state = inner.names.get(name);
             Ok(state
