@@ -118,6 +118,13 @@ impl Share {
         }
     }
 
+    /// Whether it waits for a notification, which reaches only tickets that are queued when it is sent: once registered, its
+    /// waiter must never leave the store's queue.
+    #[inline]
+    pub fn notifies(&self) -> bool {
+        self.capacity == 0 && self.kind != LockKind::Semaphore
+    }
+
     /// The same lock, but none of its units. Does not wait, unless it is for a signal.
     #[inline]
     pub fn without_units(self) -> Self {

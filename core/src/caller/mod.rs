@@ -85,25 +85,28 @@ impl Caller {
         Some(Holds::from(hold.clone()).within(bounds.clone()))
     }
 
-    #[inline]
-    pub(crate) fn requester(&self) -> Requester {
-        Requester {
+    /// Completes a request that enters a queue of `client`. `more` are locks that the call itself has already taken.
+    pub(crate) fn sign(
+        &self,
+        want: &mut Want,
+        label: &'static str,
+        client: u64,
+        more: &[Arc<Hold>],
+    ) -> Requester {
+        let is_of_client = |hold: &Arc<Hold>| hold.client_id() == client;
+        let mut by = Requester {
+            label,
             blocking: self.blocking,
             home: Home::current(self.blocking),
+            task: TaskId::current(self.blocking),
+            inside: self
+                .holds()
+                .any(|hold| is_of_client(hold) && hold.is_valid()),
             ..Requester::default()
-        }
-    }
-
-    /// Completes a request that enters a queue of `client`. `more` are locks that the call itself has already taken.
-    pub(crate) fn sign(&self, want: &mut Want, client: u64, more: &[Arc<Hold>]) {
-        let is_of_client = |hold: &Arc<Hold>| hold.client_id() == client;
-        want.by.task = TaskId::current(self.blocking);
-        want.by.inside = self
-            .holds()
-            .any(|hold| is_of_client(hold) && hold.is_valid());
+        };
         // A wait for a signal can end without the release of a lock.
         if want.share.capacity == 0 {
-            return;
+            return by;
         }
         let mut holds: Vec<Arc<Hold>> = Vec::new();
         for hold in self.holds().chain(more) {
@@ -113,7 +116,7 @@ impl Caller {
         }
         // Nearly every call comes from a task that holds no lock.
         if holds.is_empty() {
-            return;
+            return by;
         }
         let mut names: Vec<Name> = Vec::new();
         for hold in holds.iter().filter(|hold| is_of_client(hold)) {
@@ -122,6 +125,7 @@ impl Caller {
             }
         }
         want.meta = meta::holding(&want.meta, &names);
-        want.by.holds = Some(Arc::new(holds));
+        by.holds = Some(Arc::new(holds));
+        by
     }
 }

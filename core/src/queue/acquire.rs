@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use super::ClientCore;
 use super::hold::Hold;
 use super::lock_queue::{Confirmed, LockQueue};
-use super::waiter::{Waiter, Want};
+use super::waiter::{Requester, Waiter, Want};
 use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::name::Name;
@@ -17,14 +17,11 @@ use crate::base::wait::block_on;
 use crate::deadlock::TaskWait;
 use crate::queue::{Watch, warn_of_timeout};
 
-const MISSES: u32 = 5;
-
 /// If it is dropped early, it leaves the queue, or releases a grant that has already come. A grant can end before the
 /// task is polled or the thread wakes. The call has then missed it, and waits for the rest of its `block`.
 #[must_use = "futures do nothing unless polled"]
 pub(crate) struct Acquire {
     stage: Stage,
-    pub(super) misses: u32,
     /// `None` if this is a part of another call, or if neither a subscriber nor an observer wants reports.
     watch: Option<Box<Watch>>,
     /// `false` for a part of another call. Only timeouts of whole calls are logged.
@@ -44,7 +41,6 @@ impl Acquire {
     pub(super) fn new(stage: Stage) -> Self {
         Self {
             stage,
-            misses: MISSES,
             watch: None,
             is_call: false,
             blocked: None,
@@ -56,15 +52,16 @@ impl Acquire {
     pub(crate) fn enter(
         core: &Arc<ClientCore>,
         name: &Name,
-        want: &mut Want,
+        want: &Want,
+        mut by: Requester,
     ) -> Result<Self, LockError> {
-        let blocked = want.by.blocking.then(BlockedWorker::enter).flatten();
-        want.by.blocks = blocked.as_ref().map(BlockedWorker::runtime);
-        let mut entered = core.enter(name, want)?;
-        let is_nested = || want.by.is_nested(|task| core.has_taken(task));
+        let blocked = by.blocking.then(BlockedWorker::enter).flatten();
+        by.blocks = blocked.as_ref().map(BlockedWorker::runtime);
+        let mut entered = core.enter(name, want, &by)?;
+        let is_nested = || by.is_nested(|task| core.has_taken(task));
         if matches!(entered, Err(LockError::ShutDown)) && core.is_draining() && is_nested() {
-            want.by.inside = true;
-            entered = core.enter(name, want)?;
+            by.inside = true;
+            entered = core.enter(name, want, &by)?;
         }
         let mut call = entered?;
         call.blocked = blocked;
@@ -93,7 +90,7 @@ impl Acquire {
     /// Takes a grant that arrived while the caller entered the queue. The caller cannot miss such a grant.
     pub(super) fn look(mut self) -> Self {
         if let Stage::Waiting(queue, waiter, nested) = &mut self.stage {
-            if !waiter.want.relies
+            if !waiter.call.want.share.notifies()
                 && let Some(Ok(hold)) = waiter.promise.take_if(Result::is_ok)
             {
                 self.stage = Stage::Obtained(hold);
@@ -154,12 +151,12 @@ impl Acquire {
                 return Poll::Pending;
             };
             match result {
-                Ok(hold) if !waiter.want.relies && !hold.is_valid() => {
+                Ok(hold) if !waiter.call.want.share.notifies() && !hold.is_valid() => {
                     self.missed(&queue, &waiter, &hold)?;
                 }
                 Err(error) => {
-                    if self.is_call && error.is_timeout() && waiter.want.patience.waits() {
-                        warn_of_timeout(&queue.core, &waiter.want.meta, &error);
+                    if self.is_call && error.is_timeout() && waiter.call.want.patience.waits() {
+                        warn_of_timeout(&queue.core, &waiter.call.want.meta, &error);
                     }
                     return Poll::Ready(Err(*error));
                 }
@@ -177,11 +174,13 @@ impl Acquire {
     ) -> Result<(), LockError> {
         let lost = hold.lost_error();
         hold.give_back(false);
-        self.misses = self.misses.checked_sub(1).ok_or(lost)?;
-        // The grant's count includes attempts of earlier requests.
-        let attempts = hold.grant.attempts.saturating_sub(waiter.want.attempts);
-        let mut want = waiter.again(attempts, clock::now());
-        let mut next = Self::enter(&queue.core, &queue.name, &mut want)?;
+        let want = waiter.call.again(hold.grant.attempts, clock::now());
+        let mut next = Self::enter(
+            &queue.core,
+            &queue.name,
+            &want.ok_or(lost)?,
+            waiter.by.clone(),
+        )?;
         self.stage = next.leave();
         Ok(())
     }

@@ -8,7 +8,7 @@ use auto_mutex_protocol::deadlock::WaitId;
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
 use super::lock_queue::{Confirmed, LockQueue, Transition};
-use super::waiter::{Call, Waiter, Want};
+use super::waiter::{Requester, Waiter, Want};
 use crate::base::clock::{self, Instant};
 use crate::base::error::LockError;
 use crate::base::name::escape;
@@ -20,7 +20,11 @@ use crate::store::{Engine, Ticket};
 
 impl LockQueue {
     /// Returns `None` if the name was retired.
-    pub(crate) fn enter(self: &Arc<Self>, want: &Want) -> Option<Result<Acquire, LockError>> {
+    pub(crate) fn enter(
+        self: &Arc<Self>,
+        want: &Want,
+        by: &Requester,
+    ) -> Option<Result<Acquire, LockError>> {
         let entered = self.step(|step| {
             // Checked again under the mutex. A shutdown makes this check fail before it locks the mutex, so it either
             // stops this call here or finds its waiter.
@@ -30,13 +34,13 @@ impl LockQueue {
             {
                 return Ok(Acquire::new(Stage::Obtained(hold.clone())));
             }
-            if self.core.is_draining() && !want.by.inside {
+            if self.core.is_draining() && !by.inside {
                 return Err(LockError::ShutDown);
             }
-            if step.would_block_itself(want) {
+            if step.would_block_itself(want, by) {
                 return Err(LockError::waits_for_itself(self.name.as_str()));
             }
-            let waiter = step.slot.call(want.clone(), step.now);
+            let waiter = step.slot.call(want.clone(), by.clone(), step.now);
             #[cfg(any(test, feature = "test-util"))]
             if let Some(witness) = self.core.witness() {
                 witness.waits(&self.name);
@@ -44,7 +48,7 @@ impl LockQueue {
             if want.patience.queues() {
                 step.note_blocked(&waiter);
             }
-            step.on(Input::Enter(Call(waiter.clone())));
+            step.on(Input::Enter(waiter.clone()));
             Ok(Acquire::new(Stage::Waiting(self.clone(), waiter, None)))
         })?;
         Some(entered.map(Acquire::look))
@@ -54,15 +58,22 @@ impl LockQueue {
         self.step(|step| step.held_by(owner).next().cloned())?
     }
 
-    pub(crate) fn adopt(self: &Arc<Self>, old: Ticket, want: Want) -> Option<Acquire> {
+    pub(crate) fn adopt(
+        self: &Arc<Self>,
+        old: Ticket,
+        want: &Want,
+        by: &Requester,
+    ) -> Option<Acquire> {
         self.step(|step| {
-            let waiter = step.slot.call(want, step.now);
-            let caller = Call(waiter.clone());
+            // A missed hold is gone, and cannot be adopted again.
+            let want = Want {
+                misses: 0,
+                ..want.clone()
+            };
+            let waiter = step.slot.call(want, by.clone(), step.now);
+            let caller = waiter.clone();
             step.on(Input::Adopt { caller, old });
-            let mut call = Acquire::new(Stage::Waiting(self.clone(), waiter, None));
-            // The hold is gone, and cannot be adopted again.
-            call.misses = 0;
-            call
+            Acquire::new(Stage::Waiting(self.clone(), waiter, None))
         })
     }
 
@@ -79,7 +90,7 @@ impl LockQueue {
             }
             let promise = confirmed.then(|| Arc::new(Promise::new()));
             let ask = promise.as_ref().map(|promise| step.expect(promise));
-            let call = waiter.id;
+            let call = waiter.call.id;
             step.on(Input::Leave { call, ask });
             (None, promise)
         });
@@ -98,10 +109,9 @@ impl LockQueue {
 
     /// `None` if the task of the call holds no locks, or can't be part of a deadlock.
     pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Arc<TaskWait>> {
-        let want = &waiter.want;
-        let holds = want.by.holds.as_ref()?;
+        let holds = waiter.by.holds.as_ref()?;
         let mode = self.core.settings().deadlock;
-        if !want.patience.queues() || mode == Deadlock::Off {
+        if !waiter.call.want.patience.queues() || mode == Deadlock::Off {
             return None;
         }
         let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
@@ -119,24 +129,24 @@ impl LockQueue {
 
 impl Transition<'_> {
     /// Whether the caller would block the only thread that can release the lock.
-    fn would_block_itself(&self, want: &Want) -> bool {
+    fn would_block_itself(&self, want: &Want, by: &Requester) -> bool {
         let share = &want.share;
         let waits = want.patience.waits() && !self.queue.core.settings().skips();
-        if !want.by.blocking || !waits || want.by.home.is_none() || share.capacity == 0 {
+        if !by.blocking || !waits || by.home.is_none() || share.capacity == 0 {
             return false;
         }
-        let mine = |home| home == want.by.home;
+        let mine = |home| home == by.home;
         let holds = self.slot.holds.iter();
-        let held = holds.filter(|hold| mine(hold.want().by.home));
+        let held = holds.filter(|hold| mine(hold.by().home));
         let held: u64 = held.map(|hold| u64::from(hold.weight())).sum();
         let waiters = self.slot.state.waiters();
-        let waiting = waiters.clone().filter(|waiter| mine(waiter.want.by.home));
-        let waiting = waiting.map(|waiter| u64::from(waiter.want.share.units));
+        let waiting = waiters.clone().filter(|waiter| mine(waiter.by.home));
+        let waiting = waiting.map(|waiter| u64::from(waiter.call.want.share.units));
         let fits = |taken: u64, units| taken + u64::from(units) <= u64::from(share.capacity);
         // The waiter has no deadline and may need units that this thread holds, so the caller behind it would never be
         // served.
-        let mut before = waiters.filter(|waiter| waiter.deadline == Instant::NEVER);
-        let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.want.share.units));
+        let mut before = waiters.filter(|waiter| waiter.call.deadline() == Instant::NEVER);
+        let stuck = held > 0 && before.any(|waiter| !fits(held, waiter.call.want.share.units));
         let taken = held + waiting.sum::<u64>();
         (stuck || taken > 0 && !fits(taken, share.units)) && runs_a_task()
     }
@@ -147,11 +157,11 @@ impl Transition<'_> {
     }
 
     /// Fails the calls that wait.
-    pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Want) -> bool) {
+    pub(super) fn fail(&mut self, error: &LockError, which: impl Fn(&Requester) -> bool) {
         let state = &self.slot.state;
         let waiting = state.waiters().chain(state.attempts());
-        let chosen = waiting.filter(|caller| which(&caller.want));
-        let chosen: Vec<Call> = chosen.cloned().collect();
+        let chosen = waiting.filter(|caller| which(&caller.by));
+        let chosen: Vec<Arc<Waiter>> = chosen.cloned().collect();
         if chosen.is_empty() {
             return;
         }
@@ -173,14 +183,14 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
     fn view(&self, id: WaitId) -> Option<Wait> {
         let (queue, waiter) = (self.0.upgrade()?, self.1.upgrade()?);
         let slot = queue.lock();
-        let (_, after) = slot.state.waits_after(waiter.id)?;
+        let (_, after) = slot.state.waits_after(waiter.call.id)?;
         Some(Wait {
             id,
             name: queue.name.clone(),
-            units: waiter.want.share.units,
+            units: waiter.call.want.share.units,
             after,
-            waited: waiter.waited(clock::now()),
-            meta: escape(&waiter.want.meta).to_string().into(),
+            waited: waiter.call.waited(clock::now()),
+            meta: escape(&waiter.call.want.meta).to_string().into(),
             fails: queue.core.settings().deadlock == Deadlock::Fail,
         })
     }
@@ -188,8 +198,8 @@ impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
     fn fail(&self, error: LockError) {
         if let (Some(queue), Some(waiter)) = (self.0.upgrade(), self.1.upgrade()) {
             queue.step(|step| {
-                if step.slot.state.waits_after(waiter.id).is_some() {
-                    let calls = vec![waiter.id];
+                if step.slot.state.waits_after(waiter.call.id).is_some() {
+                    let calls = vec![waiter.call.id];
                     step.on(Input::Dismiss { calls });
                     waiter.fail(error, step.wakes);
                 }

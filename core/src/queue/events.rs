@@ -69,7 +69,7 @@ impl LockQueue {
     pub(super) fn drain(self: &Arc<Self>, holders: &HashSet<TaskId>) {
         let has_taken = |task| holders.contains(&task);
         self.step(|step| {
-            step.fail(&LockError::ShutDown, |want| !want.by.is_nested(has_taken));
+            step.fail(&LockError::ShutDown, |by| !by.is_nested(has_taken));
             step.on(Input::ReleaseKept);
         });
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use auto_mutex_protocol::client::{CallId, Ended, Ends, Grant, Input};
 
 use super::lock_queue::LockQueue;
-use super::waiter::{Call, Waiter, Want};
+use super::waiter::{Requester, Waiter, Want};
 use super::warnings::Warned;
 #[cfg(any(test, feature = "test-util"))]
 use super::witness::Held;
@@ -69,7 +69,8 @@ impl Hold {
         grant: Grant,
         now: Instant,
     ) -> Self {
-        let (terms, units) = (waiter.want.terms, waiter.want.share.units);
+        let want = &waiter.call.want;
+        let (terms, units) = (want.terms, want.share.units);
         let expires = terms
             .expire
             .map_or(Instant::NEVER, |expire| now.after(expire));
@@ -103,11 +104,11 @@ impl Hold {
 
     /// The number of its call.
     pub(super) fn call(&self) -> CallId {
-        self.waiter.id
+        self.waiter.call.id
     }
 
     /// What the rules have to know of the guards, if they have changed the hold since the last time.
-    pub(super) fn seen(&self) -> Option<Input<Call>> {
+    pub(super) fn seen(&self) -> Option<Input<Arc<Waiter>>> {
         if !self.touched.swap(false, Ordering::SeqCst) {
             return None;
         }
@@ -187,7 +188,7 @@ impl Hold {
         Taken {
             client: self.client_id(),
             name: self.name(),
-            label: want.label,
+            label: self.by().label,
             meta: &want.meta,
         }
     }
@@ -209,15 +210,19 @@ impl Hold {
 
     /// The request that was granted.
     pub(crate) fn want(&self) -> &Want {
-        &self.waiter.want
+        &self.waiter.call.want
+    }
+
+    pub(crate) fn by(&self) -> &Requester {
+        &self.waiter.by
     }
 
     pub(crate) fn labels(&self) -> LockLabels {
-        LockLabels::of(self.want().label, &self.want().share)
+        LockLabels::of(self.by().label, &self.want().share)
     }
 
     pub(crate) fn waited(&self) -> Duration {
-        self.waiter.waited(self.since)
+        self.waiter.call.waited(self.since)
     }
 
     pub(crate) fn units(&self) -> u32 {

@@ -13,7 +13,7 @@ use auto_mutex_protocol::client::{
 
 use super::client::ClientCore;
 use super::hold::Hold;
-use super::waiter::{Call, Waiter, Want};
+use super::waiter::{Requester, Waiter, Want};
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
@@ -55,7 +55,7 @@ pub(super) struct Slot {
     /// A caller with a reference to a retired queue must look the name up again.
     pub(super) retired: bool,
     pub(super) armed: Option<Instant>,
-    pub(super) state: State<Call>,
+    pub(super) state: State<Arc<Waiter>>,
     /// Those that have not ended.
     pub(super) holds: Vec<Arc<Hold>>,
     asks: Vec<(AskId, Confirmed)>,
@@ -90,8 +90,8 @@ pub(super) struct Transition<'a> {
 /// What a transition has still to do. Its memory is the thread's, so that a call allocates none.
 #[derive(Default)]
 struct Work {
-    effects: Vec<Effect<Call>>,
-    inputs: VecDeque<Input<Call>>,
+    effects: Vec<Effect<Arc<Waiter>>>,
+    inputs: VecDeque<Input<Arc<Waiter>>>,
     /// Dropped when no mutex is locked: they may have the last reference to anything.
     dropped: Vec<Arc<Hold>>,
 }
@@ -194,8 +194,8 @@ impl Slot {
     }
 
     /// A new call, in the memory of an earlier one if nothing refers to that any more.
-    pub(super) fn call(&mut self, want: Want, now: Instant) -> Arc<Waiter> {
-        let waiter = Waiter::new(CallId(self.number()), want, now);
+    pub(super) fn call(&mut self, want: Want, by: Requester, now: Instant) -> Arc<Waiter> {
+        let waiter = Waiter::new(CallId(self.number()), want, by, now);
         if let Some(mut spare) = self.spare_waiter.take()
             && let Some(memory) = Arc::get_mut(&mut spare)
         {
@@ -220,7 +220,7 @@ impl Transition<'_> {
 
     /// Runs the rules for `input`, and for the answers that come at once.
     #[inline]
-    pub(super) fn on(&mut self, input: Input<Call>) {
+    pub(super) fn on(&mut self, input: Input<Arc<Waiter>>) {
         self.feed(input);
         self.run();
     }
@@ -243,7 +243,7 @@ impl Transition<'_> {
     }
 
     #[inline]
-    fn feed(&mut self, input: Input<Call>) {
+    fn feed(&mut self, input: Input<Arc<Waiter>>) {
         if let Input::Answered { ask, op, result } = &input {
             self.note_answer(*ask, op, result);
         }
@@ -260,8 +260,8 @@ impl Transition<'_> {
 
     /// Compares the rules with a bare state.
     #[cfg(any(test, feature = "test-util"))]
-    fn feed_twice(&mut self, input: Input<Call>) {
-        let bare = input.map(super::replay::plain);
+    fn feed_twice(&mut self, input: Input<Arc<Waiter>>) {
+        let bare = input.clone();
         let before = self.work.effects.len();
         let mut drawn = Vec::new();
         let queue = self.queue;
@@ -279,11 +279,11 @@ impl Transition<'_> {
         let env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
         let effects = &self.work.effects[before..];
         let replay = self.slot.replay.get_or_insert_default();
-        replay.on(&bare, env, &drawn, effects);
+        replay.on(bare, env, &drawn, effects);
     }
 
     #[inline]
-    fn carry_out(&mut self, effect: Effect<Call>) {
+    fn carry_out(&mut self, effect: Effect<Arc<Waiter>>) {
         match effect {
             Effect::Send { ask, op } => {
                 let (name, id) = (self.queue.name.clone(), RequestId(ask.0));
@@ -345,8 +345,7 @@ impl Transition<'_> {
     }
 
     #[inline(always)]
-    fn granted(&mut self, caller: Call, grant: Grant, beside: Vec<Call>) {
-        let waiter = caller.0;
+    fn granted(&mut self, waiter: Arc<Waiter>, grant: Grant, beside: Vec<Arc<Waiter>>) {
         let hold = self.hold_of(waiter.clone(), grant);
         self.slot.holds.push(hold.clone());
         // While the first caller has no guard yet, the hold stays.
@@ -481,7 +480,7 @@ fn take<T>(promises: &mut Vec<(AskId, T)>, ask: AskId) -> Option<T> {
 }
 
 /// What the rules are told of an answer.
-pub(super) fn answered(answer: Answer) -> Input<Call> {
+pub(super) fn answered(answer: Answer) -> Input<Arc<Waiter>> {
     Input::Answered {
         ask: AskId(answer.request.id.0),
         op: answer.request.op,

@@ -31,9 +31,9 @@ impl Transition<'_> {
     /// When the first waiter gets slow. The others are checked whenever the queue runs.
     pub(super) fn first_slow_waiter(&self) -> Option<Instant> {
         let first = self.slot.state.waiters().next()?;
-        let slow = self.slow(&first.want)?;
-        let waits = first.want.share.capacity > 0;
-        waits.then(|| first.started.after(first.warned.next(slow)))
+        let slow = self.slow(&first.call.want)?;
+        let waits = first.call.want.share.capacity > 0;
+        waits.then(|| first.call.started.after(first.warned.next(slow)))
     }
 
     pub(super) fn slow_holder(&self, hold: &Hold) -> Option<Instant> {
@@ -70,9 +70,10 @@ impl Transition<'_> {
         // and their number.
         let mut found: Vec<(Arc<Waiter>, Option<u64>, u64)> = Vec::new();
         let mut note = |waiter: &Arc<Waiter>, place: Option<u64>| {
-            let waited = waiter.waited(self.now);
+            let waited = waiter.call.waited(self.now);
             // A wait for a signal is never slow: it may take any time.
-            let may_be_slow = waiter.want.share.capacity > 0 && self.slow(&waiter.want).is_some();
+            let may_be_slow =
+                waiter.call.want.share.capacity > 0 && self.slow(&waiter.call.want).is_some();
             if !may_be_slow || !waiter.warned.is_due(waited, slow) {
                 return;
             }
@@ -82,13 +83,8 @@ impl Transition<'_> {
             }
         };
         // In order of arrival. Only a waiter that missed a grant can have waited longer than those before it.
-        let is_old = |waiter: &&Arc<Waiter>| waiter.waited(self.now) >= slow;
-        let queued = self
-            .slot
-            .state
-            .waiters()
-            .map(|call| &call.0)
-            .take_while(is_old);
+        let is_old = |waiter: &&Arc<Waiter>| waiter.call.waited(self.now) >= slow;
+        let queued = self.slot.state.waiters().take_while(is_old);
         // Waiters without a ticket come after this process's last ticket, and their places are counted on from there.
         let mut known = self.slot.state.places();
         let mut last = None;
@@ -112,7 +108,7 @@ impl Transition<'_> {
         let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());
-            let (meta, waited) = (waiter.want.meta.clone(), waiter.waited(self.now));
+            let (meta, waited) = (waiter.call.want.meta.clone(), waiter.call.waited(self.now));
             let own = self.has_taken(&waiter).then(|| OWN.to_owned());
             let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
@@ -124,14 +120,14 @@ impl Transition<'_> {
 
     /// Its guard may be with another task by now.
     fn has_taken(&self, waiter: &Waiter) -> bool {
-        let task = waiter.want.by.task;
+        let task = waiter.by.task;
         let by_task = |hold: &Arc<Hold>| hold.taken() == task && hold.is_valid();
         task.is_some() && self.slot.holds.iter().any(by_task)
     }
 
     pub(super) fn note_blocked(&mut self, waiter: &Waiter) {
         let settings = self.queue.core.settings();
-        if waiter.want.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
+        if waiter.by.blocks.is_some() && settings.deadlock != Deadlock::Off {
             let look = self.now.after(settings.deadlock_after);
             let first = self.slot.look_at_workers.get_or_insert(look);
             *first = (*first).min(look);
@@ -147,15 +143,15 @@ impl Transition<'_> {
         let mut next = None;
         let mut stuck = None;
         for waiter in self.slot.state.waiters() {
-            let Some(runtime) = waiter.want.by.blocks else {
+            let Some(runtime) = waiter.by.blocks else {
                 continue;
             };
-            let waited = waiter.waited(self.now);
+            let waited = waiter.call.waited(self.now);
             let look = self.now.after(waited.max(after));
             next = Some(next.map_or(look, |next| look.min(next)));
             if waited >= after && stuck.is_none() {
                 let home = Some(Home::Workers(runtime));
-                let is_held = |hold: &&Arc<Hold>| hold.want().by.home == home && hold.is_valid();
+                let is_held = |hold: &&Arc<Hold>| hold.by().home == home && hold.is_valid();
                 let hold = self.slot.holds.iter().find(is_held);
                 stuck = hold.and_then(|hold| Some((waiter, hold.clone(), all_blocked(runtime)?)));
             }
@@ -167,7 +163,7 @@ impl Transition<'_> {
         // Only one warning per hold.
         let token = hold.grant.token;
         if std::mem::replace(&mut self.slot.warned_of, token) != token {
-            let (name, meta) = (self.queue.name.clone(), waiter.want.meta.clone());
+            let (name, meta) = (self.queue.name.clone(), waiter.call.want.meta.clone());
             self.wakes.report(move || {
                 let (holder, site) = (CallerLocation(&hold.want().meta), CallerLocation(&meta));
                 tracing::warn!(target: ACQUIRE, %name, %holder, %site, workers, "a lock may never be released: all worker threads of its holder's runtime are blocked by calls that wait for locks; use the async methods in async code, or `spawn_blocking`");
@@ -177,7 +173,7 @@ impl Transition<'_> {
 }
 
 fn site(waiter: &Waiter) -> &str {
-    meta::location(&waiter.want.meta)
+    meta::location(&waiter.call.want.meta)
 }
 
 /// How often `Config::slow` was doubled to get the time of the next warning.

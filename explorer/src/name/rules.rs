@@ -4,7 +4,7 @@ use core::ops::Deref;
 use core::time::Duration;
 
 use auto_mutex_protocol::client::{ClientTimes, Patience, Terms, Want};
-use auto_mutex_protocol::{LIMITS, Limits, LockKind, Share, SharedStr};
+use auto_mutex_protocol::{LIMITS, Limits, Share, SharedStr};
 
 /// All durations are multiples of it.
 pub const TICK: Duration = Duration::from_secs(1);
@@ -212,19 +212,14 @@ impl Rules {
             true => Duration::MAX,
             false => Duration::ZERO,
         };
+        let terms = Terms {
+            retain,
+            at_least: ticks(self.at_least),
+            expire: None,
+        };
         Want {
-            share,
             owner: self.owned.then(|| "the same".into()),
-            terms: Terms {
-                retain,
-                at_least: ticks(self.at_least),
-                expire: None,
-            },
-            patience,
-            meta: SharedStr::EMPTY,
-            relies: share.kind == LockKind::Condvar,
-            waited: Duration::ZERO,
-            attempts: 0,
+            ..Want::new(share, terms, patience, SharedStr::EMPTY)
         }
     }
 

@@ -158,7 +158,7 @@ impl<C: Caller> Step<'_, '_, C> {
     fn misplaced(&mut self, index: usize) {
         let ticket = &self.state.tickets[index];
         let own = self.state.waiter_of(ticket).filter(|_| ticket.is_queued());
-        if own.is_some_and(|own| self.state.waiters[own].relies()) {
+        if own.is_some_and(|own| self.state.waiters[own].want().share.notifies()) {
             let message = "the store has lost the place in the queue";
             let source = StoreError::new(StoreErrorKind::Refused, message);
             self.refuse(index, Failure::Unavailable(source));
@@ -194,7 +194,7 @@ impl<C: Caller> Step<'_, '_, C> {
                 }
                 ticket.log.executed(lease.counter);
                 held.forced = false;
-                let capacity = u64::from(held.hold.caller.share().capacity);
+                let capacity = u64::from(held.hold.caller.want().share.capacity);
                 let free = held.is_kept().then_some(capacity);
                 if free.is_some() || held.hold.is_valid(self.now) {
                     let is_done = |asked: &Pending| asked.counter <= lease.counter;

@@ -49,7 +49,7 @@ impl<C: Caller> Step<'_, '_, C> {
                         held: Duration::ZERO,
                         cause: LossCause::Forgotten,
                     },
-                    None => Self::refused(attempt.caller.share(), &reply),
+                    None => Self::refused(&attempt.caller.want().share, &reply),
                 };
                 let caller = attempt.caller.clone();
                 self.forget(index);
@@ -69,11 +69,11 @@ impl<C: Caller> Step<'_, '_, C> {
         let mut is_over = false;
         if let Patience::Poll {
             retries, interval, ..
-        } = waiter.patience()
+        } = waiter.want().patience
         {
             is_over = number > retries;
             let next = self.now.after(interval);
-            if !is_over && next < waiter.deadline() {
+            if !is_over && next < waiter.call().deadline() {
                 let attempt = Attempting {
                     caller: waiter,
                     adopts: None,
@@ -85,7 +85,7 @@ impl<C: Caller> Step<'_, '_, C> {
         }
         let error = if is_over && (holder.is_some() || self.env.closed.is_none()) {
             Failure::TooManyAttempts {
-                attempts: waiter.attempts().saturating_add(number),
+                attempts: waiter.want().attempts.saturating_add(number),
                 holder,
             }
         } else {
@@ -95,7 +95,7 @@ impl<C: Caller> Step<'_, '_, C> {
     }
 
     fn try_at(&mut self, next: Instant, attempt: Attempting<C>) {
-        let lease = self.env.client.lease_of(attempt.caller.terms().expire);
+        let lease = self.env.client.lease_of(attempt.caller.want().terms.expire);
         let resting = TicketState::Attempting(attempt);
         let mut resting = Ticket::new((self.env.ticket)(), self.now, lease, resting);
         resting.again = next;
@@ -104,7 +104,7 @@ impl<C: Caller> Step<'_, '_, C> {
 
     #[inline]
     pub(super) fn attempt(&mut self, waiter: C, adopts: Option<TicketId>, number: u32) {
-        let lease = self.env.client.lease_of(waiter.terms().expire);
+        let lease = self.env.client.lease_of(waiter.want().terms.expire);
         // Nobody keeps what was handed over.
         let retains = adopts.is_none() && self.may_retain(&waiter);
         let attempt = Attempting {
@@ -122,7 +122,7 @@ impl<C: Caller> State<C> {
     pub(super) fn attempt_ends(&self, ticket: &Ticket<C>, env: &Env<'_>) -> Option<Instant> {
         let attempt = ticket.attempting().filter(|_| !ticket.is_resting())?;
         let store_timeout = env.client.store_timeout;
-        let silence = attempt.caller.patience().silence();
+        let silence = attempt.caller.want().patience.silence();
         let silence = silence.unwrap_or(store_timeout).max(env.limits.brief);
         let ends = ticket.log.since.after(store_timeout.min(silence));
         Some(ends.max(self.spared))

@@ -1,4 +1,4 @@
-//! [`Caller`]: a call that waits, and what it asks for.
+//! [`Call`]: a call that waits, and what it asks for.
 
 use alloc::sync::Arc;
 use core::time::Duration;
@@ -88,6 +88,9 @@ impl Patience {
     }
 }
 
+/// How many grants a call may miss: they had ended before it looked.
+const MISSES: u32 = 5;
+
 /// What a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Want {
@@ -101,42 +104,32 @@ pub struct Want {
     pub patience: Patience,
     /// The requester: see `docs/protocol.md`.
     pub meta: SharedStr,
-    /// See [`Caller::relies`].
-    pub relies: bool,
     /// The time waited by the requests that this one continues.
     pub waited: Duration,
-    /// See [`Caller::attempts`].
+    /// Their attempts.
     pub attempts: u32,
+    /// How many grants it may still miss.
+    pub misses: u32,
 }
 
-/// A call that waits, as whoever runs the state keeps it: what it asks for never changes.
-pub trait Caller: Clone {
-    /// Its number.
-    fn id(&self) -> CallId;
-    /// The lock, and the units of it.
-    fn share(&self) -> &Share;
-    /// All calls of this client with the same owner share a hold.
-    fn owner(&self) -> Option<&Arc<str>>;
-    /// The durations of the hold.
-    fn terms(&self) -> Terms;
-    /// How long to wait.
-    fn patience(&self) -> Patience;
-    /// The requester: see `docs/protocol.md`.
-    fn meta(&self) -> &SharedStr;
-    /// Once registered, the waiter must never leave the store's queue, because a notification reaches only waiters that
-    /// are queued when it is sent.
-    fn relies(&self) -> bool;
-    /// The attempts of the requests that this one continues.
-    fn attempts(&self) -> u32;
-    /// When it began to wait.
-    fn started(&self) -> Instant;
-    /// When its wait is over.
-    fn deadline(&self) -> Instant;
-    /// How long it has waited, with the requests that this one continues.
-    fn waited(&self, now: Instant) -> Duration;
+impl Want {
+    /// A request that continues no other, and has no owner.
+    #[inline]
+    pub fn new(share: Share, terms: Terms, patience: Patience, meta: SharedStr) -> Self {
+        Self {
+            share,
+            owner: None,
+            terms,
+            patience,
+            meta,
+            waited: Duration::ZERO,
+            attempts: 0,
+            misses: MISSES,
+        }
+    }
 }
 
-/// A call as a value.
+/// A call that waits. It never changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
     /// Its number.
@@ -147,49 +140,76 @@ pub struct Call {
     pub started: Instant,
 }
 
-impl Caller for Call {
-    fn id(&self) -> CallId {
-        self.id
-    }
-
-    fn share(&self) -> &Share {
-        &self.want.share
-    }
-
-    fn owner(&self) -> Option<&Arc<str>> {
-        self.want.owner.as_ref()
-    }
-
-    fn terms(&self) -> Terms {
-        self.want.terms
-    }
-
-    fn patience(&self) -> Patience {
-        self.want.patience
-    }
-
-    fn meta(&self) -> &SharedStr {
-        &self.want.meta
-    }
-
-    fn relies(&self) -> bool {
-        self.want.relies
-    }
-
-    fn attempts(&self) -> u32 {
-        self.want.attempts
-    }
-
-    fn started(&self) -> Instant {
-        self.started
-    }
-
-    fn deadline(&self) -> Instant {
+impl Call {
+    /// When its wait is over.
+    #[inline]
+    pub fn deadline(&self) -> Instant {
         self.want.patience.ends(self.started)
     }
 
-    fn waited(&self, now: Instant) -> Duration {
+    /// How long it has waited, with the requests that this one continues.
+    pub fn waited(&self, now: Instant) -> Duration {
         self.want.waited + self.started.until(now)
+    }
+
+    /// The request that continues this one, whose grant came after so many attempts and had ended before the caller
+    /// looked. With no time or retry left, it takes the lock only if it is free. `None` after too many such grants.
+    pub fn again(&self, granted_after: u32, now: Instant) -> Option<Want> {
+        // The grant's count includes the attempts of earlier requests.
+        let attempts = granted_after.saturating_sub(self.want.attempts);
+        let left = now.until(self.deadline());
+        let patience = match self.want.patience {
+            Patience::Queue(Some(_)) => Patience::block(Some(left)),
+            Patience::Poll {
+                retries,
+                interval,
+                block,
+            } if attempts <= retries && !left.is_zero() => Patience::Poll {
+                retries: retries - attempts,
+                interval,
+                block: block.map(|_| left),
+            },
+            Patience::Poll { .. } => Patience::NONE,
+            patience @ (Patience::Queue(None) | Patience::Once { .. }) => patience,
+        };
+        Some(Want {
+            patience,
+            waited: self.waited(now),
+            attempts: self.want.attempts.saturating_add(attempts),
+            misses: self.want.misses.checked_sub(1)?,
+            ..self.want.clone()
+        })
+    }
+}
+
+/// A call as whoever runs the state keeps it, perhaps with more than the rules read.
+pub trait Caller: Clone {
+    /// The call.
+    fn call(&self) -> &Call;
+
+    /// Its number.
+    #[inline]
+    fn id(&self) -> CallId {
+        self.call().id
+    }
+
+    /// What it asks for.
+    #[inline]
+    fn want(&self) -> &Want {
+        &self.call().want
+    }
+}
+
+impl Caller for Call {
+    fn call(&self) -> &Call {
+        self
+    }
+}
+
+impl<T: AsRef<Call>> Caller for Arc<T> {
+    #[inline]
+    fn call(&self) -> &Call {
+        (**self).as_ref()
     }
 }
 
@@ -203,5 +223,50 @@ mod tests {
         for time in [None, Some(Duration::from_nanos(1))] {
             assert_eq!(Patience::block(time), Patience::Queue(time));
         }
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn call(patience: Patience) -> Call {
+        Call {
+            id: CallId(1),
+            want: Want::new(Share::MUTEX, Terms::default(), patience, SharedStr::EMPTY),
+            started: Instant::START.after(SECOND),
+        }
+    }
+
+    #[test]
+    fn what_continues_a_call_has_the_rest_of_its_time_and_of_its_retries() {
+        let poll = |retries, block| Patience::Poll {
+            retries,
+            interval: SECOND,
+            block,
+        };
+        let (three, once) = (Some(3 * SECOND), Patience::Once { silence: None });
+        let late = Instant::START.after(3 * SECOND);
+        for (patience, attempts, left) in [
+            (Patience::Queue(None), 1, Patience::Queue(None)),
+            (Patience::Queue(three), 1, Patience::Queue(Some(SECOND))),
+            (Patience::Queue(Some(SECOND)), 1, Patience::NONE),
+            (once, 1, once),
+            (poll(3, three), 2, poll(1, Some(SECOND))),
+            (poll(3, None), 3, poll(0, None)),
+            (poll(3, None), 4, Patience::NONE),
+            (poll(3, Some(2 * SECOND)), 1, Patience::NONE),
+        ] {
+            let again = call(patience).again(attempts, late).unwrap();
+            assert_eq!((again.patience, again.attempts), (left, attempts));
+            assert_eq!(again.waited, 2 * SECOND);
+        }
+    }
+
+    #[test]
+    fn a_call_misses_no_more_than_some_grants() {
+        let mut call = call(Patience::Queue(None));
+        for missed in 1..=MISSES {
+            call.want = call.again(missed, call.started).unwrap();
+            assert_eq!(call.want.attempts, missed);
+        }
+        assert_eq!(call.again(MISSES + 1, call.started), None);
     }
 }

@@ -41,7 +41,7 @@ impl<C: Caller> State<C> {
             // Later waiters usually started later and can wait longer, so the next run checks them.
             && let Some(first) = self.waiters.front()
         {
-            let ends = first.started().max(since).after(store_timeout);
+            let ends = first.call().started.max(since).after(store_timeout);
             at(ends.max(self.spared));
         }
         for query in &self.queries {
@@ -137,12 +137,12 @@ impl<C: Caller> Step<'_, '_, C> {
                 // Not a timeout, because no answer has named a holder. Even a short `block` leaves the store a moment
                 // to answer.
                 Some((since, _)) => {
-                    let brief = waiter.started().max(asked).after(self.limits.brief);
-                    let brief = waiter.deadline().max(brief);
-                    let ends = brief.min(waiter.started().max(*since).after(store_timeout));
+                    let brief = waiter.call().started.max(asked).after(self.limits.brief);
+                    let brief = waiter.call().deadline().max(brief);
+                    let ends = brief.min(waiter.call().started.max(*since).after(store_timeout));
                     ends.max(self.state.spared)
                 }
-                None => waiter.deadline(),
+                None => waiter.call().deadline(),
             };
             if ends <= self.now {
                 let error = match &outage {
@@ -155,6 +155,7 @@ impl<C: Caller> Step<'_, '_, C> {
             // The outage may end before the waiter fails. From then on only `block` counts.
             let look = ends.min(
                 waiter
+                    .call()
                     .deadline()
                     .max(self.now.after(self.limits.look_again)),
             );
@@ -169,7 +170,7 @@ impl<C: Caller> Step<'_, '_, C> {
     fn waited_long(&self, waiter: &C) -> Failure {
         let mut waiting = self.state.waiting();
         let mut asked = waiting.clone();
-        let asked = asked.find(|(_, waiting)| waiting.share == *waiter.share());
+        let asked = asked.find(|(_, waiting)| waiting.share == waiter.want().share);
         match asked.and_then(|(ticket, _)| ticket.trouble.clone()) {
             Some(source) => Failure::Unavailable(source),
             None => {
@@ -184,7 +185,7 @@ impl<C: Caller> Step<'_, '_, C> {
         match self.env.closed.filter(|_| holder.is_none()) {
             Some(closed) => Failure::Unavailable(closed.error(self.now)),
             None => Failure::Timeout {
-                waited: waiter.waited(self.now),
+                waited: waiter.call().waited(self.now),
                 holder,
             },
         }

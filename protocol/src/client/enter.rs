@@ -13,9 +13,9 @@ impl<C: Caller> Step<'_, '_, C> {
         let Some(waiter) = self.enter_kept(caller) else {
             return;
         };
-        if waiter.patience().queues() {
+        if waiter.want().patience.queues() {
             let first = self.state.first_deadline.get_or_insert(Instant::NEVER);
-            *first = waiter.deadline().min(*first);
+            *first = waiter.call().deadline().min(*first);
             self.state.waiters.push_back(waiter);
         } else {
             self.attempt(waiter, None, 1);

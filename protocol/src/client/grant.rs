@@ -59,7 +59,7 @@ impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     fn deliver(&mut self, index: usize, waiter: C, granted: &Granted, attempts: u32) {
         let retains = granted.retains && self.may_retain(&waiter);
-        let (terms, before) = (waiter.terms(), waiter.attempts());
+        let (terms, before) = (waiter.want().terms, waiter.want().attempts);
         let ticket = &self.state.tickets[index];
         let holder = ticket.waiting().and_then(|it| it.holder.as_ref());
         let lasts = |expire| expire <= granted.lease;
@@ -101,7 +101,7 @@ impl<C: Caller> Step<'_, '_, C> {
     fn give(&mut self, index: usize, waiter: C, grant: Grant) -> (Hold<C>, usize) {
         let (caller, ticket) = (waiter.clone(), grant.ticket);
         let hold = Hold::new(waiter, &grant, self.now);
-        let beside = match caller.owner().cloned() {
+        let beside = match caller.want().owner.clone() {
             Some(owner) => self.calls_of(&owner, ticket),
             None => Vec::new(),
         };
@@ -119,7 +119,7 @@ impl<C: Caller> Step<'_, '_, C> {
 
     /// Takes all other waiting calls of the owner, which share the hold of `ticket`.
     fn calls_of(&mut self, owner: &Arc<str>, ticket: Ticket) -> Vec<C> {
-        let same = |waiter: &C| waiter.owner() == Some(owner);
+        let same = |waiter: &C| waiter.want().owner.as_ref() == Some(owner);
         let mut calls = Vec::new();
         self.state.waiters.retain(|waiter| {
             let is_same = same(waiter);
@@ -161,18 +161,21 @@ impl<C: Caller> Step<'_, '_, C> {
         if !self.may_hand_on(held) {
             return false;
         }
-        let (id, valid, terms) = (ticket.log.id, before.valid(), before.caller.terms());
-        let (share, behind) = (*before.caller.share(), before.caller.meta().clone());
+        let (id, valid, terms) = (ticket.log.id, before.valid(), before.caller.want().terms);
+        let (share, behind) = (
+            before.caller.want().share,
+            before.caller.want().meta.clone(),
+        );
         let Some(waiter) = self.take_next_of(&share) else {
             return false;
         };
-        let next = waiter.terms();
+        let next = waiter.want().terms;
         let grant = Grant {
             ticket: id,
             token,
             valid,
             whole: false,
-            attempts: waiter.attempts().saturating_add(attempts),
+            attempts: waiter.want().attempts.saturating_add(attempts),
             via: Via::Handoff,
             signal: None,
             behind: Some(behind),
@@ -210,8 +213,8 @@ impl<C: Caller> Step<'_, '_, C> {
     /// greater token. A waiter for another kind of lock must ask the store, which refuses it.
     fn take_next_of(&mut self, had: &Share) -> Option<C> {
         let waiters = &mut self.state.waiters;
-        let share = waiters.front()?.share();
-        (share == had && share.excludes_all()).then(|| waiters.pop_front())?
+        let share = waiters.front()?.want().share;
+        (share == *had && share.excludes_all()).then(|| waiters.pop_front())?
     }
 
     /// A spare ticket has no waiter: it keeps this process's place in the store's queue while handoffs serve the local
@@ -219,7 +222,7 @@ impl<C: Caller> Step<'_, '_, C> {
     /// for no signal (which would reach its receiver late), for no request that can be granted beside others, and while
     /// new waiters may come.
     pub(super) fn keeps_spare(&self) -> bool {
-        let is_whole = |hold: &Hold<C>| hold.weight() == hold.caller.share().capacity;
+        let is_whole = |hold: &Hold<C>| hold.weight() == hold.caller.want().share.capacity;
         let mut waiting = self.state.waiting();
         let only = (waiting.next(), waiting.next());
         matches!(only, (Some((_, spare)), None) if spare.share.excludes_all())

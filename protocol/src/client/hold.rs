@@ -104,12 +104,12 @@ pub struct Hold<C> {
 impl<C: Caller> Hold<C> {
     #[inline]
     pub(super) fn new(caller: C, grant: &Grant, now: Instant) -> Self {
-        let terms = caller.terms();
+        let terms = caller.want().terms;
         Self {
             token: grant.token,
             is_signal: grant.signal.is_some(),
             since: now,
-            units: caller.share().units,
+            units: caller.want().share.units,
             ends: Ends::of(grant, terms, now),
             valid: grant.valid,
             expires: expires(terms.expire, now),
@@ -146,7 +146,7 @@ impl<C: Caller> Hold<C> {
 
     /// The units that the holder keeps, if it has given some back.
     pub(super) fn given_back(&self) -> Option<u32> {
-        Some(self.units).filter(|units| *units < self.caller.share().units)
+        Some(self.units).filter(|units| *units < self.caller.want().share.units)
     }
 
     /// Whether it is neither lost nor released.

@@ -98,52 +98,6 @@ pub enum Input<C> {
     Close(LossCause),
 }
 
-impl<C> Input<C> {
-    /// The same input, with other handles of the calls.
-    pub fn map<D>(&self, of: impl Fn(&C) -> D) -> Input<D> {
-        match self {
-            Self::Enter(caller) => Input::Enter(of(caller)),
-            Self::Adopt { caller, old } => Input::Adopt {
-                caller: of(caller),
-                old: *old,
-            },
-            &Self::Leave { call, ask } => Input::Leave { call, ask },
-            Self::Dismiss { calls } => Input::Dismiss {
-                calls: calls.clone(),
-            },
-            &Self::Release { hold, returns, ask } => Input::Release { hold, returns, ask },
-            &Self::Export { hold } => Input::Export { hold },
-            &Self::Renew { hold, ask, units } => Input::Renew { hold, ask, units },
-            &Self::Seen {
-                hold,
-                lost,
-                expires,
-                parked_until,
-            } => Input::Seen {
-                hold,
-                lost,
-                expires,
-                parked_until,
-            },
-            Self::Ask { ask, op } => Input::Ask {
-                ask: *ask,
-                op: op.clone(),
-            },
-            Self::Answered { ask, op, result } => Input::Answered {
-                ask: *ask,
-                op: op.clone(),
-                result: result.clone(),
-            },
-            Self::Told(message) => Input::Told(message.clone()),
-            Self::Reconnected => Input::Reconnected,
-            Self::Forgotten => Input::Forgotten,
-            &Self::Due { armed } => Input::Due { armed },
-            Self::ReleaseKept => Input::ReleaseKept,
-            &Self::Close(cause) => Input::Close(cause),
-        }
-    }
-}
-
 /// What follows from an input, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Effect<C> {
@@ -211,44 +165,6 @@ pub enum Effect<C> {
     },
     /// For whoever watches.
     Note(Note),
-}
-
-impl<C> Effect<C> {
-    /// The same effect, with other handles of the calls.
-    pub fn map<D>(&self, of: impl Fn(&C) -> D) -> Effect<D> {
-        match self {
-            Self::Send { ask, op } => Effect::Send {
-                ask: *ask,
-                op: op.clone(),
-            },
-            Self::Granted {
-                caller,
-                grant,
-                beside,
-            } => Effect::Granted {
-                caller: of(caller),
-                grant: grant.clone(),
-                beside: beside.iter().map(of).collect(),
-            },
-            Self::Failed { caller, error } => Effect::Failed {
-                caller: of(caller),
-                error: error.clone(),
-            },
-            Self::Registered(caller) => Effect::Registered(of(caller)),
-            &Self::Extended { hold, valid } => Effect::Extended { hold, valid },
-            &Self::Cut { hold, valid } => Effect::Cut { hold, valid },
-            &Self::Ended { hold, how, asked } => Effect::Ended { hold, how, asked },
-            Self::Confirmed { ask, result } => Effect::Confirmed {
-                ask: *ask,
-                result: result.clone(),
-            },
-            Self::Replied { ask, result } => Effect::Replied {
-                ask: *ask,
-                result: result.clone(),
-            },
-            Self::Note(note) => Effect::Note(note.clone()),
-        }
-    }
 }
 
 /// What is counted or logged.

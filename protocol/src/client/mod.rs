@@ -205,7 +205,7 @@ impl<C: Caller> State<C> {
         now: Instant,
     ) -> impl Iterator<Item = &'a Hold<C>> {
         self.holds().filter(move |hold| {
-            hold.caller.owner().is_some_and(|of| **of == *owner) && hold.is_valid(now)
+            hold.caller.want().owner.as_deref() == Some(owner) && hold.is_valid(now)
         })
     }
 

@@ -47,11 +47,11 @@ impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     fn begin_waiting(&mut self, waiter: usize, unanswered_since: Instant) {
         let waiter = &self.state.waiters[waiter];
-        let lease = self.env.client.lease_of(waiter.terms().expire);
+        let lease = self.env.client.lease_of(waiter.want().terms.expire);
         let retains = self.may_retain(waiter);
         let waiting = Waiting {
-            share: *waiter.share(),
-            meta: waiter.meta().clone(),
+            share: waiter.want().share,
+            meta: waiter.want().meta.clone(),
             waiter: Some(waiter.id()),
             unanswered_since,
             queued: false,
@@ -104,8 +104,8 @@ impl<C: Caller> Step<'_, '_, C> {
             self.withdraw(self.state.tickets.len() - 1);
         }
         for index in missing {
-            let share = self.state.waiters[index].share();
-            let since = unanswered.iter().find(|before| before.0 == *share);
+            let share = self.state.waiters[index].want().share;
+            let since = unanswered.iter().find(|before| before.0 == share);
             let since = since.map_or(self.now, |before| before.1);
             self.begin_waiting(index, since);
         }
@@ -130,10 +130,10 @@ impl<C: Caller> Step<'_, '_, C> {
         let Some(first) = self.state.waiters.front() else {
             return 0;
         };
-        let capacity = first.share().capacity;
+        let capacity = first.want().share.capacity;
         let mut room = capacity;
         let fits = |waiter: &&C| {
-            let share = waiter.share();
+            let share = waiter.want().share;
             let left = room.checked_sub(share.units);
             room = left.unwrap_or(0);
             share.capacity == capacity && (capacity == 0 || left.is_some())
@@ -159,7 +159,7 @@ impl<C: Caller> Step<'_, '_, C> {
         let State {
             waiters, tickets, ..
         } = &mut *self.state;
-        let waits_for_signals = |waiter: &C| waiter.share().capacity == 0;
+        let waits_for_signals = |waiter: &C| waiter.want().share.capacity == 0;
         if !waiters.front().is_some_and(waits_for_signals) {
             return;
         }
@@ -194,7 +194,7 @@ impl Waiting {
     fn is_for<C: Caller>(&mut self, waiter: &C) {
         if self.waiter != Some(waiter.id()) {
             self.waiter = Some(waiter.id());
-            self.meta = waiter.meta().clone();
+            self.meta = waiter.want().meta.clone();
             self.registered = false;
         }
     }

@@ -97,8 +97,9 @@ fn last_token(base: u64, limits: &Limits) -> u64 {
 
 /// Whether the lock of a call can be kept.
 fn may_keep(caller: &impl Caller) -> bool {
-    let is_alone = caller.owner().is_none() && caller.share().excludes_all();
-    !caller.terms().retain.is_zero() && is_alone && !caller.relies()
+    let want = caller.want();
+    let is_alone = want.owner.is_none() && want.share.excludes_all();
+    !want.terms.retain.is_zero() && is_alone
 }
 
 impl<C: Caller> State<C> {
@@ -148,7 +149,7 @@ impl<C: Caller> Step<'_, '_, C> {
         else {
             return false;
         };
-        let (hold, until) = (&held.hold, now.after(held.hold.caller.terms().retain));
+        let (hold, until) = (&held.hold, now.after(held.hold.caller.want().terms.retain));
         let Some(retention) = &mut held.retention else {
             return false;
         };
@@ -157,7 +158,7 @@ impl<C: Caller> Step<'_, '_, C> {
         }
         retention.counted = true;
         retention.until = Some(until);
-        let (token, free) = (hold.token, u64::from(hold.caller.share().capacity));
+        let (token, free) = (hold.token, u64::from(hold.caller.want().share.capacity));
         let few =
             last_token(held.base, limits) - token < token - retention.from && !retention.asked;
         let untold = retention.told != Retain::Kept && pending.is_some();
@@ -212,7 +213,7 @@ impl<C: Caller> Step<'_, '_, C> {
                 token: held.hold.token + 1,
                 valid,
                 whole: false,
-                attempts: caller.attempts().saturating_add(1),
+                attempts: caller.want().attempts.saturating_add(1),
                 via: Via::Kept,
                 signal: None,
                 behind: None,
@@ -300,16 +301,16 @@ impl<C: Caller> Held<C> {
         hold.given_back().is_none()
             && !hold.is_signal
             && now.after(limits.least_left) < hold.valid()
-            && !hold.caller.terms().retain.is_zero()
+            && !hold.caller.want().terms.retain.is_zero()
             && retention.is_some_and(|retention| !retention.recalled)
     }
 
     /// Whether a call may enter.
     fn serves(&self, caller: &C, now: Instant, limits: &Limits) -> bool {
-        let last = &self.hold.caller;
+        let (last, next) = (self.hold.caller.want(), caller.want());
         may_keep(caller)
-            && last.share() == caller.share()
-            && last.meta() == caller.meta()
+            && last.share == next.share
+            && last.meta == next.meta
             && now.after(limits.least_left) < self.hold.valid()
             && self.token_after(self.hold.token, limits).is_some()
     }

@@ -58,16 +58,12 @@ impl Rig {
     fn call(&self, id: u64, share: Share) -> Call {
         Call {
             id: CallId(id),
-            want: Want {
+            want: Want::new(
                 share,
-                owner: None,
-                terms: Terms::default(),
-                patience: Patience::Queue(None),
-                meta: SharedStr::from("host 1 site"),
-                relies: false,
-                waited: Duration::ZERO,
-                attempts: 0,
-            },
+                Terms::default(),
+                Patience::Queue(None),
+                SharedStr::from("host 1 site"),
+            ),
             started: self.now,
         }
     }

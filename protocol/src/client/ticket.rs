@@ -221,10 +221,10 @@ impl<C: Caller> Ticket<C> {
     /// The store may already have granted this ticket, and then other tickets with greater tokens. A waiter that came
     /// after this ticket was made must not get the smaller token.
     pub(super) fn may_serve(&self, caller: &C) -> bool {
-        let share = caller.share();
-        let is_same = |waiting: &Waiting| waiting.share == *share;
+        let share = caller.want().share;
+        let is_same = |waiting: &Waiting| waiting.share == share;
         self.waiting().is_some_and(is_same)
-            && (share.excludes_all() || caller.started() <= self.log.since)
+            && (share.excludes_all() || caller.call().started <= self.log.since)
     }
 
     /// Whether no request was sent yet, so that the store cannot know the ticket. Only attempts rest, until `again`.
@@ -269,13 +269,13 @@ impl<C: Caller> Ticket<C> {
             },
             TicketState::Waiting(_) => self.touch_waiting(now, place),
             TicketState::Attempting(attempt) => {
-                let meta = attempt.caller.meta().clone();
+                let meta = attempt.caller.want().meta.clone();
                 let lease = lease(&mut self.log, self.retain, self.lease);
                 match attempt.adopts {
                     Some(old) => Op::Adopt { old, lease, meta },
                     None => Op::Acquire {
                         lease,
-                        share: *attempt.caller.share(),
+                        share: attempt.caller.want().share,
                         mode: Mode::Try,
                         meta,
                     },

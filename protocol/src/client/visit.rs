@@ -6,7 +6,7 @@ use super::call::Call;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::ticket::{Attempting, Held, Leaving, Ticket, TicketState, Waiting};
-use super::{Caller, ClientTimes, State};
+use super::{ClientTimes, State};
 use crate::visit::{fencing, holder, instants};
 use crate::{Instant, Retain, SharedStr, Visitor};
 
@@ -47,7 +47,7 @@ impl State<Call> {
     pub fn forget(&mut self, now: Instant, client: &ClientTimes) {
         let waits_on = client.store_timeout == Duration::MAX;
         for waiter in &mut self.waiters {
-            if waits_on && waiter.share().excludes_all() {
+            if waits_on && waiter.want.share.excludes_all() {
                 waiter.started = Instant::START;
             }
         }

@@ -259,17 +259,14 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let core = &released.queue.core;
     let caller = Caller::current(blocking);
     let before = released.want();
+    // The task may hold different locks now than at the first call.
+    let meta = meta::holding(&before.meta, &[]);
     let mut want = Want {
-        patience: Patience::Queue(None),
-        // The task may hold different locks now than at the first call.
-        meta: meta::holding(&before.meta, &[]),
-        waited: Duration::ZERO,
-        attempts: 0,
-        by: caller.requester(),
-        ..before.clone()
+        owner: before.owner.clone(),
+        ..Want::new(before.share, before.terms, Patience::Queue(None), meta)
     };
-    caller.sign(&mut want, released.client_id(), &[]);
+    let by = caller.sign(&mut want, released.by().label, released.client_id(), &[]);
     let name = released.name();
     let watch = Watch::begin(core, released.labels(), name, &want.meta, true);
-    Acquire::call(Acquire::enter(core, name, &mut want), watch)
+    Acquire::call(Acquire::enter(core, name, &want, by), watch)
 }

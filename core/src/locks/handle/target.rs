@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::slice;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::{Holding, Last, Options, Reentry, Taking};
 use crate::base::error::{LockError, LockKind};
@@ -60,14 +59,15 @@ impl<'a> AcquireTarget<'a> {
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(caller, share, terms, options.label(), patience)?;
+        let mut want = self.want(share, terms, patience)?;
+        let label = options.label();
         if patience.queues() {
-            self.note_order(caller, want.label, slice::from_ref(&*self.name));
+            self.note_order(caller, label, slice::from_ref(&*self.name));
         }
-        let labels = LockLabels::of(want.label, &want.share);
+        let labels = LockLabels::of(label, &want.share);
         let (core, may_wait) = (self.client.core(), patience.waits());
         let watch = Watch::begin(core, labels, &self.name, &want.meta, may_wait);
-        Acquire::call(self.join(caller, &mut want, &[]), watch).map(Taking::Waiting)
+        Acquire::call(self.join(caller, &mut want, label, &[]), watch).map(Taking::Waiting)
     }
 
     /// Records that `names` follow the locks that the caller holds. Only for calls that may queue, because no other
@@ -138,24 +138,11 @@ impl<'a> AcquireTarget<'a> {
     #[inline]
     pub(crate) fn want(
         &self,
-        caller: &Caller,
         share: Share,
         terms: Terms,
-        label: &'static str,
         patience: Patience,
     ) -> Result<Want, LockError> {
-        let mut want = Want {
-            share,
-            owner: None,
-            terms,
-            patience,
-            meta: self.meta.clone(),
-            label,
-            relies: false,
-            waited: Duration::ZERO,
-            attempts: 0,
-            by: caller.requester(),
-        };
+        let mut want = Want::new(share, terms, patience, self.meta.clone());
         if let Some(owner) = self.owner {
             if owner.is_empty() {
                 let reason = "it is empty: give an owner, or leave it out";
@@ -172,10 +159,11 @@ impl<'a> AcquireTarget<'a> {
         &self,
         caller: &Caller,
         want: &mut Want,
+        label: &'static str,
         held: &[Arc<Hold>],
     ) -> Result<Acquire, LockError> {
-        caller.sign(want, self.client.id(), held);
-        Acquire::enter(self.client.core(), &self.name, want)
+        let by = caller.sign(want, label, self.client.id(), held);
+        Acquire::enter(self.client.core(), &self.name, want, by)
     }
 
     /// Enters the queue of those that wait for a signal.
@@ -185,9 +173,8 @@ impl<'a> AcquireTarget<'a> {
         share: Share,
         patience: Patience,
     ) -> Result<Acquire, LockError> {
-        let mut want = self.want(caller, share, Terms::default(), BY_HAND, patience)?;
-        want.relies = true;
-        self.join(caller, &mut want, &[])
+        let mut want = self.want(share, Terms::default(), patience)?;
+        self.join(caller, &mut want, BY_HAND, &[])
     }
 
     pub(crate) fn ask(&self, op: &Op) -> Result<Answered, LockError> {

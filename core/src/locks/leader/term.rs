@@ -161,7 +161,7 @@ struct Office(Arc<ClientCore>, Arc<Lead>);
 impl Office {
     fn report(&self, change: i64) {
         let hold = self.1.hold();
-        count(&self.0, hold.want().label, hold.grant.token, change);
+        count(&self.0, hold.by().label, hold.grant.token, change);
         announce(&self.0, hold.name());
     }
 }

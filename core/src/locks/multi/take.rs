@@ -261,8 +261,8 @@ impl<'a> Call<'a> {
         });
         let held: Vec<Arc<Hold>> = own.collect();
         let (target, share) = (&self.targets[index], Share::MUTEX);
-        let mut want = target.want(&self.caller, share, terms, self.options.label(), patience)?;
-        target.join(&self.caller, &mut want, &held)
+        let mut want = target.want(share, terms, patience)?;
+        target.join(&self.caller, &mut want, self.options.label(), &held)
     }
 
     fn finish(mut self) -> MultiGuard {

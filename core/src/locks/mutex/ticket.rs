@@ -130,11 +130,11 @@ impl Client {
         let patience = Patience::Once { silence: None };
         let (name, meta) = (Cow::Borrowed(&ticket.name), core.meta(ticket.name()));
         let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
-        let mut want = target.want(&caller, Share::MUTEX, terms, BY_HAND, patience)?;
-        caller.sign(&mut want, self.id(), &[]);
-        if core.is_draining() && !want.by.is_nested(|task| core.has_taken(task)) {
+        let mut want = target.want(Share::MUTEX, terms, patience)?;
+        let by = caller.sign(&mut want, BY_HAND, self.id(), &[]);
+        if core.is_draining() && !by.is_nested(|task| core.has_taken(task)) {
             return Err(LockError::ShutDown);
         }
-        core.with_queue(&ticket.name, |local| local.adopt(ticket.id, want.clone()))
+        core.with_queue(&ticket.name, |local| local.adopt(ticket.id, &want, &by))
     }
 }

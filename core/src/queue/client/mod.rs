@@ -25,7 +25,7 @@ use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, News, Phase, Vi
 
 use super::acquire::Acquire;
 use super::lock_queue::{LockQueue, answered};
-use super::waiter::Want;
+use super::waiter::{Requester, Want};
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
@@ -300,14 +300,15 @@ impl ClientCore {
         self: &Arc<Self>,
         name: &Name,
         want: &Want,
+        by: &Requester,
     ) -> Result<Result<Acquire, LockError>, LockError> {
         loop {
             let local = match want.share.capacity {
                 0 => self.register.add_alone(name, self)?,
-                _ => return self.with_queue(name, |local| local.enter(want)),
+                _ => return self.with_queue(name, |local| local.enter(want, by)),
             };
             // A drain in between has retired it.
-            if let Some(entered) = local.enter(want) {
+            if let Some(entered) = local.enter(want, by) {
                 return Ok(entered);
             }
         }

@@ -13,6 +13,7 @@ use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
 use crate::memory::MemoryStore;
+use crate::queue::tests::wants;
 use crate::queue::{ClientCore, Holds};
 use crate::store::{MemberId, RandomId, Share, Ticket};
 use crate::{attribute, caller};
@@ -40,13 +41,13 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
         signal: None,
         behind: None,
     };
-    let want = Want::of(Share {
+    let want = wants(Share {
         kind: LockKind::RwLock,
         ..Share::of(units, capacity)
     });
     Arc::new(Hold::new(
         local,
-        Arc::new(Waiter::new(CallId(1), want, now)),
+        Arc::new(Waiter::new(CallId(1), want, Requester::default(), now)),
         grant,
         now,
     ))

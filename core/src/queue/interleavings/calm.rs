@@ -8,7 +8,8 @@ use super::check;
 use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, roll, wait};
 use crate::locks::handle::Holding;
-use crate::queue::{Holds, Want};
+use crate::queue::Holds;
+use crate::queue::tests::wants;
 use crate::store::{Op, Share};
 
 #[test]
@@ -53,10 +54,10 @@ fn a_body_that_panics_lets_the_next_one_in() {
             let process = cluster.any();
             if number > 0 {
                 return process
-                    .section(&Want::of(Share::MUTEX), &cluster.witness)
+                    .section(&wants(Share::MUTEX), &cluster.witness)
                     .unwrap();
             }
-            let hold = wait(process.enter(&Want::of(Share::MUTEX)).unwrap()).unwrap();
+            let hold = wait(process.enter(&wants(Share::MUTEX)).unwrap()).unwrap();
             let body = AssertUnwindSafe(|| {
                 let guard = Holding::new(hold);
                 inside(guard.first(), &cluster.witness);
@@ -77,10 +78,10 @@ fn a_lock_that_is_broken_goes_to_the_next_one_and_its_holder_learns_of_it() {
             let process = cluster.any();
             if number > 0 {
                 return process
-                    .section(&Want::of(Share::MUTEX), &cluster.witness)
+                    .section(&wants(Share::MUTEX), &cluster.witness)
                     .unwrap();
             }
-            let hold = wait(process.enter(&Want::of(Share::MUTEX)).unwrap()).unwrap();
+            let hold = wait(process.enter(&wants(Share::MUTEX)).unwrap()).unwrap();
             inside(&hold, &cluster.witness);
             // From here on, another caller may hold the lock before this holder notices its loss.
             broken_while(cluster.any(), || {
@@ -110,7 +111,7 @@ fn a_holder_alone_learns_that_its_lock_is_broken() {
     check(|| {
         let cluster = Cluster::of(1);
         let process = &cluster.processes[0];
-        let hold = wait(process.enter(&Want::of(Share::MUTEX)).unwrap()).unwrap();
+        let hold = wait(process.enter(&wants(Share::MUTEX)).unwrap()).unwrap();
         broken_while(process, || {
             shuttle::future::block_on(Holds::from(hold.clone()).ended())
         });

@@ -10,6 +10,7 @@ use super::process::{Cluster, Process, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait};
 use crate::base::error::LockError;
 use crate::queue::Want;
+use crate::queue::tests::wants;
 use crate::store::{Share, Store as _};
 
 /// Runs a section. It may fail, but only with [`LockError::ShutDown`].
@@ -54,7 +55,7 @@ fn nobody_gets_a_lock_once_a_shutdown_has_come_by() {
                 closed.store(true, Ordering::Relaxed);
                 return;
             }
-            match process.enter(&Want::of(Share::MUTEX)).and_then(wait) {
+            match process.enter(&wants(Share::MUTEX)).and_then(wait) {
                 Ok(hold) => {
                     inside(&hold, &cluster.witness);
                     let closed = closed.load(Ordering::Relaxed);
@@ -97,7 +98,7 @@ fn nobody_gets_a_lock_once_a_drain_has_come_by() {
                 return;
             }
             let late = drained.load(Ordering::Relaxed);
-            match process.enter(&Want::of(Share::MUTEX)).and_then(wait) {
+            match process.enter(&wants(Share::MUTEX)).and_then(wait) {
                 Ok(hold) => {
                     assert!(!late, "a new lock");
                     inside(&hold, &cluster.witness);

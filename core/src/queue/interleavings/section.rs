@@ -12,6 +12,7 @@ use super::witness::Witness;
 use crate::base::error::{LockError, LossCause};
 use crate::base::wait::block_on;
 use crate::locks::handle::Holding;
+use crate::queue::tests::{somebody, wants};
 use crate::queue::{Acquire, Hold, Want};
 use crate::store::Share;
 
@@ -38,14 +39,14 @@ impl Shape {
 
     pub(super) fn want(self) -> Want {
         match self {
-            Self::Mutex => Want::of(Share::MUTEX),
+            Self::Mutex => wants(Share::MUTEX),
             Self::Owned => {
-                let mut want = Want::of(Share::MUTEX);
+                let mut want = wants(Share::MUTEX);
                 want.owner = [None, Some("h"), Some("a")][roll(3)].map(Into::into);
                 want
             }
-            Self::Semaphore => Want::of(Share::permits(1 + roll(2) as u32, 2)),
-            Self::ReadersWriter => Want::of([Share::READER, Share::WRITER][roll(2)]),
+            Self::Semaphore => wants(Share::permits(1 + roll(2) as u32, 2)),
+            Self::ReadersWriter => wants([Share::READER, Share::WRITER][roll(2)]),
         }
     }
 }
@@ -57,7 +58,7 @@ pub(super) fn roll(sides: usize) -> usize {
 impl Process {
     pub(super) fn enter(&self, want: &Want) -> Result<Acquire, LockError> {
         self.member
-            .with_queue(&self.name, |local| local.enter(want))?
+            .with_queue(&self.name, |local| local.enter(want, &somebody()))?
     }
 
     /// Waits for the lock, holds it for a moment, and releases it.

@@ -10,6 +10,7 @@ use super::check;
 use super::process::{Cluster, beside_each_other};
 use super::section::{Shape, inside, leave, roll, wait};
 use crate::base::error::LockError;
+use crate::queue::tests::wants;
 use crate::queue::{Holds, Patience, Want};
 use crate::store::Share;
 
@@ -104,7 +105,7 @@ fn a_name_that_is_taken_out_of_use_meanwhile_is_looked_up_again() {
         let cluster = Cluster::of(1);
         let cluster = while_time_passes(cluster, 2, BEATS, |cluster| {
             for _ in 0..3 {
-                let want = Want::of(Share::MUTEX);
+                let want = wants(Share::MUTEX);
                 cluster.any().section(&want, &cluster.witness).unwrap();
             }
         });

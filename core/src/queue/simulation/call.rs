@@ -7,6 +7,7 @@ use super::{Run, Tally};
 use crate::base::clock;
 use crate::base::error::LockError;
 use crate::locks::client::Client;
+use crate::queue::tests::{somebody, wants};
 use crate::queue::{ClientCore, Confirmed, Hold, Patience, Want};
 use crate::store::RW_LOCK;
 use crate::store::{Op, RandomId, Share, Signal, Ticket};
@@ -15,7 +16,7 @@ use crate::test_kit::Running;
 pub(super) fn plain(share: Share, patience: Patience) -> Want {
     Want {
         patience,
-        ..Want::of(share)
+        ..wants(share)
     }
 }
 
@@ -50,7 +51,7 @@ impl Run {
         tally: Arc<Tally>,
     ) {
         let (want, before) = (self.want(), self.seen().last_token);
-        let entered = core.with_queue(&self.name, |queue| queue.enter(&want));
+        let entered = core.with_queue(&self.name, |queue| queue.enter(&want, &somebody()));
         let waits = entered.unwrap().unwrap();
         // The future need not be polled to wait. Some look late, and some never.
         match self.below(6) {

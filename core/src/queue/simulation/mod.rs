@@ -34,6 +34,7 @@ use crate::base::name::Name;
 use crate::base::sync::{Mutex, MutexGuard};
 use crate::base::wait::lock;
 use crate::locks::client::Client;
+use crate::queue::tests::somebody;
 use crate::queue::{Hold, Patience};
 use crate::store::RW_LOCK;
 use crate::store::Share;
@@ -238,7 +239,9 @@ impl Run {
         let mut found = self.seen().used.clone();
         let sent = self.seen().sent.clone();
         for _ in 0..1000 {
-            let entered = client.core().with_queue(&self.name, |it| it.enter(&want));
+            let entered = client
+                .core()
+                .with_queue(&self.name, |it| it.enter(&want, &somebody()));
             let Ok(hold) = entered.unwrap().unwrap().await else {
                 break;
             };

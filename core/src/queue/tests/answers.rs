@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
+use super::{Rig, SECOND, TOKEN, grant, granted, lock, poll, queued, somebody};
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LockKind};
 use crate::queue::Patience;
@@ -216,7 +216,7 @@ fn what_is_not_there_any_more_cannot_be_adopted() {
     for reply in [Reply::Gone, Reply::Refused, Reply::Released { free: 0 }] {
         let rig = Rig::new();
         let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
-            local.adopt(crate::store::Ticket::random(), Rig::want())
+            local.adopt(crate::store::Ticket::random(), &Rig::want(), &somebody())
         };
         let mut adopted = Box::pin(rig.member.with_queue(&rig.name, adopt).unwrap());
         rig.answer(rig.next(), reply);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued};
+use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued, somebody};
 use crate::base::clock::by_hand;
 use crate::config::Config;
 use crate::lease::Terms;
@@ -193,7 +193,7 @@ fn a_refresh_for_less_leaves_what_is_handed_on_its_lease() {
 fn what_was_adopted_is_handed_on_like_any_other() {
     let rig = Rig::new();
     let adopt = |local: &std::sync::Arc<crate::queue::LockQueue>| {
-        local.adopt(crate::store::Ticket::random(), Rig::want())
+        local.adopt(crate::store::Ticket::random(), &Rig::want(), &somebody())
     };
     let mut adopted = Box::pin(rig.member.with_queue(&rig.name, adopt).unwrap());
     rig.answer(rig.next(), granted());

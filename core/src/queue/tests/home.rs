@@ -9,39 +9,36 @@ use crate::queue::{Patience, Requester, Want};
 use crate::store::Share;
 
 /// A request for one or more of three units, by a call that blocks this thread.
-fn blocking(units: u32) -> Want {
-    Want {
-        share: Share::of(units, 3),
-        by: Requester {
-            blocking: true,
-            home: Some(Home::Thread(thread::current().id())),
-            ..Requester::default()
-        },
-        ..Rig::want()
-    }
+fn blocking(units: u32) -> (Want, Requester) {
+    let by = Requester {
+        blocking: true,
+        home: Some(Home::Thread(thread::current().id())),
+        ..Requester::default()
+    };
+    (Rig::share(Share::of(units, 3)), by)
 }
 
 /// Like [`blocking`], but by a task that does not block the thread.
-fn waiting(units: u32) -> Want {
-    let mut want = blocking(units);
-    want.by.blocking = false;
-    want
+fn waiting(units: u32) -> (Want, Requester) {
+    let mut asks = blocking(units);
+    asks.1.blocking = false;
+    asks
 }
 
-fn elsewhere(units: u32) -> Want {
+fn elsewhere(units: u32) -> (Want, Requester) {
     let home = thread::spawn(|| thread::current().id()).join();
-    Want {
-        by: Requester {
-            home: home.ok().map(Home::Thread),
-            ..Requester::default()
-        },
-        ..blocking(units)
-    }
+    let by = Requester {
+        home: home.ok().map(Home::Thread),
+        ..Requester::default()
+    };
+    (blocking(units).0, by)
 }
 
 #[track_caller]
-fn is_refused(rig: &Rig, want: &Want) {
-    let entered = rig.member.with_queue(&rig.name, |local| local.enter(want));
+fn is_refused(rig: &Rig, (want, by): &(Want, Requester)) {
+    let entered = rig
+        .member
+        .with_queue(&rig.name, |local| local.enter(want, by));
     let entered = entered.map(|entered| entered.map(drop));
     assert!(
         matches!(&entered, Ok(Err(LockError::Deadlock { cycle }))
@@ -51,8 +48,8 @@ fn is_refused(rig: &Rig, want: &Want) {
 }
 
 #[track_caller]
-fn may_wait(rig: &Rig, want: &Want) {
-    drop(rig.enter(want));
+fn may_wait(rig: &Rig, asks: &(Want, Requester)) {
+    drop(rig.enter(asks));
 }
 
 #[tokio::test]
@@ -63,25 +60,26 @@ async fn what_its_own_thread_holds_is_not_waited_for() {
     may_wait(&rig, &blocking(2));
     // Callers on other threads may wait, and so may callers that do not block their thread.
     may_wait(&rig, &elsewhere(3));
-    for want in [
+    let (wants, by) = blocking(3);
+    let homeless = Requester {
+        home: None,
+        ..by.clone()
+    };
+    let tries = Want {
+        patience: Patience::NONE,
+        ..wants.clone()
+    };
+    let signalled = Want {
+        share: Share::of(1, 0),
+        ..wants.clone()
+    };
+    for asks in [
         waiting(3),
-        Want {
-            by: Requester {
-                home: None,
-                ..blocking(3).by
-            },
-            ..blocking(3)
-        },
-        Want {
-            patience: Patience::NONE,
-            ..blocking(3)
-        },
-        Want {
-            share: Share::of(1, 0),
-            ..blocking(3)
-        },
+        (wants, homeless),
+        (tries, by.clone()),
+        (signalled, by),
     ] {
-        may_wait(&rig, &want);
+        may_wait(&rig, &asks);
     }
 }
 
@@ -106,10 +104,8 @@ async fn what_its_own_thread_waits_for_counts_like_what_it_holds() {
 async fn who_waits_before_it_for_what_its_thread_holds_is_in_its_way() {
     let rig = Rig::new();
     let _held = rig.take(&blocking(1));
-    let brief = Want {
-        patience: Patience::Queue(Some(SECOND)),
-        ..elsewhere(3)
-    };
+    let mut brief = elsewhere(3);
+    brief.0.patience = Patience::Queue(Some(SECOND));
     let before = rig.enter(&brief);
     may_wait(&rig, &blocking(1));
     drop(before);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Pin, Rig, SECOND, poll};
+use super::{Pin, Rig, SECOND, poll, somebody};
 use crate::base::clock::{Instant, by_hand};
 use crate::base::error::LockError;
 use crate::base::name::Name;
@@ -39,7 +39,7 @@ impl Free {
     }
 
     pub(super) fn enter(&self, want: &Want) -> Result<Pin<Box<Acquire>>, LockError> {
-        let entered = self.member.enter(&self.name, want);
+        let entered = self.member.enter(&self.name, want, &somebody());
         entered.unwrap().map(Box::pin)
     }
 
@@ -67,7 +67,7 @@ fn a_name_that_was_retired_is_looked_up_again() {
     free.release(&before);
     free.pass(10 * SECOND);
     free.member.tick();
-    assert!(local.enter(&Rig::want()).is_none(), "retired");
+    assert!(local.enter(&Rig::want(), &somebody()).is_none(), "retired");
     let after = free.take(&Rig::want());
     assert!(!Arc::ptr_eq(&after.queue, &local));
     free.release(&after);
@@ -79,7 +79,7 @@ fn who_takes_over_gets_a_greater_token() {
     let hold = free.take(&Rig::want());
     assert!(hold.export());
     let old = hold.grant.ticket;
-    let adopt = |local: &Arc<LockQueue>| local.adopt(old, Rig::want());
+    let adopt = |local: &Arc<LockQueue>| local.adopt(old, &Rig::want(), &somebody());
     let mut adopted = Box::pin(free.member.with_queue(&free.name, adopt).unwrap());
     let taken = poll(&mut adopted).expect("answered").unwrap();
     assert!(taken.grant.token > hold.grant.token);
@@ -120,7 +120,6 @@ fn a_wait_for_a_signal_that_times_out_takes_no_other_queue_with_it() {
     let mut waits = free
         .enter(&Want {
             patience: Patience::Queue(Some(SECOND)),
-            relies: true,
             ..Rig::share(Share::NOTIFICATION)
         })
         .unwrap();

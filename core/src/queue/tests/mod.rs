@@ -36,7 +36,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::{Acquire, Patience, Want};
+use super::{Acquire, Patience, Requester, Want};
 use crate::base::clock::{Instant, by_hand};
 use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
@@ -51,21 +51,37 @@ use crate::store::{
 };
 use auto_mutex_protocol::StoreErrorKind;
 
-impl Want {
-    /// A call by hand that waits without a limit.
-    pub(crate) fn of(share: Share) -> Self {
-        Self {
-            share,
-            owner: None,
-            terms: Default::default(),
-            patience: Patience::Queue(None),
-            meta: "h 1 s".into(),
-            label: crate::observe::BY_HAND,
-            relies: false,
-            waited: Duration::ZERO,
-            attempts: 0,
-            by: Default::default(),
-        }
+/// Waits without a limit.
+pub(crate) fn wants(share: Share) -> Want {
+    Want::new(
+        share,
+        Terms::default(),
+        Patience::Queue(None),
+        "h 1 s".into(),
+    )
+}
+
+pub(crate) fn somebody() -> Requester {
+    Requester {
+        label: crate::observe::BY_HAND,
+        ..Requester::default()
+    }
+}
+
+/// What a call asks for, and who makes it.
+trait Asks {
+    fn parts(&self) -> (&Want, Requester);
+}
+
+impl Asks for Want {
+    fn parts(&self) -> (&Want, Requester) {
+        (self, somebody())
+    }
+}
+
+impl Asks for (Want, Requester) {
+    fn parts(&self) -> (&Want, Requester) {
+        (&self.0, self.1.clone())
     }
 }
 
@@ -137,7 +153,7 @@ impl Rig {
     }
 
     fn want() -> Want {
-        Want::of(Share::of(1, 1))
+        wants(Share::of(1, 1))
     }
 
     fn share(share: Share) -> Want {
@@ -165,8 +181,10 @@ impl Rig {
         Self::patience(Patience::NONE)
     }
 
-    fn enter(&self, want: &Want) -> Pin<Box<Acquire>> {
-        Box::pin(self.member.enter(&self.name, want).unwrap().unwrap())
+    fn enter(&self, asks: &impl Asks) -> Pin<Box<Acquire>> {
+        let (want, by) = asks.parts();
+        let entered = self.member.enter(&self.name, want, &by);
+        Box::pin(entered.unwrap().unwrap())
     }
 
     /// Returns whether all submitted requests have been taken.
@@ -239,8 +257,8 @@ impl Rig {
     }
 
     /// Takes the lock, which the store grants immediately.
-    fn take(&self, want: &Want) -> Arc<Hold> {
-        let mut acquire = self.enter(want);
+    fn take(&self, asks: &impl Asks) -> Arc<Hold> {
+        let mut acquire = self.enter(asks);
         self.answer(self.next(), granted());
         poll(&mut acquire).expect("granted").unwrap()
     }
@@ -323,7 +341,7 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
     let entered = rig.member.with_queue(&rig.name, |local| {
         // Another thread shuts the client down between the phase check and the transition.
         rig.member.shut_down(Duration::ZERO);
-        Some(local.enter(&Rig::want()))
+        Some(local.enter(&Rig::want(), &somebody()))
     });
     assert!(matches!(entered, Ok(Some(Err(LockError::ShutDown)))));
     assert!(rig.is_silent(), "nothing is asked for any more");

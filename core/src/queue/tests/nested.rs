@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Rig, grant, granted, poll};
+use super::{Rig, grant, granted, poll, somebody};
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::config::{Config, Deadlock};
 use crate::deadlock::{Answer, Probe};
 use crate::locks::client::Client;
 use crate::locks::mutex::MutexGuard;
-use crate::queue::{Hold, Want};
+use crate::queue::{Hold, Requester, Want};
 use crate::store::{Events, MemberId, Message, Op, RandomId, Reply, Request, Ticket, seal};
 use crate::test_kit::{self, Runs};
 
@@ -27,16 +27,16 @@ fn outer(rig: &Rig) -> Arc<Hold> {
     let name = Name::from_escaped("queue:outer");
     let entered = rig
         .member
-        .with_queue(&name, |local| local.enter(&Rig::want()));
+        .with_queue(&name, |local| local.enter(&Rig::want(), &somebody()));
     let mut acquire = Box::pin(entered.unwrap().unwrap());
     rig.answer(rig.next(), granted());
     poll(&mut acquire).unwrap().unwrap()
 }
 
-fn within(hold: &Arc<Hold>) -> Want {
-    let mut want = Rig::want();
-    want.by.holds = Some(Arc::new(vec![hold.clone()]));
-    want
+fn within(hold: &Arc<Hold>) -> (Want, Requester) {
+    let mut by = somebody();
+    by.holds = Some(Arc::new(vec![hold.clone()]));
+    (Rig::want(), by)
 }
 
 fn queued() -> Reply {
@@ -79,7 +79,10 @@ fn a_short_wait_sends_nothing_more() {
     ] {
         let mut rig = rig(deadlock);
         let hold = outer(&rig);
-        let want = if nested { within(&hold) } else { Rig::want() };
+        let want = match nested {
+            true => within(&hold),
+            false => (Rig::want(), somebody()),
+        };
         let waits = rig.enter(&want);
         rig.answer(rig.next(), queued());
         rig.run(AFTER - Duration::from_millis(100));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Rig, SECOND, grant, granted, lock, poll, queued};
+use super::{Rig, SECOND, grant, granted, lock, poll, queued, somebody};
 use crate::base::error::LockError;
 use crate::queue::{Patience, Want};
 use crate::store::{Events, Op, Reply};
@@ -115,7 +115,10 @@ fn who_still_waits_for_an_answer_when_the_engine_ends_is_told() {
     rig.member.abandon();
     assert!(matches!(unlocked.blocking_wait(), Err(LockError::ShutDown)));
     assert!(matches!(poll(&mut waits), Some(Err(LockError::ShutDown))));
-    assert!(hold.queue.enter(&Rig::want()).is_none(), "out of use");
+    assert!(
+        hold.queue.enter(&Rig::want(), &somebody()).is_none(),
+        "out of use"
+    );
 }
 
 #[test]

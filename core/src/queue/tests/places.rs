@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, granted, lock, poll, queued};
+use super::{Acquire, Pin, Rig, SECOND, TOKEN, grant, granted, lock, poll, queued, somebody};
 use crate::queue::Want;
 use crate::store::RW_LOCK;
 use crate::store::{Events, Lease, Message, Op, Reply, Request, Share, Ticket};
@@ -22,7 +22,6 @@ fn permits(units: u32, permits: u32) -> Want {
 fn taking() -> Want {
     Want {
         share: Share::NOTIFICATION,
-        relies: true,
         ..Rig::want()
     }
 }
@@ -196,7 +195,12 @@ fn whoever_waits_for_a_signal_has_a_queue_of_his_own() {
     assert_eq!(waiting(&rig, second), Some(1));
     rig.member.start_draining();
     assert!(poll(&mut late).expect("told").is_err());
-    assert!(rig.member.enter(&rig.name, &taking()).unwrap().is_err());
+    assert!(
+        rig.member
+            .enter(&rig.name, &taking(), &somebody())
+            .unwrap()
+            .is_err()
+    );
 }
 
 #[test]
@@ -213,18 +217,6 @@ fn nothing_is_left_of_a_queue_whose_only_call_had_its_signal() {
     // Its timer has it until then.
     rig.run(10 * SECOND);
     assert!(queue.upgrade().is_none());
-}
-
-#[test]
-fn whoever_waits_for_a_lock_does_not() {
-    let rig = Rig::new();
-    let want = Want {
-        relies: true,
-        ..Rig::want()
-    };
-    let (waits, asked, _) = asks(&rig, &want);
-    rig.answer(asked, queued());
-    assert!(!is_registered(&waits), "its ticket may go to another one");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Rig, SECOND, TOKEN, granted, poll, queued};
+use super::{Rig, SECOND, TOKEN, granted, poll, queued, somebody};
 use crate::base::clock;
 use crate::base::error::{LockError, StoreError};
 use crate::base::sync::atomic::AtomicBool;
@@ -479,7 +479,9 @@ fn a_client_keeps_at_most_1024_names() {
     let rig = Rig::new();
     let kept = |rig: &Rig, number: u32| {
         let name = Name::from_escaped(&format!("n:{number}"));
-        let entered = rig.member.with_queue(&name, |local| local.enter(&want()));
+        let entered = rig
+            .member
+            .with_queue(&name, |local| local.enter(&want(), &somebody()));
         let mut entered = Box::pin(entered.unwrap().unwrap());
         rig.answer(rig.next(), granted());
         end(poll(&mut entered).unwrap().unwrap());
@@ -493,7 +495,7 @@ fn a_client_keeps_at_most_1024_names() {
     let name = Name::from_escaped("n:7");
     let other = rig
         .member
-        .with_queue(&name, |local| local.enter(&Rig::want()));
+        .with_queue(&name, |local| local.enter(&Rig::want(), &somebody()));
     assert!(is_release(&rig.next()));
     drop(other);
     while !rig.is_silent() {
