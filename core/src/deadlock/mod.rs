@@ -1,15 +1,13 @@
-//! The search for deadlocks across processes, as far as it is not in [`auto_mutex_protocol::deadlock`]: the list of this
-//! process's [`waits`], and the [`hops`] of a report. `queue/client/deadlocks.rs` sends the messages.
+//! The search for deadlocks across processes, as far as it is not in [`auto_mutex_protocol::deadlock`]: the [`hops`] of a
+//! report, and what operators see. `queue/waits.rs` has the waits, and `queue/client/deadlocks.rs` sends the messages.
 
 mod hops;
 #[cfg(all(test, repository))]
 mod tests;
-mod waits;
 
 use auto_mutex_protocol::deadlock;
 
 pub(crate) use self::hops::hops;
-pub(crate) use self::waits::{HeldLock, TaskWait, Waiting, find, holds_of, waits_of};
 use crate::base::name::Name;
 use crate::store::{NameRecord, meta};
 

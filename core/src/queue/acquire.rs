@@ -9,12 +9,12 @@ use super::ClientCore;
 use super::hold::Hold;
 use super::lock_queue::{Confirmed, LockQueue};
 use super::waiter::{Requester, Waiter, Want};
+use super::waits::TaskWait;
 use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::base::task::BlockedWorker;
 use crate::base::wait::block_on;
-use crate::deadlock::TaskWait;
 use crate::queue::{Watch, warn_of_timeout};
 
 /// If it is dropped early, it leaves the queue, or releases a grant that has already come. A grant can end before the

@@ -1,22 +1,18 @@
-//! Calls enter the queue of a name and leave it, and the search for deadlocks learns of waits and holds of nested calls.
+//! Calls enter the queue of a name and leave it.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use auto_mutex_protocol::client::{Caller, Input};
-use auto_mutex_protocol::deadlock::WaitId;
 
 use super::acquire::{Acquire, Stage};
 use super::hold::Hold;
 use super::lock_queue::{Confirmed, LockQueue, Transition};
 use super::waiter::{Requester, Waiter, Want};
-use crate::base::clock::{self, Instant};
+use crate::base::clock::Instant;
 use crate::base::error::LockError;
-use crate::base::name::escape;
 use crate::base::task::runs_a_task;
 use crate::base::wait::Promise;
-use crate::config::Deadlock;
-use crate::deadlock::{HeldLock, TaskWait, Wait, Waiting, WaitingHold};
-use crate::store::{Engine, Ticket};
+use crate::store::Ticket;
 
 impl LockQueue {
     /// Returns `None` if the name was retired.
@@ -106,25 +102,6 @@ impl LockQueue {
             None => withdrawn,
         }
     }
-
-    /// `None` if the task of the call holds no locks, or can't be part of a deadlock.
-    pub(super) fn note_nested(self: &Arc<Self>, waiter: &Arc<Waiter>) -> Option<Arc<TaskWait>> {
-        let holds = waiter.by.holds.as_ref()?;
-        let mode = self.core.settings().deadlock;
-        if !waiter.call.want.patience.queues() || mode == Deadlock::Off {
-            return None;
-        }
-        let wait = Box::new((Arc::downgrade(self), Arc::downgrade(waiter)));
-        let held = |hold: &Arc<Hold>| -> Arc<dyn HeldLock> { hold.clone() };
-        let holds = holds.iter().map(held).collect();
-        let wait = TaskWait::new(self.core.id(), mode, wait, holds);
-        self.core.look_for_deadlock(&wait);
-        Some(wait)
-    }
-
-    fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.core.settings().engine.is_same_store(engine)
-    }
 }
 
 impl Transition<'_> {
@@ -170,70 +147,6 @@ impl Transition<'_> {
         self.on(Input::Dismiss { calls });
         for caller in chosen {
             caller.fail(error.clone(), self.wakes);
-        }
-    }
-}
-
-impl Waiting for (Weak<LockQueue>, Weak<Waiter>) {
-    fn is_at(&self, engine: &dyn Engine) -> bool {
-        let queue = self.0.upgrade();
-        queue.is_some_and(|queue| queue.is_at(engine))
-    }
-
-    fn view(&self, id: WaitId) -> Option<Wait> {
-        let (queue, waiter) = (self.0.upgrade()?, self.1.upgrade()?);
-        let slot = queue.lock();
-        let (_, after) = slot.state.waits_after(waiter.call.id)?;
-        Some(Wait {
-            id,
-            name: queue.name.clone(),
-            units: waiter.call.want.share.units,
-            after,
-            waited: waiter.call.waited(clock::now()),
-            meta: escape(&waiter.call.want.meta).to_string().into(),
-            fails: queue.core.settings().deadlock == Deadlock::Fail,
-        })
-    }
-
-    fn fail(&self, error: LockError) {
-        if let (Some(queue), Some(waiter)) = (self.0.upgrade(), self.1.upgrade()) {
-            queue.step(|step| {
-                if step.slot.state.waits_after(waiter.call.id).is_some() {
-                    let calls = vec![waiter.call.id];
-                    step.on(Input::Dismiss { calls });
-                    waiter.fail(error, step.wakes);
-                }
-            });
-        }
-    }
-}
-
-impl HeldLock for Hold {
-    fn client(&self) -> u64 {
-        self.client_id()
-    }
-
-    fn is_at(&self, engine: &dyn Engine) -> bool {
-        self.queue.is_at(engine)
-    }
-
-    fn ticket(&self) -> Ticket {
-        self.grant.ticket
-    }
-
-    fn has_ended(&self) -> bool {
-        !self.is_valid()
-    }
-
-    fn view(&self) -> WaitingHold {
-        let grant = &self.grant;
-        WaitingHold {
-            ticket: grant.ticket,
-            token: grant.token,
-            units: self.weight(),
-            held: self.held(),
-            meta: escape(&self.want().meta).to_string().into(),
-            waits: Vec::new(),
         }
     }
 }

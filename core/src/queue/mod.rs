@@ -21,6 +21,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 mod waiter;
+mod waits;
 mod warnings;
 mod watch;
 #[cfg(any(test, feature = "test-util"))]

@@ -9,14 +9,14 @@ use crate::base::clock::{self, Instant};
 use crate::base::error::{DeadlockHop, LockError};
 use crate::base::name::Name;
 use crate::base::wait;
-use crate::config::Deadlock;
-use crate::deadlock::{self, Effect, Input, Probe, TaskWait, hops};
+use crate::deadlock::{self, Effect, Input, Probe, hops};
 use crate::observe::ACQUIRE;
+use crate::queue::waits::{self, TaskWait};
 use crate::store::{Answer, MemberId, Op, Reply, Request, Ticket, jittered, seal};
 
 impl ClientCore {
-    pub(crate) fn look_for_deadlock(&self, wait: &TaskWait) {
-        let (wait, after) = (wait.id(), self.settings.deadlock_after);
+    pub(in crate::queue) fn look_for_deadlock(&self, wait: &TaskWait) {
+        let (wait, after) = (wait.id, self.settings.deadlock_after);
         self.search(Input::Waits { wait, after });
         // If it is due later, the background thread wakes in time anyway.
         if after < super::NAP {
@@ -57,7 +57,7 @@ impl ClientCore {
     fn carry_out(&self, effect: Effect) -> Option<Input> {
         match effect {
             Effect::View { round, wait } => {
-                let holds = deadlock::holds_of(wait, self.id, &*self.settings.engine);
+                let holds = waits::holds_of(wait, self.id, &*self.settings.engine);
                 Some(Input::Viewed { round, wait, holds })
             }
             Effect::Inspect { round, name, above } => {
@@ -84,7 +84,7 @@ impl ClientCore {
                 None
             }
             Effect::Report { wait, cycle } => {
-                let wait = deadlock::find(self.id, wait)?;
+                let wait = waits::find(self.id, wait)?;
                 #[cfg(any(test, feature = "test-util"))]
                 if let Some(witness) = self.witness() {
                     witness.deadlock(&cycle);
@@ -132,7 +132,7 @@ impl ClientCore {
     }
 
     fn answer_to(&self, round: u64, name: &Name, tickets: &[Ticket]) -> deadlock::Answer {
-        let hold = |ticket| deadlock::waits_of(self.id, &*self.settings.engine, ticket);
+        let hold = |ticket| waits::waits_of(self.id, &*self.settings.engine, ticket);
         let waits = |ticket| self.waits_with(name, ticket) == Some(true);
         deadlock::Answer::to(round, tickets, hold, waits)
     }
@@ -140,13 +140,13 @@ impl ClientCore {
     /// Whether this client's ticket waits; `None` if it has no such ticket.
     fn waits_with(&self, name: &Name, ticket: Ticket) -> Option<bool> {
         let local = self.register.find_ticket(name, Some(ticket.public()))?;
-        local.waits_with(ticket)
+        local.lock().state.waits_with(ticket)
     }
 
     /// This client's ticket with this public half.
     pub(super) fn own(&self, name: &Name, public: u64) -> Option<Ticket> {
         let local = self.register.find_ticket(name, Some(public))?;
-        local.ticket(public)
+        local.lock().state.ticket(public)
     }
 
     /// `false` if the answer belongs to no search.
@@ -208,7 +208,7 @@ fn inspected(round: u64, answer: &Answer, above: u32) -> Option<Input> {
 
 fn report(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
     let error = LockError::Deadlock { cycle };
-    let fails = wait.mode == Deadlock::Fail;
+    let fails = wait.fails();
     let report = error.clone();
     wait::tell(move || {
         tracing::warn!(target: ACQUIRE, deadlock = %report, fails, "a deadlock: these calls wait for each other");
