@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
-use auto_mutex_protocol::client::{Input, Load};
+use auto_mutex_protocol::client::Input;
 
 use super::client::Unfinished;
 use super::lock_queue::{Answered, LockQueue, Transition};
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::task::TaskId;
-use crate::store::{Op, Ticket};
+use crate::store::Op;
 
 impl LockQueue {
     /// Runs the timers at the time `armed`. Returns `false` if the queue is idle and may be retired.
@@ -21,7 +21,7 @@ impl LockQueue {
             }
             step.slot.armed = None;
             step.due(armed);
-            !step.slot.state.is_forgettable(step.now, step.limits)
+            !step.slot.state.is_forgettable(step.now, step.env.limits)
         })
         .unwrap_or(true)
     }
@@ -35,25 +35,6 @@ impl LockQueue {
         drop(slot);
         drop(spares);
         retired
-    }
-
-    /// Whether the name has no holds, no waiters, and no pending release of a lease that was still running at `now`.
-    pub(super) fn is_over(&self, now: Instant) -> bool {
-        self.lock().state.is_over(now)
-    }
-
-    pub(super) fn load(&self) -> Load {
-        self.lock().state.load()
-    }
-
-    /// The ticket with this public half.
-    pub(super) fn ticket(&self, public: u64) -> Option<Ticket> {
-        self.lock().state.ticket(public)
-    }
-
-    /// Whether the ticket waits; `None` if it is unknown.
-    pub(super) fn waits_with(&self, ticket: Ticket) -> Option<bool> {
-        self.lock().state.waits_with(ticket)
     }
 
     pub(super) fn held(&self) -> Vec<Unfinished> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use auto_mutex_protocol::client::{
-    AskId, CallId, Effect, Ended, Failure, Grant, Input, Note, State, View,
+    AskId, CallId, Effect, Ended, Env, Failure, Grant, Input, Note, State,
 };
 
 use super::client::ClientCore;
@@ -23,7 +23,7 @@ use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::lease::Bound;
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::{Answer, Closed, Limits, Op, RandomId, Reply, Request, RequestId, Ticket, meta};
+use crate::store::{Answer, Op, RandomId, Reply, Request, RequestId, Ticket, meta};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -79,12 +79,12 @@ pub(super) struct Transition<'a> {
     pub(super) queue: &'a Arc<LockQueue>,
     pub(super) slot: &'a mut Slot,
     pub(super) now: Instant,
-    pub(super) limits: &'static Limits,
+    pub(super) env: Env<'a>,
     pub(super) wakes: &'a mut DeferredWakes,
-    view: View,
-    outage: Option<(Instant, StoreError)>,
-    pub(super) closed: Option<Closed>,
     work: Work,
+    /// The tickets that the rules have drawn.
+    #[cfg(any(test, feature = "test-util"))]
+    drawn: &'a std::cell::RefCell<Vec<Ticket>>,
 }
 
 /// What a transition has still to do. Its memory is the thread's, so that a call allocates none.
@@ -150,16 +150,33 @@ impl LockQueue {
         let mut wakes = DeferredWakes::default();
         let work = WORK.try_with(Cell::take).ok().flatten();
         let mut work = work.unwrap_or_default();
+        let now = clock::now();
+        let (outage, closed) = self.core.trouble(&self.name);
+        #[cfg(any(test, feature = "test-util"))]
+        let drawn = std::cell::RefCell::new(Vec::new());
+        let mut draw = || {
+            let ticket = self.draw();
+            #[cfg(any(test, feature = "test-util"))]
+            drawn.borrow_mut().push(ticket);
+            ticket
+        };
         let mut step = Transition {
             queue: self,
             slot: &mut slot,
-            now: clock::now(),
-            limits: self.core.limits,
+            now,
+            env: Env {
+                now,
+                limits: self.core.limits,
+                client: &self.core.times,
+                view: self.core.view(),
+                outage,
+                closed,
+                ticket: &mut draw,
+            },
             wakes: &mut wakes,
-            view: self.core.view(),
-            outage: self.core.outage(&self.name),
-            closed: self.core.closed(&self.name),
             work: mem::take(&mut work),
+            #[cfg(any(test, feature = "test-util"))]
+            drawn: &drawn,
         };
         step.see_guards();
         let result = run(&mut step);
@@ -248,38 +265,16 @@ impl Transition<'_> {
             self.note_answer(*ask, op, result);
         }
         #[cfg(any(test, feature = "test-util"))]
-        if self.queue.core.witness().is_some() {
-            return self.feed_twice(input);
+        let again = (self.queue.core.witness()).map(|_| (input.clone(), self.work.effects.len()));
+        self.slot
+            .state
+            .on(input, &mut self.env, &mut self.work.effects);
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some((input, before)) = again {
+            let replay = self.slot.replay.get_or_insert_default();
+            let effects = &self.work.effects[before..];
+            replay.on(input, &self.env, &self.drawn.take(), effects);
         }
-        let queue = self.queue;
-        let mut draw = || queue.draw();
-        let (outage, core) = (self.outage.clone(), &queue.core);
-        let mut env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
-        self.slot.state.on(input, &mut env, &mut self.work.effects);
-    }
-
-    /// Compares the rules with a bare state.
-    #[cfg(any(test, feature = "test-util"))]
-    fn feed_twice(&mut self, input: Input<Arc<Waiter>>) {
-        let bare = input.clone();
-        let before = self.work.effects.len();
-        let mut drawn = Vec::new();
-        let queue = self.queue;
-        let mut draw = || {
-            let ticket = queue.draw();
-            drawn.push(ticket);
-            ticket
-        };
-        let core = &self.queue.core;
-        let outage = self.outage.clone();
-        let mut env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
-        self.slot.state.on(input, &mut env, &mut self.work.effects);
-        let mut draw = Ticket::random;
-        let outage = self.outage.clone();
-        let env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
-        let effects = &self.work.effects[before..];
-        let replay = self.slot.replay.get_or_insert_default();
-        replay.on(bare, env, &drawn, effects);
     }
 
     #[inline]
@@ -461,11 +456,7 @@ impl Transition<'_> {
             self.slot.counted = counts;
             self.queue.core.count_kept(counts);
         }
-        let mut draw = Ticket::random;
-        let core = &self.queue.core;
-        let outage = self.outage.take();
-        let env = core.env(self.now, self.view, (outage, self.closed), &mut draw);
-        let due = self.slot.state.next_due(&env).min(self.next_look());
+        let due = self.slot.state.next_due(&self.env).min(self.next_look());
         if self.slot.armed.is_none_or(|armed| due < armed) {
             self.slot.armed = Some(due);
             self.queue.core.timers.arm(due, self.queue);

@@ -19,15 +19,20 @@ impl Replay {
     pub(super) fn on(
         &mut self,
         input: Input<Arc<Waiter>>,
-        env: Env<'_>,
+        env: &Env<'_>,
         drawn: &[Ticket],
         effects: &[Effect<Arc<Waiter>>],
     ) {
         let mut drawn = drawn.iter().copied();
         let mut draw = || drawn.next().expect("the bare state drew no more tickets");
         let mut env = Env {
+            now: env.now,
+            limits: env.limits,
+            client: env.client,
+            view: env.view,
+            outage: env.outage.clone(),
+            closed: env.closed,
             ticket: &mut draw,
-            ..env
         };
         let shown = format!("{input:?}");
         self.state.on(input, &mut env, &mut self.effects);

@@ -104,7 +104,7 @@ impl Transition<'_> {
         }
         let holder = self.slot.state.holder().and_then(meta::read);
         let holder = holder.map_or_else(|| "unknown".to_owned(), |holder| holder.to_string());
-        let closed = self.closed.map(|closed| closed.error(self.now));
+        let closed = self.env.closed.map(|closed| closed.error(self.now));
         let closed = closed.map(|error| error.to_string());
         for (waiter, place, calls) in found {
             let (name, holder) = (self.queue.name.clone(), holder.clone());

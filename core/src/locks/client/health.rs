@@ -136,7 +136,7 @@ impl Client {
     /// cluster. Sends nothing and does not wait. `false` after a shutdown.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        !self.core().is_over() && self.core().links.are_up()
+        !self.core().is_over() && self.core().links.read(|servers| !servers.any_down())
     }
 
     /// Pings the store, and returns the round-trip time. With several servers, it is the time of the last answer; with
@@ -177,7 +177,7 @@ impl Client {
     fn pinging(&self) -> Result<Vec<Answered>, LockError> {
         let core = self.core();
         let ask = |name: &Name| {
-            if let Some((_, source)) = core.outage(name) {
+            if let (Some((_, source)), _) = core.trouble(name) {
                 return Err(core.settings().unavailable(name, source));
             }
             core.with_queue(name, |local| {

@@ -11,8 +11,8 @@ use crate::store::{Closed, Limits, Node, NodeChange};
 #[derive(Debug, Default)]
 pub(crate) struct Links {
     servers: Mutex<Servers>,
-    any_down: AtomicBool,
-    any_closed: AtomicBool,
+    /// Whether any server is disconnected or closed.
+    any_trouble: AtomicBool,
 }
 
 impl Links {
@@ -28,9 +28,8 @@ impl Links {
     fn change<T>(&self, change: impl FnOnce(&mut Servers) -> T) -> T {
         let mut servers = lock(&self.servers);
         let result = change(&mut servers);
-        self.any_down.store(servers.any_down(), Ordering::Release);
-        let any_closed = servers.any_closed();
-        self.any_closed.store(any_closed, Ordering::Release);
+        let any = servers.any_down() || servers.any_closed();
+        self.any_trouble.store(any, Ordering::Release);
         result
     }
 
@@ -38,25 +37,20 @@ impl Links {
         read(&lock(&self.servers))
     }
 
-    pub(crate) fn are_up(&self) -> bool {
-        !self.any_down.load(Ordering::Acquire)
-    }
-
-    /// `node` is called before the mutex is locked, because the store may lock its own.
-    pub(crate) fn outage(&self, node: impl FnOnce() -> Node) -> Option<Outage> {
-        if self.are_up() {
-            return None;
+    /// When the outage of a server began, and its cause; and why and until when it is closed. `node` is called before the
+    /// mutex is locked, because the store may lock its own.
+    pub(crate) fn trouble(
+        &self,
+        node: impl FnOnce() -> Node,
+        limits: &Limits,
+    ) -> (Option<Outage>, Option<Closed>) {
+        if !self.any_trouble.load(Ordering::Acquire) {
+            return (None, None);
         }
         let node = node();
-        self.read(|servers| servers.outage(node).cloned())
-    }
-
-    /// Like [`Servers::closed`].
-    pub(crate) fn closed(&self, node: impl FnOnce() -> Node, limits: &Limits) -> Option<Closed> {
-        if !self.any_closed.load(Ordering::Acquire) {
-            return None;
-        }
-        let node = node();
-        self.change(|servers| servers.closed(node, clock::now(), limits))
+        self.change(|servers| {
+            let closed = servers.closed(node, clock::now(), limits);
+            (servers.outage(node).cloned(), closed)
+        })
     }
 }

@@ -21,7 +21,7 @@ pub use self::load::Unfinished;
 use self::registry::Registry;
 pub(crate) use self::timers::NAP;
 use self::timers::Timers;
-use auto_mutex_protocol::client::{ClientTimes, Env, Input, Load, News, Phase, View};
+use auto_mutex_protocol::client::{ClientTimes, Input, Load, News, Outage, Phase, View};
 
 use super::acquire::Acquire;
 use super::lock_queue::{LockQueue, answered};
@@ -211,26 +211,6 @@ impl ClientCore {
         View::of(phase, is_leaving, self.kept.load(Ordering::Relaxed))
     }
 
-    /// What a transition of a name depends on. The third parameter is what is known of its server.
-    #[inline]
-    pub(crate) fn env<'a>(
-        &'a self,
-        now: Instant,
-        view: View,
-        (outage, closed): (Option<(Instant, StoreError)>, Option<Closed>),
-        ticket: &'a mut dyn FnMut() -> Ticket,
-    ) -> Env<'a> {
-        Env {
-            now,
-            limits: self.limits,
-            client: &self.times,
-            view,
-            outage,
-            closed,
-            ticket,
-        }
-    }
-
     /// Counts a name that the client begins, or ceases, to keep.
     pub(crate) fn count_kept(&self, keeps: bool) {
         match keeps {
@@ -271,13 +251,9 @@ impl ClientCore {
         }
     }
 
-    /// When the outage of the server of `name` began, and its cause.
-    pub(crate) fn outage(&self, name: &Name) -> Option<(Instant, StoreError)> {
-        self.links.outage(|| self.store.node(name))
-    }
-
-    pub(crate) fn closed(&self, name: &Name) -> Option<Closed> {
-        self.links.closed(|| self.store.node(name), self.limits)
+    /// See [`Links::trouble`].
+    pub(crate) fn trouble(&self, name: &Name) -> (Option<Outage>, Option<Closed>) {
+        self.links.trouble(|| self.store.node(name), self.limits)
     }
 
     /// Runs the transition again on a new queue if the old one was retired in between.
@@ -339,7 +315,7 @@ impl ClientCore {
 
     pub(crate) fn load(&self) -> Load {
         let names = self.register.all();
-        let loads = names.iter().map(|local| local.load());
+        let loads = names.iter().map(|local| local.lock().state.load());
         loads.fold(Load::default(), Load::and)
     }
 
@@ -446,7 +422,8 @@ impl ClientCore {
     }
 
     fn are_over(&self, now: Instant) -> bool {
-        self.register.all().iter().all(|local| local.is_over(now))
+        let all = self.register.all();
+        all.iter().all(|local| local.lock().state.is_over(now))
     }
 
     pub(crate) fn close(&self) {

@@ -53,7 +53,8 @@ impl ClientCore {
     #[cfg(test)]
     pub(crate) fn queue_of(&self, name: &Name, ticket: Ticket) -> Option<Arc<LockQueue>> {
         let found = self.register.find_ticket(name, Some(ticket.public()))?;
-        found.ticket(ticket.public()).map(|_| found)
+        let known = found.lock().state.ticket(ticket.public());
+        known.map(|_| found)
     }
 
     /// Ends the lease of the ticket now.

@@ -75,9 +75,9 @@ impl Cluster {
     /// given up.
     pub(super) fn end(self) {
         for process in &self.processes {
-            let done = process
-                .member
-                .with_queue(&process.name, |local| Some(local.is_over(Instant::START)));
+            let done = process.member.with_queue(&process.name, |local| {
+                Some(local.lock().state.is_over(Instant::START))
+            });
             assert!(
                 !matches!(done, Ok(false)),
                 "something stayed behind in the queue"

@@ -344,6 +344,6 @@ fn a_release_that_fails_is_sent_again_soon() {
         let again = rig.next();
         assert!(matches!(again.op, Op::Release { .. }), "{again:?}");
         rig.answer(again, Reply::Released { free: 1 });
-        assert!(hold.queue.is_over(Instant::START));
+        assert!(hold.queue.lock().state.is_over(Instant::START));
     }
 }

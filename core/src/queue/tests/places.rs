@@ -182,7 +182,7 @@ fn whoever_waits_for_a_signal_has_a_queue_of_his_own() {
     rig.answer(asked, queued());
     let waiting = |rig: &Rig, ticket| {
         let queue = rig.member.queue_of(&rig.name, ticket)?;
-        Some(queue.load().waiting)
+        Some(queue.lock().state.load().waiting)
     };
     assert_eq!(waiting(&rig, first), Some(1), "no answer looks at both");
     assert_eq!(waiting(&rig, second), Some(1));

@@ -46,7 +46,7 @@ fn a_shutdown_does_not_wait_for_a_foreign_key_to_go() {
     hold.release(false);
     rig.member.begin_shutdown();
     rig.fail(rig.next(), StoreErrorKind::Foreign);
-    assert!(hold.queue.is_over(Instant::START));
+    assert!(hold.queue.lock().state.is_over(Instant::START));
 }
 
 #[test]
@@ -92,5 +92,5 @@ fn the_store_is_told_what_is_given_back() {
     hold.release(false);
     rig.answer(rig.next(), Reply::Released { free: 5 });
     assert!(hold.downgrade(1).is_none());
-    assert!(hold.queue.is_over(Instant::START));
+    assert!(hold.queue.lock().state.is_over(Instant::START));
 }
