@@ -5,7 +5,6 @@ mod attribute;
 mod background;
 mod base;
 mod caller;
-mod clients;
 mod config;
 mod deadlock;
 #[cfg(any(test, fuzzing))]
@@ -17,6 +16,7 @@ mod lease;
 mod locks;
 mod observe;
 mod observer;
+mod order;
 #[doc(hidden)]
 pub mod public;
 mod queue;

@@ -1,12 +1,11 @@
 //! The public API, which the crate `auto-mutex` re-exports.
 
 pub use crate::assert_held;
+pub use crate::background::exit::{release_on_termination, release_on_termination_within};
 pub use crate::base::duration::IntoDuration;
 pub use crate::base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
 pub use crate::base::error::{SetupError, StoreError, TlsError};
 pub use crate::caller::{Current, current};
-pub use crate::clients::exit::{release_on_termination, release_on_termination_within};
-pub use crate::clients::order::{OrderEdge, OrderedLock};
 pub use crate::config::{Config, Deadlock};
 pub use crate::locks::client::{Client, Drained, Health, LastError};
 pub use crate::locks::client::{assert_lock_order, lock_order};
@@ -25,6 +24,7 @@ pub use crate::observer::MetricsObserver;
 #[cfg(feature = "otel")]
 pub use crate::observer::OtelObserver;
 pub use crate::observer::{Metric, MetricKind, Observer};
+pub use crate::order::{OrderEdge, OrderedLock};
 pub use crate::queue::Unfinished;
 pub use crate::site::{Site, sites};
 pub use crate::store::ServerHealth;

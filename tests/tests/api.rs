@@ -209,8 +209,8 @@ fn unsafe_code_is_in_four_files_only() {
     assert_eq!(
         found,
         [
-            "core/src/clients/exit/unix/handler.rs",
-            "core/src/clients/exit/windows.rs",
+            "core/src/background/exit/unix/handler.rs",
+            "core/src/background/exit/windows.rs",
             "core/src/site/section.rs",
             "tests/src/bin/fork.rs"
         ]

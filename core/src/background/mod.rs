@@ -1,6 +1,8 @@
 //! The background thread: one per client, with its own runtime. Locks thus work under any executor or none, and while
 //! the program's runtime shuts down. User code does not run on this thread (`wait/aside`).
 
+pub(crate) mod exit;
+
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -14,7 +16,6 @@ use tokio::sync::oneshot;
 use crate::base::clock;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
-use crate::clients::exit;
 use crate::config::Settings;
 use crate::queue::{ClientCore, NAP};
 use crate::store::{self, MemberId, RandomId, Store};

@@ -18,10 +18,10 @@ use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
-use crate::clients::order::Taken;
 use crate::lease::Listeners;
 use crate::observe::{CallerLocation, HOLD, LockLabels};
 use crate::observer::{Metric, SharedObserver};
+use crate::order::Taken;
 use crate::store::Ticket as TicketId;
 
 const HELD: u8 = 0;

@@ -16,11 +16,11 @@ pub use health::{Health, LastError};
 pub use order::{assert_lock_order, lock_order};
 
 use crate::background;
+use crate::background::exit;
 use crate::base::error::{LockError, SetupError};
 use crate::base::name::Name;
 use crate::base::wait::{block_on, on_thread};
 use crate::caller;
-use crate::clients::exit;
 use crate::config::{Config, Settings};
 use crate::observe;
 use crate::queue::{ClientCore, OpenClient};

@@ -1,8 +1,8 @@
 //! The lock order of clients.
 
 use super::Client;
-use crate::clients::exit;
-use crate::clients::order::{OrderEdge, check};
+use crate::background::exit;
+use crate::order::{OrderEdge, check};
 
 impl Client {
     /// The orders in which this client's locks are taken: an edge from one label to another means that a lock of the
@@ -70,7 +70,7 @@ pub fn lock_order() -> Vec<OrderEdge> {
     let clients = exit::clients();
     clients
         .iter()
-        .flat_map(|client| client.order().edges())
+        .flat_map(|client| client.order.edges())
         .collect()
 }
 
@@ -94,6 +94,6 @@ pub fn lock_order() -> Vec<OrderEdge> {
 #[track_caller]
 pub fn assert_lock_order() {
     let clients = exit::clients();
-    let cycles = clients.iter().flat_map(|client| client.order().cycles());
+    let cycles = clients.iter().flat_map(|client| client.order.cycles());
     check(cycles.collect());
 }

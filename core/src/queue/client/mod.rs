@@ -34,12 +34,11 @@ use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Or
 use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
 use crate::base::wait::{self, Limit, lock};
-use crate::clients::exit::LiveClient;
-use crate::clients::order::LockOrder;
 use crate::config::Settings;
 use crate::deadlock::Searches;
 use crate::observe::STORE;
 use crate::observer::{Metric, SharedObserver};
+use crate::order::LockOrder;
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
@@ -508,8 +507,10 @@ impl ClientCore {
     }
 }
 
-impl LiveClient for ClientCore {
-    fn end(&self) {
+/// At the end of the process.
+impl ClientCore {
+    /// Starts releasing everything. The calling thread may have any mutex locked, and may have lost its thread-locals.
+    pub(crate) fn end(&self) {
         if self.is_forked() {
             return;
         }
@@ -523,23 +524,8 @@ impl LiveClient for ClientCore {
         }
     }
 
-    fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.is_forked() || self.phase() >= Phase::Closed
-    }
-
-    fn bodies(&self) -> Vec<String> {
-        match self.is_forked() {
-            true => Vec::new(),
-            false => self.held().iter().map(Unfinished::to_string).collect(),
-        }
-    }
-
-    fn let_bodies_end(&self) {
-        self.start_draining();
-    }
-
-    fn order(&self) -> &LockOrder {
-        &self.order
     }
 }
 

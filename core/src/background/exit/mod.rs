@@ -22,7 +22,7 @@ pub use self::signals::{release_on_termination, release_on_termination_within};
 pub(crate) use self::system::register;
 use crate::base::clock;
 use crate::base::process::PerProcess;
-use crate::clients::order::LockOrder;
+use crate::queue::ClientCore;
 
 /// How long the end of the process waits for releases.
 const LIMIT: Duration = Duration::from_millis(500);
@@ -33,29 +33,13 @@ const LAST_PAUSE: Duration = Duration::from_millis(5);
 
 static WATCHED: PerProcess<Watched> = PerProcess::new(Watched::default);
 
-/// A client of this process.
-pub(crate) trait LiveClient: Send + Sync {
-    /// Starts releasing everything. The calling thread may have any mutex locked, and may have lost its thread-locals.
-    fn end(&self);
-
-    fn has_ended(&self) -> bool;
-
-    /// Refuses new locks from now on, but lets running bodies end.
-    fn let_bodies_end(&self);
-
-    /// A description of each held lock.
-    fn bodies(&self) -> Vec<String>;
-
-    fn order(&self) -> &LockOrder;
-}
-
 /// For `atexit`.
 extern "C" fn at_exit() {
     // A panic must not cross into C.
     let _ = std::panic::catch_unwind(|| WATCHED.get().flush());
 }
 
-pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {
+pub(crate) fn watch(client: &Arc<ClientCore>) {
     if !register() {
         tracing::warn!(
             "cannot watch the end of the process: locks held then become free when their leases end"
@@ -65,19 +49,19 @@ pub(crate) fn watch(client: &Arc<impl LiveClient + 'static>) {
 }
 
 /// The clients of this process that still exist.
-pub(crate) fn clients() -> Vec<Arc<dyn LiveClient>> {
+pub(crate) fn clients() -> Vec<Arc<ClientCore>> {
     WATCHED.get().clients()
 }
 
 #[derive(Default)]
 struct Watched {
-    clients: Mutex<Vec<Weak<dyn LiveClient>>>,
+    clients: Mutex<Vec<Weak<ClientCore>>>,
     draining: AtomicBool,
     ending: AtomicBool,
 }
 
 impl Watched {
-    fn add(&self, client: Arc<dyn LiveClient>) {
+    fn add(&self, client: Arc<ClientCore>) {
         let mut clients = self.lock();
         clients.retain(|client| client.strong_count() > 0);
         clients.push(Arc::downgrade(&client));
@@ -86,7 +70,7 @@ impl Watched {
         if self.ending.load(Ordering::SeqCst) {
             client.end();
         } else if self.draining.load(Ordering::SeqCst) {
-            client.let_bodies_end();
+            client.start_draining();
         }
     }
 
@@ -96,13 +80,15 @@ impl Watched {
         self.draining.store(true, Ordering::SeqCst);
         self.clients()
             .iter()
-            .for_each(|client| client.let_bodies_end());
+            .for_each(|client| client.start_draining());
         loop {
             let now = clock::now();
             let held: Vec<_> = self
                 .clients()
                 .iter()
-                .flat_map(|client| client.bodies())
+                .filter(|client| !client.is_forked())
+                .flat_map(|client| client.held())
+                .map(|held| held.to_string())
                 .collect();
             if held.is_empty() || ends <= now {
                 return held;
@@ -134,11 +120,11 @@ impl Watched {
         while !all().all(|client| client.has_ended()) && pause() {}
     }
 
-    fn clients(&self) -> Vec<Arc<dyn LiveClient>> {
+    fn clients(&self) -> Vec<Arc<ClientCore>> {
         self.lock().iter().filter_map(Weak::upgrade).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<dyn LiveClient>>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<ClientCore>>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
