@@ -33,6 +33,12 @@ impl Instant {
         Self(self.0.saturating_add(nanos(duration)))
     }
 
+    /// [`Instant::NEVER`] without a duration.
+    #[inline]
+    pub fn after_all(self, duration: Option<Duration>) -> Self {
+        duration.map_or(Self::NEVER, |duration| self.after(duration))
+    }
+
     /// Returns [`Instant::START`] on overflow.
     #[inline]
     pub fn before(self, duration: Duration) -> Self {

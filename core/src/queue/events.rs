@@ -107,7 +107,7 @@ impl LockQueue {
 
     /// Returns `None` if the name was retired.
     pub(crate) fn query(self: &Arc<Self>, op: &Op) -> Option<Answered> {
-        self.step(|step| step.ask(op))
+        self.step(|step| step.ask(op.clone()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use auto_mutex_protocol::client::{CallId, Ended, Ends, Grant, Input};
+use auto_mutex_protocol::client::{CallId, Ended, Grant, Input, cause_of_end};
 
 use super::lock_queue::LockQueue;
 use super::waiter::{Requester, Waiter, Want};
@@ -20,7 +20,7 @@ use crate::base::task::TaskId;
 use crate::base::wait::DeferredWakes;
 use crate::lease::Listeners;
 use crate::observe::{CallerLocation, HOLD, LockLabels};
-use crate::observer::{Metric, SharedObserver};
+use crate::observer::Metric;
 use crate::order::Taken;
 use crate::store::Ticket as TicketId;
 
@@ -43,7 +43,8 @@ pub(crate) struct Hold {
     waiter: Arc<Waiter>,
     pub(crate) grant: Grant,
     pub(crate) since: Instant,
-    ends: Ends,
+    /// The validity and the end of `expire` at the grant, if the lease lasts until then.
+    whole: Option<(Instant, Instant)>,
     pub(super) warned: Warned,
     valid: AtomicU64,
     /// When the holder's `expire` ends.
@@ -71,14 +72,12 @@ impl Hold {
     ) -> Self {
         let want = &waiter.call.want;
         let (terms, units) = (want.terms, want.share.units);
-        let expires = terms
-            .expire
-            .map_or(Instant::NEVER, |expire| now.after(expire));
+        let expires = now.after_all(terms.expire);
         Self {
             queue,
             waiter,
             since: now,
-            ends: Ends::of(&grant, terms, now),
+            whole: grant.whole.then_some((grant.valid, expires)),
             warned: Warned::default(),
             valid: AtomicU64::new(grant.valid.as_nanos()),
             units: AtomicU32::new(units),
@@ -130,11 +129,6 @@ impl Hold {
         &self.queue.name
     }
 
-    #[inline]
-    fn observer(&self) -> Option<&SharedObserver> {
-        self.queue.core.observer()
-    }
-
     /// Counts the hold as active once a caller has it. Call this and [`finish`](Self::finish) while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
@@ -142,7 +136,7 @@ impl Hold {
         if let Some(witness) = self.queue.core.witness() {
             witness.began(&Held::of(self));
         }
-        if let Some(observer) = self.observer()
+        if let Some(observer) = self.queue.core.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
         {
             observer.add(Metric::Active, &self.labels().pairs(), 1);
@@ -165,7 +159,7 @@ impl Hold {
             witness.ended(&Held::of(self));
         }
         // A hold that ended before any caller had it was never active.
-        if let Some(observer) = self.observer()
+        if let Some(observer) = self.queue.core.observer()
             && self.state() != HELD
             && self.seen.swap(OVER, Ordering::AcqRel) == ACTIVE
         {
@@ -277,20 +271,15 @@ impl Hold {
     }
 
     pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
-        let expires = expire.map_or(Instant::NEVER, |expire| now.after(expire));
+        let expires = now.after_all(expire);
         if self.expires.swap(expires.as_nanos(), Ordering::AcqRel) != expires.as_nanos() {
             self.touch();
         }
     }
 
-    /// Extends the lease. A lost hold stays lost.
-    pub(crate) fn renewed(&self, valid: Instant) {
-        self.valid.fetch_max(valid.as_nanos(), Ordering::AcqRel);
-    }
-
-    /// Shortens the validity, before the store is asked for a shorter lease.
-    pub(crate) fn cut(&self, valid: Instant) {
-        self.valid.fetch_min(valid.as_nanos(), Ordering::AcqRel);
+    /// Extends or shortens the lease. A lost hold stays lost.
+    pub(super) fn set_valid(&self, valid: Instant) {
+        self.valid.store(valid.as_nanos(), Ordering::Release);
     }
 
     #[cfg(test)]
@@ -327,7 +316,7 @@ impl Hold {
 
     fn cause_of_end(&self) -> LossCause {
         let (valid, expires) = (self.valid(), self.expires());
-        self.ends.cause(valid, expires, self.queue.lease())
+        cause_of_end(valid, expires, self.whole, self.queue.core.times.lease)
     }
 
     pub(crate) fn is_released(&self) -> bool {

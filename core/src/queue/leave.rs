@@ -6,7 +6,7 @@ use std::time::Duration;
 use auto_mutex_protocol::client::Input;
 
 use super::hold::Hold;
-use super::lock_queue::{Confirmed, LockQueue};
+use super::lock_queue::Confirmed;
 use crate::base::clock;
 use crate::base::wait::{DeferredWakes, Promise};
 use crate::lease::{Bounds, Terms};
@@ -23,13 +23,14 @@ impl Hold {
     }
 
     /// Drops an unused guard. If the release of the last one is to be `confirmed`, the promise completes within a
-    /// [`moment`](LockQueue::moment).
+    /// [`moment`](auto_mutex_protocol::client::ClientTimes::moment).
     pub(crate) fn give_back(self: &Arc<Self>, confirmed: bool) -> Option<Confirmed> {
         if !self.remove_guard() {
             return None;
         }
         if confirmed {
-            return Some(self.leave_confirmed(true, self.queue.moment()));
+            let core = &self.queue.core;
+            return Some(self.leave_confirmed(true, core.times.moment(core.limits)));
         }
         self.release(true);
         None
@@ -38,7 +39,7 @@ impl Hold {
     /// The result is the number of units that are free afterwards. If this process hands the lock off, it is known
     /// immediately.
     pub(crate) fn unlock(self: &Arc<Self>) -> Confirmed {
-        self.leave_confirmed(false, self.queue.store_timeout())
+        self.leave_confirmed(false, self.queue.core.times.store_timeout)
     }
 
     fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
@@ -127,12 +128,5 @@ impl Hold {
             }
             Some(())
         });
-    }
-}
-
-impl LockQueue {
-    /// How long `try_lock` and similar calls wait for the store's answer.
-    fn moment(&self) -> Duration {
-        self.core.times.moment(self.core.limits)
     }
 }

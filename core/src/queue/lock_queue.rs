@@ -5,10 +5,9 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 use auto_mutex_protocol::client::{
-    AskId, CallId, Effect, Ended, Env, Failure, Grant, Input, Note, State,
+    AskId, CallId, Effect, Ended, Env, Failure, Grant, Input, State,
 };
 
 use super::client::ClientCore;
@@ -19,7 +18,7 @@ use crate::base::error::{LockError, StoreError};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::sync::{Mutex, MutexGuard};
-use crate::base::wait::{DeferredWakes, Promise, lock};
+use crate::base::wait::{DeferredWakes, Limit, Promise, lock};
 use crate::lease::Bound;
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
@@ -71,7 +70,7 @@ pub(super) struct Slot {
     spare: Option<Arc<Hold>>,
     spare_waiter: Option<Arc<Waiter>>,
     #[cfg(any(test, feature = "test-util"))]
-    replay: Option<Box<super::replay::Replay>>,
+    bare: State<Arc<Waiter>>,
 }
 
 /// One transition. Its requests are sent before the next one can begin; then tasks are woken, with no mutex locked.
@@ -120,14 +119,6 @@ impl LockQueue {
             self.core.register.note_ticket(self, ticket);
         }
         ticket
-    }
-
-    pub(super) fn lease(&self) -> Duration {
-        self.core.times.lease
-    }
-
-    pub(super) fn store_timeout(&self) -> Duration {
-        self.core.times.store_timeout
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Slot> {
@@ -271,9 +262,8 @@ impl Transition<'_> {
             .on(input, &mut self.env, &mut self.work.effects);
         #[cfg(any(test, feature = "test-util"))]
         if let Some((input, before)) = again {
-            let replay = self.slot.replay.get_or_insert_default();
-            let effects = &self.work.effects[before..];
-            replay.on(input, &self.env, &self.drawn.take(), effects);
+            let (drawn, effects) = (self.drawn.take(), &self.work.effects[before..]);
+            super::replay::replay(&mut self.slot.bare, input, &self.env, drawn, effects);
         }
     }
 
@@ -296,14 +286,9 @@ impl Transition<'_> {
                 caller.fail(error, self.wakes);
             }
             Effect::Registered(caller) => caller.note_registered(self.wakes),
-            Effect::Extended { hold, valid } => {
+            Effect::Valid { hold, valid } => {
                 if let Some(hold) = self.slot.hold(hold) {
-                    hold.renewed(valid);
-                }
-            }
-            Effect::Cut { hold, valid } => {
-                if let Some(hold) = self.slot.hold(hold) {
-                    hold.cut(valid);
+                    hold.set_valid(valid);
                 }
             }
             Effect::Ended { hold, how, asked } => self.ended(hold, how, asked),
@@ -319,7 +304,14 @@ impl Transition<'_> {
                     let _ = promise.complete(result, self.wakes);
                 }
             }
-            Effect::Note(note) => self.note(note),
+            Effect::HandedOn { hold } => self.count(Metric::Handoff, hold),
+            Effect::RenewalFailed { hold, error } => {
+                self.count(Metric::RenewalFailures, hold);
+                self.failed("renewal", &self.queue.core.failed_renewals, error);
+            }
+            Effect::ReleaseFailed { error } => {
+                self.failed("release", &self.queue.core.failed_releases, error);
+            }
         }
     }
 
@@ -372,28 +364,16 @@ impl Transition<'_> {
     }
 
     #[cold]
-    fn note(&mut self, note: Note) {
-        let (core, name) = (&self.queue.core, self.queue.name.clone());
-        match note {
-            Note::Handoff { hold } => self.count(Metric::Handoff, hold),
-            Note::RenewalFailed { hold, error } => {
-                self.count(Metric::RenewalFailures, hold);
-                if let Some(others) = core.failed_renewals.pass(self.now) {
-                    self.wakes.report(move || {
-                        tracing::warn!(target: HOLD, %name, %error, others, "renewal failed, trying again");
-                    });
-                }
-            }
-            Note::ReleaseFailed { error } => {
-                if let Some(others) = core.failed_releases.pass(self.now) {
-                    self.wakes.report(move || {
-                        tracing::warn!(target: HOLD, %name, %error, others, "release failed, trying again");
-                    });
-                }
-            }
+    fn failed(&mut self, what: &'static str, limit: &Limit, error: StoreError) {
+        if let Some(others) = limit.pass(self.now) {
+            let name = self.queue.name.clone();
+            self.wakes.report(move || {
+                tracing::warn!(target: HOLD, %name, %error, others, "{what} failed, trying again");
+            });
         }
     }
 
+    #[cold]
     fn count(&mut self, metric: Metric, hold: CallId) {
         if let Some(observer) = self.queue.core.observer().cloned()
             && let Some(hold) = self.slot.hold(hold)
@@ -430,11 +410,10 @@ impl Transition<'_> {
     }
 
     /// Asks the store something about the name.
-    pub(super) fn ask(&mut self, op: &Op) -> Answered {
+    pub(super) fn ask(&mut self, op: Op) -> Answered {
         let promise = Arc::new(Promise::new());
         let ask = AskId(self.queue.core.request_id().0);
         self.slot.queries.push((ask, promise.clone()));
-        let op = op.clone();
         self.on(Input::Ask { ask, op });
         promise
     }

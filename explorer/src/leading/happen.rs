@@ -1,7 +1,7 @@
 //! What each action does.
 
 use auto_mutex_protocol::client::{AskId, Call, Input as CallInput};
-use auto_mutex_protocol::leading::{Effect, Failed, Input, Next, Seat as Attempts};
+use auto_mutex_protocol::leading::{Effect, Failed, Input, Seat as Attempts, ends_lead};
 use auto_mutex_protocol::{LossCause, NameRecord};
 
 use super::action::Action;
@@ -200,15 +200,15 @@ impl World {
     fn end(&mut self, me: u8, returned: Option<bool>, rules: &Setup) {
         let (office, member) = self.office(me);
         let was_told = office.told.is_some() && returned == Some(false);
-        let next = Next::after(returned, office.check(member));
+        let ends = ends_lead(returned, office.check(member));
         office.on(Input::Ended, member);
         let now = member.now;
-        self.past.lost_error_ended |= was_told && next == Next::Ends;
+        self.past.lost_error_ended |= was_told && ends;
         let behind = self.waiting(rules) & !(1 << me);
         let seat = &mut self.seats[usize::from(me)];
-        (seat.stage, seat.behind) = match next {
-            Next::Ends => (Stage::Ended, 0),
-            Next::StandsAgain => (Stage::Away(now), behind),
+        (seat.stage, seat.behind) = match ends {
+            true => (Stage::Ended, 0),
+            false => (Stage::Away(now), behind),
         };
         self.release(me, rules);
     }

@@ -172,5 +172,9 @@ impl Office {
 fn holds(member: &Member) -> bool {
     let holds = |hold: &auto_mutex_protocol::client::Hold<_>| hold.is_valid(member.now);
     let mut guards = member.guards.iter();
-    guards.any(|guard| member.state.hold(guard.call).is_some_and(holds))
+    guards.any(|guard| {
+        let mut held = member.state.holds();
+        held.find(|hold| hold.caller.id == guard.call)
+            .is_some_and(holds)
+    })
 }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Step;
 use super::call::{AskId, Caller};
 use super::hold::Ended;
-use super::input::{Effect, Failure, Note};
+use super::input::{Effect, Failure};
 use super::ticket::{Granted, Pending, TicketState};
 use crate::{
     Lease, LockKind, LossCause, Message, Mode, Op, Reply, Share, StoreError, StoreErrorKind,
@@ -86,6 +86,9 @@ impl<C: Caller> Step<'_, '_, C> {
                     waiting.queued = true;
                     waiting.holder = holder;
                     waiting.place = Some(position);
+                    if waiting.share.notifies() {
+                        self.registered(index);
+                    }
                 }
                 self.note_contention();
             }
@@ -110,6 +113,14 @@ impl<C: Caller> Step<'_, '_, C> {
                     _ => self.withdraw(index),
                 }
             }
+        }
+    }
+
+    /// The waiter of the ticket relies on its place, and has one now.
+    fn registered(&mut self, index: usize) {
+        if let Some(waiter) = self.state.waiter_of(&self.state.tickets[index]) {
+            let waiter = self.state.waiters[waiter].clone();
+            self.effects.push(Effect::Registered(waiter));
         }
     }
 
@@ -211,8 +222,7 @@ impl<C: Caller> Step<'_, '_, C> {
                 ticket.again = ticket.again.min(self.now.after(self.limits.retry));
                 if !held.is_kept() {
                     let hold = held.hold.caller.id();
-                    self.effects
-                        .push(Effect::Note(Note::RenewalFailed { hold, error }));
+                    self.effects.push(Effect::RenewalFailed { hold, error });
                 }
             }
         }

@@ -84,7 +84,7 @@ impl Patience {
             Self::Queue(block) | Self::Poll { block, .. } => block,
             Self::Once { .. } => Some(Duration::ZERO),
         };
-        block.map_or(Instant::NEVER, |block| now.after(block))
+        now.after_all(block)
     }
 }
 

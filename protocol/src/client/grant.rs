@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use super::Step;
 use super::call::Caller;
 use super::hold::{Grant, Hold, Via};
-use super::input::{Effect, Note};
+use super::input::Effect;
 use super::retain::Retention;
 use super::ticket::{Granted, Held, TicketState, Waiting};
 use crate::{
@@ -181,10 +181,9 @@ impl<C: Caller> Step<'_, '_, C> {
             behind: Some(behind),
         };
         let (hold, index) = self.give(index, waiter, grant);
-        let note = Note::Handoff {
+        self.effects.push(Effect::HandedOn {
             hold: hold.caller.id(),
-        };
-        self.effects.push(Effect::Note(note));
+        });
         // The previous holder's `expire` may have cut the lease shorter than this waiter needs.
         let client = self.env.client;
         let cut = client.lease_of(terms.expire) < client.lease_of(next.expire);

@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::call::{Caller, Terms};
+use super::call::Caller;
 use super::input::{Effect, Failure};
 use crate::instant::drift;
 use crate::{Instant, LossCause, SharedStr, Ticket};
@@ -50,34 +50,18 @@ pub enum Ended {
     Lost(LossCause),
 }
 
-/// What tells why a hold is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ends {
-    /// When it would end by the `expire` of its call.
-    pub(super) granted: Option<Instant>,
-    /// The validity with which it was granted, if the lease lasts until the end of `expire`.
-    pub(super) whole: Option<Instant>,
-}
-
-impl Ends {
-    /// Of a hold that begins now.
-    #[inline]
-    pub fn of(grant: &Grant, terms: Terms, now: Instant) -> Self {
-        Self {
-            granted: terms.expire.map(|expire| now.after(expire)),
-            whole: grant.whole.then_some(grant.valid),
-        }
-    }
-
-    /// Why the hold is over. A lease that was requested up to `expire` ends a little earlier, because of the allowance for
-    /// clock drift.
-    pub fn cause(self, valid: Instant, expires: Instant, lease: Duration) -> LossCause {
-        let whole = self.whole == Some(valid) && self.granted == Some(expires);
-        if whole || expires <= valid.after(drift(lease)) {
-            LossCause::Expired
-        } else {
-            LossCause::NotRenewed
-        }
+/// Why a hold is over that was valid until `valid`. With `whole`, nothing has changed since a grant whose lease lasts until
+/// the end of `expire`. It ends a little earlier than that, because of the allowance for clock drift.
+pub fn cause_of_end(
+    valid: Instant,
+    expires: Instant,
+    whole: Option<(Instant, Instant)>,
+    lease: Duration,
+) -> LossCause {
+    if whole == Some((valid, expires)) || expires <= valid.after(drift(lease)) {
+        LossCause::Expired
+    } else {
+        LossCause::NotRenewed
     }
 }
 
@@ -94,7 +78,8 @@ pub struct Hold<C> {
     pub since: Instant,
     /// The units that are left of those that were granted.
     pub units: u32,
-    pub(super) ends: Ends,
+    /// The validity and the end of `expire` at the grant, if the lease lasts until then.
+    pub(super) whole: Option<(Instant, Instant)>,
     pub(super) valid: Instant,
     pub(super) expires: Instant,
     pub(super) parked_until: Instant,
@@ -105,14 +90,15 @@ impl<C: Caller> Hold<C> {
     #[inline]
     pub(super) fn new(caller: C, grant: &Grant, now: Instant) -> Self {
         let terms = caller.want().terms;
+        let expires = now.after_all(terms.expire);
         Self {
             token: grant.token,
             is_signal: grant.signal.is_some(),
             since: now,
             units: caller.want().share.units,
-            ends: Ends::of(grant, terms, now),
+            whole: grant.whole.then_some((grant.valid, expires)),
             valid: grant.valid,
-            expires: expires(terms.expire, now),
+            expires,
             parked_until: now.after(terms.at_least),
             ended: None,
             caller,
@@ -167,7 +153,7 @@ impl<C: Caller> Hold<C> {
         let asked = how == Ended::Released;
         let how = match self.is_valid(now) {
             true => how,
-            false => Ended::Lost(self.ends.cause(self.valid, self.expires, lease)),
+            false => Ended::Lost(cause_of_end(self.valid, self.expires, self.whole, lease)),
         };
         self.ended = Some(how);
         let hold = self.caller.id();
@@ -177,19 +163,19 @@ impl<C: Caller> Hold<C> {
 
     /// Extends the lease. A lost hold stays lost.
     pub(super) fn extend(&mut self, valid: Instant, effects: &mut Vec<Effect<C>>) {
-        if valid > self.valid {
-            self.valid = valid;
-            let hold = self.caller.id();
-            effects.push(Effect::Extended { hold, valid });
-        }
+        self.set_valid(self.valid.max(valid), effects);
     }
 
     /// Shortens the validity, before the store is asked for a shorter lease.
     pub(super) fn cut(&mut self, valid: Instant, effects: &mut Vec<Effect<C>>) {
-        if valid < self.valid {
+        self.set_valid(self.valid.min(valid), effects);
+    }
+
+    fn set_valid(&mut self, valid: Instant, effects: &mut Vec<Effect<C>>) {
+        if valid != self.valid {
             self.valid = valid;
             let hold = self.caller.id();
-            effects.push(Effect::Cut { hold, valid });
+            effects.push(Effect::Valid { hold, valid });
         }
     }
 
@@ -214,8 +200,4 @@ impl<C: Caller> Hold<C> {
             cause,
         }
     }
-}
-
-fn expires(expire: Option<Duration>, now: Instant) -> Instant {
-    expire.map_or(Instant::NEVER, |expire| now.after(expire))
 }

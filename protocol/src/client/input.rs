@@ -124,17 +124,10 @@ pub enum Effect<C> {
         /// Why.
         error: Failure,
     },
-    /// The store has queued a call that relies on its place.
+    /// The store has queued a call that relies on its place. May be reported again.
     Registered(C),
-    /// The lease of a hold is extended.
-    Extended {
-        /// The hold.
-        hold: CallId,
-        /// Until when it is valid.
-        valid: Instant,
-    },
-    /// The validity of a lease is cut, before the store is asked for a shorter one.
-    Cut {
+    /// The lease of a hold is extended, or cut before the store is asked for a shorter one.
+    Valid {
         /// The hold.
         hold: CallId,
         /// Until when it is valid.
@@ -163,15 +156,8 @@ pub enum Effect<C> {
         /// The answer.
         result: Result<Reply, Failure>,
     },
-    /// For whoever watches.
-    Note(Note),
-}
-
-/// What is counted or logged.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Note {
-    /// A lease was passed on in this process.
-    Handoff {
+    /// For whoever watches: a lease was passed on in this process.
+    HandedOn {
         /// The new hold.
         hold: CallId,
     },

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::Step;
 use super::call::{AskId, CallId, Caller};
 use super::hold::Ended;
-use super::input::{Effect, Failure, Note};
+use super::input::{Effect, Failure};
 use super::ticket::{Leaving, Pending, TicketState};
 use crate::{Instant, LossCause, Reply, StoreError, StoreErrorKind, TOKENS_OF_A_GRANT, Ticket};
 
@@ -236,8 +236,7 @@ impl<C: Caller> Step<'_, '_, C> {
             }
             _ => {
                 ticket.again = self.now.after(self.limits.retry);
-                self.effects
-                    .push(Effect::Note(Note::ReleaseFailed { error }));
+                self.effects.push(Effect::ReleaseFailed { error });
             }
         }
     }

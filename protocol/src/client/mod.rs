@@ -46,8 +46,8 @@ use alloc::vec::Vec;
 
 pub use self::call::{AskId, Call, CallId, Caller, Patience, Terms, Want};
 pub use self::env::{ClientTimes, Env, Phase, View};
-pub use self::hold::{Ended, Ends, Grant, Hold, Via};
-pub use self::input::{Effect, Failure, Input, Note};
+pub use self::hold::{Ended, Grant, Hold, Via, cause_of_end};
+pub use self::input::{Effect, Failure, Input};
 use self::query::Query;
 use self::retain::Contention;
 pub use self::servers::{Changed, News, Outage, Servers};
@@ -128,7 +128,6 @@ impl<C: Caller> State<C> {
         };
         step.run(input);
         step.match_tickets();
-        step.note_registered();
     }
 
     /// Whether there is nothing to wait for.
@@ -176,11 +175,6 @@ impl<C: Caller> State<C> {
     pub fn holds(&self) -> impl Iterator<Item = &Hold<C>> {
         let held = self.tickets.iter().filter_map(Ticket::held);
         held.map(|held| &held.hold)
-    }
-
-    /// The hold of a call, if it has not ended.
-    pub fn hold(&self, call: CallId) -> Option<&Hold<C>> {
-        self.holds().find(|hold| hold.caller.id() == call)
     }
 
     /// When a request was sent that the store has answered now; `None` if nobody waits for the answer.

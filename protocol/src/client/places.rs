@@ -4,7 +4,6 @@
 use alloc::vec::Vec;
 
 use super::call::Caller;
-use super::input::Effect;
 use super::ticket::{Ticket, TicketState, Waiting};
 use super::{State, Step};
 use crate::Instant;
@@ -55,7 +54,6 @@ impl<C: Caller> Step<'_, '_, C> {
             waiter: Some(waiter.id()),
             unanswered_since,
             queued: false,
-            registered: false,
             holder: None,
             place: None,
             stale: 0,
@@ -153,26 +151,6 @@ impl<C: Caller> Step<'_, '_, C> {
         let own = self.state.waiter_of(ticket)?;
         self.state.waiters.remove(own)
     }
-
-    #[inline]
-    pub(super) fn note_registered(&mut self) {
-        let State {
-            waiters, tickets, ..
-        } = &mut *self.state;
-        let waits_for_signals = |waiter: &C| waiter.want().share.capacity == 0;
-        if !waiters.front().is_some_and(waits_for_signals) {
-            return;
-        }
-        let waiting = tickets.iter_mut().filter_map(Ticket::waiting_mut);
-        for queued in waiting.filter(|waiting| waiting.queued && !waiting.registered) {
-            let Some(call) = queued.waiter else { continue };
-            queued.registered = true;
-            let found = waiters.binary_search_by_key(&call, |waiter| waiter.id());
-            if let Some(waiter) = found.ok().and_then(|index| waiters.get(index)) {
-                self.effects.push(Effect::Registered(waiter.clone()));
-            }
-        }
-    }
 }
 
 impl<C: Caller> State<C> {
@@ -195,7 +173,6 @@ impl Waiting {
         if self.waiter != Some(waiter.id()) {
             self.waiter = Some(waiter.id());
             self.meta = waiter.want().meta.clone();
-            self.registered = false;
         }
     }
 }

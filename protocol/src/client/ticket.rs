@@ -74,8 +74,6 @@ pub(super) struct Waiting {
     /// When this ticket, or the one that it replaces, was first asked for. Irrelevant once the ticket is `queued`.
     pub(super) unanswered_since: Instant,
     pub(super) queued: bool,
-    /// Whether its waiter, which relies on its place, was told that the store has queued it.
-    pub(super) registered: bool,
     /// From the last answer, like `place`.
     pub(super) holder: Option<HolderRecord>,
     pub(super) place: Option<u64>,

@@ -208,9 +208,8 @@ impl Hold<Call> {
     fn visit(&mut self, visitor: &mut impl Visitor) {
         self.caller.visit(visitor);
         fencing(&mut self.token, visitor);
-        let ends = [&mut self.ends.granted, &mut self.ends.whole];
-        for end in ends.into_iter().flatten() {
-            visitor.instant(end);
+        if let Some((valid, expires)) = &mut self.whole {
+            instants([valid, expires], visitor);
         }
         instants(
             [

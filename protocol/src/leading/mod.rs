@@ -19,6 +19,6 @@ mod tests;
 mod watch;
 
 pub use self::rules::{Options, Refused, Rules};
-pub use self::seat::{Failed, Next, Seat};
+pub use self::seat::{Failed, Seat, ends_lead};
 pub use self::term::{Effect, Input, Seen, Term};
 pub use self::watch::looks_at;

@@ -18,15 +18,6 @@ pub enum Failed {
     ForGood,
 }
 
-/// What follows a term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Next {
-    /// The lead ends with what the body returned.
-    Ends,
-    /// The seat stands again, behind all who wait.
-    StandsAgain,
-}
-
 /// The attempts to lead since the last term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Seat {
@@ -46,15 +37,14 @@ impl Seat {
     }
 }
 
-impl Next {
-    /// `returned` says whether the body returned `Ok`; `None` if it was cancelled, or never began. `leads` says whether its
-    /// term still goes on. An error that comes after the term is the end of the term, unless the work is done.
-    pub fn after(returned: Option<bool>, leads: bool) -> Self {
-        match returned {
-            Some(true) => Self::Ends,
-            Some(false) if leads => Self::Ends,
-            Some(false) | None => Self::StandsAgain,
-        }
+/// Whether the lead ends with what the body `returned`, which is whether that was `Ok`; `None` if it was cancelled, or never
+/// began. Otherwise the seat stands again, behind all who wait. `leads` says whether its term still goes on: an error that
+/// comes after the term is the end of the term, unless the work is done.
+pub fn ends_lead(returned: Option<bool>, leads: bool) -> bool {
+    match returned {
+        Some(true) => true,
+        Some(false) => leads,
+        None => false,
     }
 }
 

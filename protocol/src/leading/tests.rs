@@ -3,7 +3,9 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::{Effect, Failed, Input, Next, Options, Refused, Rules, Seat, Seen, Term, looks_at};
+use super::{
+    Effect, Failed, Input, Options, Refused, Rules, Seat, Seen, Term, ends_lead, looks_at,
+};
 use crate::{Instant, LIMITS, LossCause};
 
 const LEASE: Duration = Duration::from_secs(10);
@@ -79,16 +81,14 @@ fn pauses_double_until_they_are_long_enough() {
 
 #[test]
 fn an_error_ends_the_lead_only_while_it_leads() {
-    use Next::{Ends, StandsAgain};
-
-    for (returned, leads, next) in [
-        (Some(true), true, Ends),
-        (Some(true), false, Ends),
-        (Some(false), true, Ends),
-        (Some(false), false, StandsAgain),
-        (None, false, StandsAgain),
+    for (returned, leads, ends) in [
+        (Some(true), true, true),
+        (Some(true), false, true),
+        (Some(false), true, true),
+        (Some(false), false, false),
+        (None, false, false),
     ] {
-        assert_eq!(Next::after(returned, leads), next, "{returned:?} {leads}");
+        assert_eq!(ends_lead(returned, leads), ends, "{returned:?} {leads}");
     }
 }
 

@@ -128,7 +128,7 @@ impl<'a> Seat<'a> {
             };
             renewed.wait().await?;
         }
-        Ok(Term::begin(holding, self.target.client.core(), self.rules))
+        Ok(Term::begin(holding, self.rules))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use auto_mutex_protocol::leading::{Next, Rules};
+use auto_mutex_protocol::leading::{Rules, ends_lead};
 
 use super::watch::announce;
 use crate::base::error::{LockError, LossCause};
@@ -23,11 +23,11 @@ pub struct Term {
 }
 
 impl Term {
-    pub(super) fn begin(mut holding: Holding, core: &Arc<ClientCore>, rules: Rules) -> Self {
+    pub(super) fn begin(mut holding: Holding, rules: Rules) -> Self {
         let lead = Lead::new(holding.first().clone(), rules);
         holding.bound(lead.bound());
-        core.begin_term(&lead);
-        let office = Office(core.clone(), lead);
+        holding.first().queue.core.begin_term(&lead);
+        let office = Office(lead);
         office.report(1);
         let (name, term) = (holding.first().name(), holding.first().grant.token);
         tracing::info!(target: HOLD, %name, term, "this process leads");
@@ -54,7 +54,7 @@ impl Term {
     /// [`LockError::Lost`], whose cause says why.
     pub fn check(&self) -> Result<(), LockError> {
         // What ended the term, rather than what became of the lock after that.
-        self.office.1.check()?;
+        self.office.0.check()?;
         self.holding.check()
     }
 
@@ -76,13 +76,13 @@ impl Term {
     /// Gives the lead up: the body is told to end, as by [`Leader::resign`](crate::Leader::resign), and `lead` then
     /// stands again, behind all who wait.
     pub fn resign(&self) {
-        self.office.1.tell(LossCause::Released);
+        self.office.0.tell(LossCause::Released);
     }
 
     /// Reports that the leader is alive and works: see [`Leader::progress`](crate::Leader::progress). Costs a few
     /// nanoseconds.
     pub fn progress(&self) {
-        self.office.1.progress();
+        self.office.0.progress();
     }
 
     /// For the crate `auto-mutex-fence`.
@@ -124,7 +124,7 @@ impl Term {
     fn result<T, E>(&self, returned: Option<Result<T, E>>) -> Option<Result<T, E>> {
         let over = self.check().err();
         let ok = returned.as_ref().map(Result::is_ok);
-        if Next::after(ok, over.is_none()) == Next::Ends {
+        if ends_lead(ok, over.is_none()) {
             return returned;
         }
         let cause = match over {
@@ -156,13 +156,14 @@ impl fmt::Debug for Term {
 }
 
 /// Ends the term for the client, the metrics and the watchers when it is dropped, also after a panic.
-struct Office(Arc<ClientCore>, Arc<Lead>);
+struct Office(Arc<Lead>);
 
 impl Office {
     fn report(&self, change: i64) {
-        let hold = self.1.hold();
-        count(&self.0, hold.by().label, hold.grant.token, change);
-        announce(&self.0, hold.name());
+        let hold = self.0.hold();
+        let core = &hold.queue.core;
+        count(core, hold.by().label, hold.grant.token, change);
+        announce(core, hold.name());
     }
 }
 
@@ -180,6 +181,6 @@ pub(super) fn count(core: &ClientCore, label: &'static str, token: u64, change: 
 impl Drop for Office {
     fn drop(&mut self) {
         self.report(-1);
-        self.0.end_term(&self.1);
+        self.0.hold().queue.core.end_term(&self.0);
     }
 }

@@ -6,19 +6,12 @@ use super::ClientCore;
 use crate::base::clock::Instant;
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
-use crate::base::sync::Mutex;
 use crate::base::wait::{DeferredWakes, Promise, lock};
 use crate::queue::lead::Lead;
 
-#[derive(Default)]
-pub(crate) struct Leads {
-    terms: Mutex<Vec<Arc<Lead>>>,
-    alarms: Mutex<Vec<(Instant, Arc<Promise<()>>)>>,
-}
-
 impl ClientCore {
     pub(crate) fn begin_term(&self, lead: &Arc<Lead>) {
-        lock(&self.leads.terms).push(lead.clone());
+        lock(&self.terms).push(lead.clone());
         // A drain may have begun before it could find this term.
         if self.is_draining() {
             lead.tell(LossCause::ShutDown);
@@ -27,7 +20,7 @@ impl ClientCore {
     }
 
     pub(crate) fn end_term(&self, lead: &Arc<Lead>) {
-        lock(&self.leads.terms).retain(|known| !Arc::ptr_eq(known, lead));
+        lock(&self.terms).retain(|known| !Arc::ptr_eq(known, lead));
         lead.end();
     }
 
@@ -38,21 +31,15 @@ impl ClientCore {
         terms
     }
 
-    fn all_terms(&self) -> Vec<Arc<Lead>> {
-        lock(&self.leads.terms).clone()
-    }
-
-    pub(super) fn drain_terms(&self) {
-        for lead in self.all_terms() {
-            lead.tell(LossCause::ShutDown);
-        }
+    pub(super) fn all_terms(&self) -> Vec<Arc<Lead>> {
+        lock(&self.terms).clone()
     }
 
     /// Completes at `time`, or when the client is closed.
     pub(crate) async fn sleep_until(&self, time: Instant, name: &Name) -> Result<(), LockError> {
         let alarm = Arc::new(Promise::new());
         {
-            let mut alarms = lock(&self.leads.alarms);
+            let mut alarms = lock(&self.alarms);
             // Checked under the mutex, so that `wake_sleepers` gets every alarm.
             self.check(name)?;
             // Those whose sleepers have left.
@@ -77,7 +64,7 @@ impl ClientCore {
     /// Completes the alarms that are due at `now`, and returns the next.
     pub(super) fn wake_sleepers(&self, now: Instant) -> Option<Instant> {
         let mut wakes = DeferredWakes::default();
-        let mut alarms = lock(&self.leads.alarms);
+        let mut alarms = lock(&self.alarms);
         for (_, alarm) in alarms.extract_if(.., |(time, _)| *time <= now) {
             let _ = alarm.complete((), &mut wakes);
         }

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-use self::leads::Leads;
 use self::links::Links;
 pub use self::load::Unfinished;
 use self::registry::Registry;
@@ -24,16 +23,17 @@ use self::timers::Timers;
 use auto_mutex_protocol::client::{ClientTimes, Input, Load, News, Outage, Phase, View};
 
 use super::acquire::Acquire;
+use super::lead::Lead;
 use super::lock_queue::{LockQueue, answered};
 use super::waiter::{Requester, Want};
 use crate::base::clock::{self, Instant};
-use crate::base::error::{LockError, StoreError};
+use crate::base::error::{LockError, LossCause, StoreError};
 use crate::base::name::Name;
 use crate::base::process;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use crate::base::sync::{Condvar, Mutex, PoisonError};
 use crate::base::task::TaskId;
-use crate::base::wait::{self, Limit, lock};
+use crate::base::wait::{self, Limit, Promise, lock};
 use crate::config::Settings;
 use crate::deadlock::Searches;
 use crate::observe::STORE;
@@ -68,7 +68,9 @@ pub struct ClientCore {
     pub(crate) times: ClientTimes,
     /// How many names are kept.
     kept: AtomicUsize,
-    leads: Leads,
+    /// The terms of leaders, and who waits for a time.
+    terms: Mutex<Vec<Arc<Lead>>>,
+    alarms: Mutex<Vec<(Instant, Arc<Promise<()>>)>>,
     searches: Mutex<Searches>,
     /// Inspections without an answer, each with the round of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
@@ -116,7 +118,8 @@ impl ClientCore {
             store,
             register: Registry::default(),
             links: Links::default(),
-            leads: Leads::default(),
+            terms: Mutex::default(),
+            alarms: Mutex::default(),
             timers: Timers::default(),
             kept: AtomicUsize::new(0),
             inspections: Mutex::default(),
@@ -289,12 +292,6 @@ impl ClientCore {
         }
     }
 
-    fn living_at(&self, node: Node) -> Vec<Arc<LockQueue>> {
-        let mut all = self.register.all();
-        all.retain(|local| self.store.node(&local.name) == node);
-        all
-    }
-
     pub(crate) fn tick(&self) -> Option<Instant> {
         // Read once, so that timers armed during this round wait for the next round. The background thread must get to
         // its other work.
@@ -344,7 +341,9 @@ impl ClientCore {
         for local in self.register.all() {
             local.drain(&holders);
         }
-        self.drain_terms();
+        for lead in self.all_terms() {
+            lead.tell(LossCause::ShutDown);
+        }
     }
 
     /// Waits until no lock is held, `ends` has come, or `stop` is set; call [`look`](Self::look) after setting it.
@@ -472,13 +471,6 @@ impl ClientCore {
         }
     }
 
-    fn warn_of(&self, closed: Closed) {
-        let (server, error) = (self.settings.engine.servers(), closed.error(clock::now()));
-        wait::tell(
-            move || tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet"),
-        );
-    }
-
     pub(crate) fn guarantees(&self) -> Guarantees {
         let mut guarantees = self.store.guarantees();
         guarantees.skipped = self.settings.skips();
@@ -562,7 +554,10 @@ impl Events for ClientCore {
         let connected = matches!(change, NodeChange::Connected { .. });
         let changed = self.links.note(node, change);
         if let Some(closed) = changed.closes {
-            self.warn_of(closed);
+            let (server, error) = (self.settings.engine.servers(), closed.error(clock::now()));
+            wait::tell(move || {
+                tracing::warn!(target: STORE, server, %error, "the lock store grants nothing yet");
+            });
         }
         self.note_servers(changed.connected);
         if connected {
@@ -570,7 +565,9 @@ impl Events for ClientCore {
             wait::tell(move || weakness::log(&new));
         }
         if let Some(news) = changed.names {
-            for local in self.living_at(node) {
+            let mut all = self.register.all();
+            all.retain(|local| self.store.node(&local.name) == node);
+            for local in all {
                 local.step(|step| match news {
                     News::Disconnected => {}
                     News::Reconnected => step.on(Input::Reconnected),

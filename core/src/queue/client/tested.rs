@@ -61,7 +61,7 @@ impl ClientCore {
     pub fn end_lease(&self, name: &Name, ticket: Ticket) {
         let holds = self.valid_holds(name).into_iter();
         for hold in holds.filter(|hold| hold.grant.ticket == ticket) {
-            hold.cut(clock::now());
+            hold.set_valid(clock::now());
             // Found to be lost by a guard, as it were.
             hold.is_lost();
         }

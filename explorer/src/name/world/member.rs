@@ -251,14 +251,9 @@ impl Member {
                     },
                 });
             }
-            Effect::Extended { hold, valid } => {
+            Effect::Valid { hold, valid } => {
                 for guard in self.guards.iter_mut().filter(|it| it.call == hold) {
-                    guard.valid = guard.valid.max(valid);
-                }
-            }
-            Effect::Cut { hold, valid } => {
-                for guard in self.guards.iter_mut().filter(|it| it.call == hold) {
-                    guard.valid = guard.valid.min(valid);
+                    guard.valid = valid;
                 }
             }
             Effect::Ended { hold, how, asked } => {
@@ -274,7 +269,11 @@ impl Member {
                 self.heard.push(Err(error));
             }
             Effect::Confirmed { result, .. } => self.heard.push(result.map(drop)),
-            Effect::Registered(_) | Effect::Replied { .. } | Effect::Note(_) => {}
+            Effect::Registered(_)
+            | Effect::Replied { .. }
+            | Effect::HandedOn { .. }
+            | Effect::RenewalFailed { .. }
+            | Effect::ReleaseFailed { .. } => {}
         }
     }
 
