@@ -33,6 +33,7 @@ mod op;
 pub mod quorum;
 mod reply;
 mod request;
+mod seal;
 mod shared_str;
 mod store;
 mod store_error;

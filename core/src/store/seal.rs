@@ -1,5 +1,4 @@
-//! Messages on channels that strangers can hear and use, as those of Redis. Such a message names the public half of its
-//! ticket, and proves with a code that its author knows the secret half: see "Messages are sealed" in `docs/protocol.md`.
+//! What a member does with [sealed](Message::open) messages.
 
 use std::time::Duration;
 
@@ -7,43 +6,10 @@ use super::{Events, MemberId, Message, Ticket, tell};
 use crate::base::name::Name;
 use crate::base::wait::Limit;
 
-/// The digits of a ticket's public half, and of a code.
-const HALF: usize = 16;
-
-/// The code of a text whose parts are before and after it: 64 bits of a SHA-1 that begins with the secret.
-fn code(ticket: Ticket, before: &str, after: &str) -> String {
-    let text = [&ticket.to_string(), before, after].concat();
-    let mut code = sha1_smol::Sha1::from(text).digest().to_string();
-    code.truncate(HALF);
-    code
-}
-
-/// Whether the code at `at` is that of the rest. The time says how much of a code is right, but nobody can measure it: a wrong
-/// message has no answer.
-fn is_sealed(ticket: Ticket, text: &str, at: usize) -> bool {
-    let parts = (
-        text.get(..at),
-        text.get(at..at + HALF),
-        text.get(at + HALF..),
-    );
-    matches!(parts, (Some(before), Some(found), Some(after)) if found == code(ticket, before, after))
-}
-
-/// Where the code is in the text of a message about a ticket.
-fn place(text: &str) -> usize {
-    text.find(' ').map_or(0, |kind| kind + 1 + HALF)
-}
-
 /// Seals a message, as the scripts for Redis do.
 #[cfg(any(test, feature = "test-util"))]
 pub fn seal(name: &Name, message: &Message) -> String {
-    let text = message.text(name.as_str());
-    let Some(ticket) = message.ticket() else {
-        return text;
-    };
-    let at = place(&text);
-    let [before, after] = [&text[..at], &text[at + HALF..]];
-    [before, &code(ticket, before, after), after].concat()
+    message.seal(name.as_str())
 }
 
 /// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. Messages are only hints, so
@@ -55,7 +21,6 @@ pub fn open(
 ) -> Option<(Name, Message)> {
     static FORGED: Limit = Limit::every(Duration::from_secs(10));
     let (name, message) = parse(text)?;
-    // The code is where a ticket has its secret half.
     let Some(named) = message.ticket() else {
         return Some((name, message));
     };
@@ -63,15 +28,13 @@ pub fn open(
         tell(|| tracing::debug!("a message about an unknown ticket was ignored"));
         return None;
     };
-    let at = place(text);
-    if !is_sealed(ticket, text, at) {
-        if let Some(others) = FORGED.pass(crate::base::clock::now()) {
-            tell(move || tracing::warn!(others, "a forged message was ignored"));
-        }
-        return None;
+    let opened = Message::open(text, ticket);
+    if opened.is_none()
+        && let Some(others) = FORGED.pass(crate::base::clock::now())
+    {
+        tell(move || tracing::warn!(others, "a forged message was ignored"));
     }
-    let ticket = ticket.to_string();
-    parse(&[&text[..at], &ticket[HALF..], &text[at + HALF..]].concat())
+    Some((name, opened?))
 }
 
 /// Parses a message, with the name that it is about.
@@ -95,10 +58,7 @@ pub fn deliver(events: &dyn Events, text: &str) -> bool {
 
 /// Seals a text from the member `from` to another one, with a ticket of `name` that both know.
 pub(crate) fn letter(from: MemberId, name: &Name, ticket: Ticket, text: &str) -> String {
-    let public = &ticket.to_string()[..HALF];
-    let before = format!("probe {from} {name} {public}");
-    let text = format!(" {text}");
-    [public, &code(ticket, &before, &text), &text].concat()
+    ticket.seal_letter(from, name.as_str(), text)
 }
 
 /// Opens such a text, and returns its ticket. `find` returns the ticket for a public half.
@@ -109,8 +69,8 @@ pub(crate) fn open_letter(
     find: impl FnOnce(u64) -> Option<Ticket>,
 ) -> Option<Ticket> {
     let ticket = find(Ticket::parse(text.split(' ').next()?)?.public())?;
-    let before = format!("probe {from} {name} ");
-    is_sealed(ticket, &[&before, text].concat(), before.len() + HALF).then_some(ticket)
+    let is_sealed = ticket.has_sealed(from, name.as_str(), text);
+    is_sealed.then_some(ticket)
 }
 
 #[cfg(test)]
@@ -143,7 +103,7 @@ mod tests {
         let (name, ticket) = (Name::from_escaped("n:a:b"), Ticket::random());
         for message in all(ticket) {
             let text = seal(&name, &message);
-            let hidden = &ticket.to_string()[HALF..];
+            let hidden = &ticket.to_string()[16..];
             assert!(!text.contains(hidden), "{text} names {ticket}");
             let opened = open(&text, |of, public| {
                 (*of == name && public == ticket.public()).then_some(ticket)
