@@ -7,14 +7,16 @@
 //! |---|---|
 //! | [`name`] | the calls of several clients for one name, and its store |
 //! | [`several`] | calls for several names |
+//! | [`condvar`] | condition variables |
 //! | [`leading`] | a seat on each client |
 //! | [`deadlock`] | the search for deadlocks |
 //! | [`quorum`] | the rounds of a quorum: in all states of small ones, and at random |
 //!
 //! `cargo test -p auto-mutex-explorer` explores the small runs, with `-- --ignored` the large ones. Faults of the rules that they
-//! find are in `tests/faults`.
+//! find are in `tests/faults`. `explorer/coverage` prints which lines of `protocol/` they reach.
 
 pub mod check;
+pub mod condvar;
 pub mod deadlock;
 pub mod leading;
 pub mod name;

@@ -49,6 +49,18 @@ pub struct Mishaps {
     pub exports: u8,
     /// A waiter is notified, if there is one.
     pub signals: u8,
+    /// A holder begins its `expire` again.
+    pub renewals: u8,
+    /// A client takes no new calls, and those that wait fail.
+    pub drains: u8,
+    /// A client ends, and has time to release what it holds.
+    pub closes: u8,
+    /// The store refuses a request with an error.
+    pub errors: u8,
+    /// A client asks the store something about the name, or deletes it.
+    pub queries: u8,
+    /// A stranger hears a message. It repeats and changes what it has heard as often as it likes.
+    pub overhears: u8,
 }
 
 impl Mishaps {
@@ -66,6 +78,12 @@ impl Mishaps {
         kicks: 0,
         exports: 0,
         signals: 0,
+        renewals: 0,
+        drains: 0,
+        closes: 0,
+        errors: 0,
+        queries: 0,
+        overhears: 0,
     };
 }
 
@@ -78,10 +96,17 @@ pub struct Rules {
     pub shares: Vec<Share>,
     /// How long the calls of each client wait, and how; the last one also for all further clients.
     pub patience: Vec<Patience>,
+    /// How long a call tolerates a store that doesn't answer; zero is without an end.
+    pub store_timeout: u8,
+    /// Whether callers wait for the answers to their renewals and releases.
+    pub asks: bool,
     /// Whether all calls of a client have the same owner.
     pub owned: bool,
     /// For how long the store keeps the lock even if the call ends earlier.
     pub at_least: u8,
+    /// How long each call of a client may hold, beginning with the last one; zero is without an end. The last time is also
+    /// that of all earlier calls.
+    pub expire: Vec<u8>,
     /// How often the calls of each client ask, and how many wait or hold at a time; the last one also for all further clients.
     pub calls: Vec<(u8, u8)>,
     /// How many clients keep the lock after a call.
@@ -129,8 +154,11 @@ impl Rules {
             clients,
             shares: vec![Share::MUTEX],
             patience: vec![Patience::Queue(None)],
+            store_timeout: 0,
+            asks: false,
             owned: false,
             at_least: 0,
+            expire: vec![0],
             calls: vec![(1, 1)],
             keepers: 0,
             lease: 2,
@@ -198,14 +226,14 @@ impl Rules {
         ClientTimes {
             lease: ticks(self.lease),
             beat: TICK,
-            store_timeout: Duration::MAX,
+            store_timeout: endless(self.store_timeout).unwrap_or(Duration::MAX),
             handoff: (1, Duration::MAX),
             skips: false,
         }
     }
 
-    /// What the calls of a client want.
-    pub fn want(&self, client: u8) -> Want {
+    /// What a call of a client wants that is followed by so many more.
+    pub fn want(&self, client: u8, more: u8) -> Want {
         let (share, patience) = (of(&self.shares, client), of(&self.patience, client));
         let retain = match client < self.keepers {
             // Until it is asked to release the lock.
@@ -215,7 +243,7 @@ impl Rules {
         let terms = Terms {
             retain,
             at_least: ticks(self.at_least),
-            expire: None,
+            expire: endless(of(&self.expire, more)),
         };
         Want {
             owner: self.owned.then(|| "the same".into()),
@@ -262,10 +290,15 @@ impl Deref for Setup {
     }
 }
 
-/// What is said about a client: that about the last one holds for all further clients.
-fn of<T: Copy>(said: &[T], client: u8) -> T {
-    let said = said.get(usize::from(client)).or(said.last());
-    *said.expect("something about each client")
+/// What is said about one of several, of which the last holds for all further ones.
+fn of<T: Copy>(said: &[T], index: u8) -> T {
+    let said = said.get(usize::from(index)).or(said.last());
+    *said.expect("something about each")
+}
+
+/// So many ticks; zero is without an end.
+fn endless(ticks: u8) -> Option<Duration> {
+    (ticks > 0).then(|| self::ticks(ticks))
 }
 
 /// So many ticks.

@@ -80,6 +80,9 @@ pub fn all() -> Vec<Run> {
     all.extend(mishaps());
     all.extend(operators());
     all.extend(keeping());
+    all.extend(ends());
+    all.extend(refusals());
+    all.extend(strangers());
     all
 }
 
@@ -197,8 +200,173 @@ fn wishes() -> Vec<Run> {
                 ..frozen(2)
             },
         ),
+        small(
+            "one_client_waits_for_a_limited_time",
+            asks(Patience::Queue(Some(TICK))),
+        ),
+        small(
+            "the_store_does_not_answer_in_time",
+            Rules {
+                store_timeout: 1,
+                asks: true,
+                calls: vec![(2, 2)],
+                expire: vec![2],
+                cancels: true,
+                mishaps: Mishaps {
+                    breaks: 1,
+                    renewals: 1,
+                    ..NONE
+                },
+                ..prompt(1)
+            },
+        ),
         small("one_client_tries", slow(asks(Patience::NONE))),
         small("one_client_polls", asks(polls)),
+    ]
+}
+
+/// Holds end with `expire`, and clients end.
+fn ends() -> Vec<Run> {
+    let closes = Mishaps { closes: 1, ..NONE };
+    vec![
+        small(
+            "a_call_expires",
+            Rules {
+                clients: 1,
+                expire: vec![3],
+                ..slow(prompt(1))
+            },
+        ),
+        small(
+            "a_call_expires_after_another_of_its_client",
+            Rules {
+                calls: vec![(2, 2)],
+                expire: vec![1, 0],
+                mishaps: Mishaps {
+                    renewals: 1,
+                    ..NONE
+                },
+                ..prompt(1)
+            },
+        ),
+        small(
+            "a_call_expires_in_what_is_kept",
+            Rules {
+                clients: 1,
+                calls: vec![(2, 1)],
+                claim: 2,
+                lease: 3,
+                expire: vec![1, 0],
+                ..kept(NONE)
+            },
+        ),
+        small("a_client_ends", with(closes)),
+        small(
+            "a_client_ends_and_its_hold_is_kept_for_at_least",
+            Rules {
+                at_least: 1,
+                ..with(closes)
+            },
+        ),
+        small(
+            "a_client_drains_and_ends_and_keeps_nothing",
+            Rules {
+                calls: vec![(2, 1), (1, 1)],
+                keepers: 1,
+                service: true,
+                mishaps: Mishaps {
+                    drains: 1,
+                    ..closes
+                },
+                ..frozen(2)
+            },
+        ),
+    ]
+}
+
+/// The store refuses, and clients ask it about the name.
+fn refusals() -> Vec<Run> {
+    let refuses = Rules {
+        calls: vec![(2, 2)],
+        asks: true,
+        cancels: true,
+        mishaps: Mishaps { errors: 1, ..NONE },
+        ..prompt(1)
+    };
+    let shares = |shares| Rules {
+        shares,
+        calls: vec![(1, 1)],
+        ..frozen(2)
+    };
+    vec![
+        small(
+            "the_store_refuses_a_request",
+            Rules {
+                shares: vec![Share::permits(1, 2)],
+                ..refuses.clone()
+            },
+        ),
+        small(
+            "the_store_refuses_a_request_of_a_client_that_tries",
+            Rules {
+                patience: vec![Patience::NONE],
+                ..refuses
+            },
+        ),
+        small(
+            "clients_ask_about_the_name",
+            Rules {
+                keepers: 1,
+                calls: vec![(2, 1), (1, 1)],
+                mishaps: Mishaps {
+                    queries: 1,
+                    breaks: 1,
+                    ..NONE
+                },
+                ..frozen(2)
+            },
+        ),
+        small(
+            "one_client_keeps_another_kind_of_lock",
+            Rules {
+                keepers: 1,
+                ..shares(vec![Share::MUTEX, Share::permits(1, 2)])
+            },
+        ),
+        small(
+            "one_client_wants_more_permits_than_there_are",
+            shares(vec![Share::permits(1, 2), Share::permits(3, 2)]),
+        ),
+        small(
+            "units_are_added_to_a_semaphore",
+            Rules {
+                mishaps: Mishaps { signals: 1, ..NONE },
+                ..shares(vec![Share::permits(1, 1)])
+            },
+        ),
+    ]
+}
+
+fn strangers() -> Vec<Run> {
+    let overhears = Mishaps {
+        overhears: 1,
+        ..NONE
+    };
+    vec![
+        small(
+            "a_stranger_sends_what_it_makes_of_messages",
+            Rules {
+                cancels: true,
+                ..with(overhears)
+            },
+        ),
+        small(
+            "a_stranger_recalls_what_is_kept",
+            Rules {
+                clocks: Clocks::Frozen,
+                ..kept(overhears)
+            },
+        ),
     ]
 }
 

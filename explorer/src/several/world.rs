@@ -5,7 +5,7 @@ use std::fmt;
 use auto_mutex_protocol::client::{Patience, Slot, Together, TogetherEffect, TogetherInput};
 
 use super::Rules;
-use crate::name::world::{self, Member};
+use crate::name::world::{self, Member, is_of_call};
 
 /// One state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -179,12 +179,6 @@ impl World {
         let waits = state.waiters().chain(state.attempts()).next().is_some();
         (!waits).then_some(TogetherInput::Busy(asked))
     }
-}
-
-/// What calls do, rather than what happens to them.
-fn is_of_call(action: world::Action) -> bool {
-    use world::Action::{Enter, Leave, Release};
-    matches!(action, Enter(_) | Release(..) | Leave(..))
 }
 
 impl fmt::Display for Action {

@@ -27,6 +27,7 @@ macro_rules! runs {
     };
 }
 
+mod condvars;
 mod deadlocks;
 mod leading;
 mod rounds;
@@ -91,6 +92,8 @@ runs! {
     calls_of_an_owner
     a_hold_is_handed_over
     a_waiter_is_notified
+    one_client_waits_for_a_limited_time
+    the_store_does_not_answer_in_time
     one_client_tries
     one_client_polls
     a_connection_breaks
@@ -110,7 +113,21 @@ runs! {
     kept_and_the_clock_stalls
     kept_and_renewed
     kept_and_messages_are_lost
-    kept_and_a_client_dies;
+    kept_and_a_client_dies
+    a_call_expires
+    a_call_expires_after_another_of_its_client
+    a_call_expires_in_what_is_kept
+    a_client_ends
+    a_client_ends_and_its_hold_is_kept_for_at_least
+    a_client_drains_and_ends_and_keeps_nothing
+    the_store_refuses_a_request
+    the_store_refuses_a_request_of_a_client_that_tries
+    clients_ask_about_the_name
+    one_client_keeps_another_kind_of_lock
+    one_client_wants_more_permits_than_there_are
+    units_are_added_to_a_semaphore
+    a_stranger_sends_what_it_makes_of_messages
+    a_stranger_recalls_what_is_kept;
     two_clients_call_twice_slowly
     three_clients_slowly
     a_replica_takes_over

@@ -32,8 +32,8 @@ pub const BACKED: &str = "the store has what is held by a client's clock";
 pub const KEPT: &str = "no hold is lost for nothing";
 /// A ticket that its client has forgotten is not in the store.
 pub const RELEASED: &str = "what was released stays released";
-/// A call that polls does so no more often than it may.
-pub const TRIES: &str = "no call is tried too often";
+/// A call that polls does so no more often than it may, and no call fails before its time.
+pub const TRIES: &str = "no call is tried too often, or fails too early";
 /// A lease is passed on within a client no more often than it may.
 pub const HANDOFFS: &str = "others get their turn after some handoffs";
 /// No more calls are woken than were notified.
@@ -42,6 +42,14 @@ pub const NOTIFIED: &str = "a notification wakes one call";
 pub const OWNER: &str = "the calls of an owner hold together";
 /// A client hears, or asks, when an operator took the lock away from it.
 pub const TOLD: &str = "who loses the lock to an operator is told";
+/// Each caller that waits for a renewal or a release gets one answer, in time.
+pub const ANSWERS: &str = "each renewal and release is answered once";
+/// The state of a store survives its encoding.
+pub const BYTES: &str = "a store is the same after it was written and read";
+/// A call holds no longer than its `expire`, nor does its lease last longer, and it is told why it has ended.
+pub const EXPIRE: &str = "a call and its lease end with `expire`, and it is told so";
+/// A client that takes no new calls keeps no lock, and one that ends has neither calls nor holds.
+pub const ENDS: &str = "a client that ends has no calls and keeps nothing";
 /// If nothing more happens, every waiter is served, and nothing is left in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
 
@@ -81,6 +89,16 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     }
     if mishaps.signals > 0 {
         all.push(Property::always(NOTIFIED, safety::notified));
+    }
+    if rules.asks {
+        all.push(Property::always(ANSWERS, safety::answers));
+    }
+    all.push(Property::always(BYTES, safety::bytes));
+    if rules.expire != [0] {
+        all.push(Property::always(EXPIRE, safety::expire));
+    }
+    if mishaps.drains + mishaps.closes > 0 {
+        all.push(Property::always(ENDS, safety::ends));
     }
     if rules.owned {
         all.push(Property::always(OWNER, safety::owner));

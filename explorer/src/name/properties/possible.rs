@@ -1,6 +1,6 @@
 //! Situations that some run must reach. Otherwise the properties might hold only because no run gets there.
 
-use auto_mutex_protocol::{Message, Op, Reply, TOKENS_OF_A_GRANT};
+use auto_mutex_protocol::{Message, Op, Reply, TOKENS_OF_A_GRANT, TicketRecord};
 use stateright::Property;
 
 use crate::name::rules::{Clocks, Setup};
@@ -17,6 +17,10 @@ const AGAIN: &str = "(possible) a call enters what is kept, and another waits";
 const RECALLED: &str = "(possible) what is kept is recalled";
 const RECALLED_INSIDE: &str = "(possible) a recall comes while a call is inside";
 const HANDED_ON: &str = "(possible) a call hands on to another of its client";
+
+const EXPIRED: &str = "(possible) `expire` ends a call before its lease";
+const ENDED: &str = "(possible) a client ends, and another waits for its lock";
+const FORGED: &str = "(possible) a stranger has heard of a hold";
 
 pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
     let several = u64::from(rules.clients) > rules.capacity();
@@ -48,6 +52,15 @@ pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
     }
     if several && rules.mishaps.doubts > 0 && !rules.prompt {
         all.push(Property::sometimes(DOUBTED, doubted));
+    }
+    if rules.expire.len() > 1 {
+        all.push(Property::sometimes(EXPIRED, expired));
+    }
+    if several && rules.mishaps.closes > 0 {
+        all.push(Property::sometimes(ENDED, ended));
+    }
+    if rules.mishaps.overhears > 0 {
+        all.push(Property::sometimes(FORGED, forged));
     }
     // The next call may not be granted before `at_least` is over, and calls of one owner hold together.
     let hands_on = rules.at_least == 0 && !rules.owned;
@@ -131,6 +144,36 @@ fn tomb(_: &Setup, world: &World) -> bool {
 
 fn closed(run: &Setup, world: &World) -> bool {
     world.store.is_closed() && !world.store.record(&run.limits).waiters.is_empty()
+}
+
+fn expired(_: &Setup, world: &World) -> bool {
+    let mut members = world.members.iter();
+    members.any(|member| {
+        let mut over = member
+            .guards
+            .iter()
+            .filter(|guard| guard.expires <= member.now);
+        over.any(|guard| member.now < guard.valid)
+    })
+}
+
+fn ended(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    let mut holders = record.holders.iter();
+    let ends = |holder: &TicketRecord| {
+        let member = &world.members[usize::from(Member::number(holder.member))];
+        member.phase.is_over()
+    };
+    holders.any(ends) && !record.waiters.is_empty()
+}
+
+fn forged(_: &Setup, world: &World) -> bool {
+    let heard = world
+        .overheard
+        .as_ref()
+        .and_then(|message| message.ticket());
+    let mut holders = world.members.iter().flat_map(|member| member.holders());
+    holders.any(|guard| Some(guard.ticket) == heard)
 }
 
 /// The reply that refuses a claim is in flight.

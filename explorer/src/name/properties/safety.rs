@@ -1,9 +1,10 @@
 //! What must hold in every state.
 
-use auto_mutex_protocol::TOKENS_OF_A_GRANT;
+use auto_mutex_protocol::client::Phase;
+use auto_mutex_protocol::{State, TOKENS_OF_A_GRANT};
 
 use crate::name::rules::{Setup, ticks};
-use crate::name::world::{Member, World};
+use crate::name::world::{Member, World, fingerprint};
 
 pub(super) fn capacity(run: &Setup, world: &World) -> bool {
     let record = world.store.record(&run.limits);
@@ -39,12 +40,55 @@ pub(super) fn own_token(run: &Setup, world: &World) -> bool {
 }
 
 pub(super) fn tries(_: &Setup, world: &World) -> bool {
-    !world.past.tried_too_often
+    !world.past.tried_too_often && !world.past.failed_early
+}
+
+pub(super) fn answers(_: &Setup, world: &World) -> bool {
+    let waits = |member: &Member| member.asked > 0 && member.state.is_idle();
+    !world.past.answered_twice && !world.members.iter().any(waits)
+}
+
+pub(super) fn bytes(_: &Setup, world: &World) -> bool {
+    let (store, rare) = (&world.store, 16);
+    if !fingerprint(world).is_multiple_of(rare) {
+        return true;
+    }
+    let bytes = store.state.encode(store.now);
+    let again = bytes.and_then(|bytes| State::decode(&bytes, store.now));
+    again.as_ref() == Ok(&store.state)
 }
 
 pub(super) fn notified(_: &Setup, world: &World) -> bool {
     let (notified, woken) = world.past.notified;
     woken <= notified
+}
+
+/// A timer tells the call.
+pub(super) fn expire(run: &Setup, world: &World) -> bool {
+    let is_told = |member: &Member| {
+        let mut over = member
+            .guards
+            .iter()
+            .filter(|guard| guard.expires <= member.now);
+        over.all(|guard| {
+            let hold = member.hold(guard.call);
+            hold.is_none_or(|hold| !hold.is_valid(member.now)) && member.is_due(run)
+        })
+    };
+    !world.past.asked_beyond && !world.past.told_wrongly && world.members.iter().all(is_told)
+}
+
+pub(super) fn ends(_: &Setup, world: &World) -> bool {
+    world.members.iter().all(|member| {
+        let mut waiting = member.state.waiters().chain(member.state.attempts());
+        let has_none = waiting.next().is_none() && !member.keeps();
+        let is_over = has_none && member.guards.is_empty() && member.state.holds().next().is_none();
+        match member.phase {
+            Phase::Open => true,
+            Phase::Draining => has_none,
+            _ => is_over,
+        }
+    })
 }
 
 /// Each handoff takes the next fencing token of the grant.

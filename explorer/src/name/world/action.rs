@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use auto_mutex_protocol::{Op, SharedStr, StoreErrorKind};
+
+use super::forger::FORGERIES;
+
 /// What can happen. A number is that of the client; a second one is an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
@@ -45,8 +49,12 @@ pub enum Action {
     StepBack,
     /// The client assumes that the store stays closed for longer than it does.
     Doubt(u8),
-    /// A waiter is notified.
-    Signal,
+    /// A waiter is notified, or a unit is added; or all waiters are notified.
+    Signal(bool),
+    /// The store refuses the oldest request with one of some errors.
+    Refuse(u8, u8),
+    /// The client asks the store one of some things.
+    Ask(u8, u8),
     /// An operator takes the lock away.
     Force,
     /// An operator looks who holds the lock.
@@ -55,10 +63,51 @@ pub enum Action {
     Kick,
     /// The store is restarted, and has lost its data.
     Restart,
+    /// A notified call gives its notification back.
+    Return(u8, u8),
+    /// The `expire` of a call begins again.
+    Renew(u8, u8),
+    /// The client takes no new calls.
+    Drain(u8),
+    /// The client ends.
+    Close(u8),
+    /// A stranger hears a message to the client.
+    Overhear(u8, u8),
+    /// A stranger sends one of the things that it can make of what it has heard.
+    Forge(u8),
     /// The replica copies the store's state.
     Replicate,
     /// The replica takes over.
     Failover,
+}
+
+/// With what the store may refuse a request.
+pub(super) const ERRORS: [StoreErrorKind; 5] = [
+    StoreErrorKind::Busy,
+    StoreErrorKind::Refused,
+    StoreErrorKind::Foreign,
+    StoreErrorKind::Forbidden,
+    StoreErrorKind::Protocol,
+];
+pub(super) const QUERIES: u8 = 4;
+
+/// What a client may ask the store.
+pub(super) fn query_of(number: u8) -> Op {
+    match number {
+        0 => Op::Inspect { above: 0 },
+        1 => Op::Delete,
+        2 => Op::Force,
+        _ => {
+            let (token, by) = (0, SharedStr::EMPTY);
+            Op::Kick { token, by }
+        }
+    }
+}
+
+/// What calls do, rather than what happens to them.
+pub(crate) fn is_of_call(action: Action) -> bool {
+    use Action::{Enter, Leave, Release};
+    matches!(action, Enter(_) | Release(..) | Leave(..))
 }
 
 impl fmt::Display for Action {
@@ -90,11 +139,25 @@ impl fmt::Display for Action {
             }
             Self::StepBack => f.write_str("the store's clock is stepped back"),
             Self::Doubt(me) => write!(f, "{} takes the store for closed", name(me)),
-            Self::Signal => f.write_str("a waiter is notified"),
+            Self::Signal(false) => f.write_str("a waiter is notified"),
+            Self::Signal(true) => f.write_str("all waiters are notified"),
+            Self::Refuse(me, error) => {
+                let error = ERRORS[usize::from(*error)];
+                write!(f, "the store refuses {}'s: {error:?}", name(me))
+            }
+            Self::Ask(me, query) => {
+                write!(f, "{} asks: {:?}", name(me), query_of(*query))
+            }
             Self::Force => f.write_str("an operator forces the lock"),
             Self::Look => f.write_str("an operator looks who holds"),
             Self::Kick => f.write_str("an operator kicks who held then"),
             Self::Restart => f.write_str("restart without data"),
+            Self::Return(me, _) => write!(f, "{} gives its notification back", name(me)),
+            Self::Renew(me, _) => write!(f, "{}'s `expire` begins again", name(me)),
+            Self::Drain(me) => write!(f, "{} takes no new calls", name(me)),
+            Self::Close(me) => write!(f, "{} ends", name(me)),
+            Self::Overhear(me, _) => write!(f, "a stranger hears a message to {}", name(me)),
+            Self::Forge(way) => write!(f, "a stranger sends {}", FORGERIES[usize::from(*way)].0),
             Self::Replicate => f.write_str("the replica catches up"),
             Self::Failover => f.write_str("the replica takes over"),
         }

@@ -29,6 +29,21 @@ impl World {
         for member in &mut self.members {
             member.forget(rules);
         }
+        // Nobody believes anything about a ticket that its client has forgotten.
+        let is_known = |ticket: Ticket| {
+            self.member_of(ticket)
+                .state
+                .ticket(ticket.public())
+                .is_some()
+        };
+        if self
+            .overheard
+            .as_ref()
+            .and_then(|it| it.ticket())
+            .is_none_or(|it| !is_known(it))
+        {
+            self.overheard = None;
+        }
         let mut names = Names::default();
         self.visit(&mut names);
         names.sort();
@@ -67,6 +82,9 @@ impl World {
         visitor.token(&mut self.seen);
         if let Some(exported) = &mut self.exported {
             visitor.ticket(exported);
+        }
+        if let Some(overheard) = &mut self.overheard {
+            overheard.visit(visitor);
         }
         if let Some(replica) = &mut self.replica {
             replica.visit(visitor);

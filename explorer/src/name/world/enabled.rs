@@ -1,5 +1,9 @@
 //! What can happen next.
 
+use auto_mutex_protocol::client::Phase;
+
+use super::action::{ERRORS, QUERIES};
+use super::forger::FORGERIES;
 use super::{Action, Member, World};
 use crate::name::rules::{Clocks, Setup};
 
@@ -11,7 +15,10 @@ impl World {
             self.arrivals_of(member, rules, actions);
         }
         if self.left.signals > 0 {
-            actions.push(Action::Signal);
+            actions.push(Action::Signal(false));
+            if rules.capacity() == 0 {
+                actions.push(Action::Signal(true));
+            }
         }
         if self.left.forces > 0 {
             actions.push(Action::Force);
@@ -32,6 +39,14 @@ impl World {
                 actions.push(Action::Replicate);
             }
             actions.push(Action::Failover);
+        }
+        if let Some(message) = &self.overheard {
+            let to = message.ticket().map(|ticket| self.member_of(ticket));
+            if to.is_some_and(|to| {
+                to.link.connected && to.link.unanswered() <= rules.pipeline.into()
+            }) {
+                actions.extend((0..FORGERIES.len() as u8).map(Action::Forge));
+            }
         }
         self.ticks(rules, actions);
     }
@@ -59,7 +74,22 @@ impl World {
             let guards = 0..member.guards.len() as u8;
             actions.extend(guards.clone().map(|index| Action::Release(me, index)));
             if self.left.exports > 0 {
-                actions.extend(guards.map(|index| Action::Export(me, index)));
+                actions.extend(guards.clone().map(|index| Action::Export(me, index)));
+            }
+            if self.left.renewals > 0 {
+                actions.extend(guards.clone().map(|index| Action::Renew(me, index)));
+            }
+            if rules.cancels && rules.capacity() == 0 {
+                actions.extend(guards.map(|index| Action::Return(me, index)));
+            }
+            if self.left.queries > 0 {
+                actions.extend((0..QUERIES).map(|query| Action::Ask(me, query)));
+            }
+            if self.left.drains > 0 && member.phase == Phase::Open {
+                actions.push(Action::Drain(me));
+            }
+            if self.left.closes > 0 && !member.phase.is_over() {
+                actions.push(Action::Close(me));
             }
             if rules.cancels {
                 let waiting = 0..waiting as u8;
@@ -89,6 +119,9 @@ impl World {
         let (me, link) = (member.me, &member.link);
         if !link.requests.is_empty() {
             actions.push(Action::Execute(me));
+            if self.left.errors > 0 && !member.dead {
+                actions.extend((0..ERRORS.len() as u8).map(|error| Action::Refuse(me, error)));
+            }
         }
         actions.extend((0..link.late.len() as u8).map(|index| Action::Late(me, index)));
         if member.dead {
@@ -104,6 +137,9 @@ impl World {
                 if self.left.copies > 0 {
                     actions.push(Action::Copy(me, index));
                 }
+            }
+            if self.left.overhears > 0 {
+                actions.push(Action::Overhear(me, index));
             }
             if self.left.losses > 0 {
                 actions.push(Action::Lose(me, index));

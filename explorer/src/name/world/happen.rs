@@ -2,14 +2,15 @@
 
 use core::time::Duration;
 
-use auto_mutex_protocol::client::{AskId, Call, Input, Patience};
+use auto_mutex_protocol::client::{AskId, Call, Input, Patience, Phase};
 use auto_mutex_protocol::{
-    Env, MemberId, NameRecord, NodeChange, Op, Reply, SharedStr, Signal, State, Ticket,
-    TicketRecord,
+    Env, LockKind, LossCause, MemberId, Message, NameRecord, NodeChange, Op, Reply, SharedStr,
+    Signal, State, StoreError, Ticket, TicketRecord,
 };
 
-use super::member::member_of;
-use super::{Action, Member, World};
+use super::action::{ERRORS, query_of};
+use super::member::{expires, member_of, ticket};
+use super::{Action, Member, NAME, World};
 use crate::name::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 /// It has no calls of its own.
@@ -28,10 +29,43 @@ impl World {
                 }
             }
             Action::Release(me, index) => {
-                let hold = self.members[usize::from(me)].end(index.into());
-                let returns = false;
-                let ask = None;
+                let member = &mut self.members[usize::from(me)];
+                let (hold, returns) = (member.end(index.into()), false);
+                let ask = member.ask(rules).map(|ask| (ask, TICK));
                 self.input(me, Input::Release { hold, returns, ask }, rules);
+            }
+            Action::Return(me, index) => {
+                let hold = self.members[usize::from(me)].end(index.into());
+                self.past.notified.1 -= 1;
+                let (returns, ask) = (true, None);
+                self.input(me, Input::Release { hold, returns, ask }, rules);
+            }
+            Action::Renew(me, index) => {
+                self.left.renewals -= 1;
+                let member = &mut self.members[usize::from(me)];
+                let (now, hold) = (member.now, member.guards[usize::from(index)].call);
+                let Some(terms) = member.hold(hold).map(|it| it.caller.want.terms) else {
+                    return;
+                };
+                let guard = &mut member.guards[usize::from(index)];
+                guard.expires = expires(now, terms.expire);
+                let seen = Input::Seen {
+                    hold,
+                    lost: None,
+                    expires: guard.expires,
+                    parked_until: now.after(terms.at_least),
+                };
+                self.input(me, seen, rules);
+                let (ask, units) = (self.members[usize::from(me)].ask(rules), None);
+                self.input(me, Input::Renew { hold, ask, units }, rules);
+            }
+            Action::Drain(me) => {
+                self.left.drains -= 1;
+                self.stop(me, Phase::Draining, Input::ReleaseKept, rules);
+            }
+            Action::Close(me) => {
+                self.left.closes -= 1;
+                self.stop(me, Phase::Closing, Input::Close(LossCause::ShutDown), rules);
             }
             Action::Export(me, index) => {
                 self.left.exports -= 1;
@@ -48,11 +82,11 @@ impl World {
                 self.input(me, Input::Adopt { caller, old }, rules);
             }
             Action::Leave(me, index) => {
-                let member = &self.members[usize::from(me)];
-                let Some(waiter) = member.state.waiters().nth(index.into()) else {
+                let member = &mut self.members[usize::from(me)];
+                let Some(call) = member.state.waiters().nth(index.into()).map(|it| it.id) else {
                     return;
                 };
-                let (call, ask) = (waiter.id, None);
+                let ask = member.ask(rules);
                 self.input(me, Input::Leave { call, ask }, rules);
             }
             Action::Due(me) => {
@@ -72,14 +106,20 @@ impl World {
             Action::Message(me, index) => {
                 let messages = &mut self.members[usize::from(me)].link.messages;
                 let message = messages.remove(index.into());
-                self.input(me, Input::Told(message), rules);
+                self.hear(me, &message.seal(NAME), rules);
             }
             Action::Copy(me, index) => {
                 self.left.copies -= 1;
                 let messages = &self.members[usize::from(me)].link.messages;
-                let message = messages[usize::from(index)].clone();
-                self.input(me, Input::Told(message), rules);
+                let text = messages[usize::from(index)].seal(NAME);
+                self.hear(me, &text, rules);
             }
+            Action::Overhear(me, index) => {
+                self.left.overhears -= 1;
+                let messages = &self.members[usize::from(me)].link.messages;
+                self.overheard = Some(messages[usize::from(index)].clone());
+            }
+            Action::Forge(way) => self.forge(way, rules),
             Action::Lose(me, index) => {
                 self.left.losses -= 1;
                 let messages = &mut self.members[usize::from(me)].link.messages;
@@ -114,17 +154,28 @@ impl World {
                 let time = self.store.closed_for() + ticks(rules.doubt);
                 self.members[usize::from(me)].takes_for_closed(time);
             }
-            Action::Signal => {
+            Action::Signal(all) => {
                 self.left.signals -= 1;
-                let record = self.store.record(&rules.limits);
-                self.past.notified.0 += u8::from(record.waiters.len() as u64 > record.signals);
-                let (ticket, signal) = (Ticket::from_bytes([0xff; 16]), Signal::One);
-                self.run(
-                    OUTSIDER,
-                    Duration::ZERO,
-                    &Op::Signal { ticket, signal },
-                    rules,
-                );
+                let ticket = ticket(0, u32::MAX.into());
+                let signal = match (rules.want(0, 0).share.kind, all) {
+                    (LockKind::Semaphore, _) => Signal::Token("t".into()),
+                    (_, true) => Signal::All,
+                    (_, false) => Signal::One,
+                };
+                let op = Op::Signal { ticket, signal };
+                let reply = self.run(OUTSIDER, Duration::ZERO, &op, rules);
+                self.past.notified.0 += reply.count() as u8;
+            }
+            Action::Refuse(me, error) => {
+                self.left.errors -= 1;
+                let (ask, op) = self.members[usize::from(me)].link.requests.remove(0);
+                let result = Err(StoreError::new(ERRORS[usize::from(error)], "refused"));
+                self.input(me, Input::Answered { ask, op, result }, rules);
+            }
+            Action::Ask(me, query) => {
+                self.left.queries -= 1;
+                let (ask, op) = (AskId(2), query_of(query));
+                self.input(me, Input::Ask { ask, op }, rules);
             }
             Action::Force => {
                 self.left.forces -= 1;
@@ -174,6 +225,14 @@ impl World {
         }
     }
 
+    /// A client takes no more calls, and those that wait fail.
+    fn stop(&mut self, me: u8, phase: Phase, input: Input<Call>, rules: &Setup) {
+        let member = &mut self.members[usize::from(me)];
+        member.phase = phase;
+        member.dismiss(&mut self.past, rules);
+        self.input(me, input, rules);
+    }
+
     pub(crate) fn input(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
         self.members[usize::from(me)].on(input, &mut self.past, rules);
     }
@@ -218,7 +277,13 @@ impl World {
             None => None,
         };
         let doubts = doubts.unwrap_or_default();
+        if op == Op::Force {
+            self.remove_holders(|_| true, rules);
+        }
         let reply = self.run(Member::id(me), doubts, &op, rules);
+        let text = reply.text();
+        let reply = text.map_or(Some(reply), |text| Reply::parse(&text));
+        let reply = reply.expect("each reply has a text");
         let member = &mut self.members[usize::from(me)];
         if let Some(ask) = ask.filter(|_| !member.dead) {
             member.link.replies.push((ask, op, reply));
@@ -258,6 +323,11 @@ impl World {
 
     /// An operator removes the holders that have one of these tokens.
     fn take_away(&mut self, op: &Op, is_meant: impl Fn(u64) -> bool, rules: &Setup) {
+        self.remove_holders(is_meant, rules);
+        self.run(OUTSIDER, Duration::ZERO, op, rules);
+    }
+
+    fn remove_holders(&mut self, is_meant: impl Fn(u64) -> bool, rules: &Setup) {
         let record = self.store.record(&rules.limits);
         for holder in record.holders {
             if is_meant(holder.token) {
@@ -265,7 +335,6 @@ impl World {
                 member.remove(holder.ticket);
             }
         }
-        self.run(OUTSIDER, Duration::ZERO, op, rules);
     }
 
     fn note_grants(&mut self, op: &Op, before: &NameRecord, after: &NameRecord) {
@@ -292,10 +361,26 @@ impl World {
     fn reply(&mut self, me: u8, rules: &Setup) {
         let member = &mut self.members[usize::from(me)];
         let (ask, op, reply) = member.link.replies.remove(0);
+        let result = Ok(reply);
+        self.tell(me, Input::Answered { ask, op, result }, rules);
+    }
+
+    /// A text arrives on the channel of a client.
+    pub(super) fn hear(&mut self, me: u8, text: &str, rules: &Setup) {
+        let state = &self.members[usize::from(me)].state;
+        let about = Message::parse(text).and_then(|(_, message)| message.ticket());
+        let ticket = about.and_then(|about| state.ticket(about.public()));
+        if let Some(message) = ticket.and_then(|ticket| Message::open(text, ticket)) {
+            self.tell(me, Input::Told(message), rules);
+        }
+    }
+
+    /// The store tells a client something.
+    fn tell(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
+        let member = &self.members[usize::from(me)];
         let held: Vec<_> = member.holders().map(|guard| guard.call).collect();
         let backed = self.is_backed(me, &self.store.record(&rules.limits));
-        let result = Ok(reply);
-        self.input(me, Input::Answered { ask, op, result }, rules);
+        self.input(me, input, rules);
         let member = &self.members[usize::from(me)];
         let lost = |call| member.holders().all(|guard| guard.call != call);
         self.past.lost_for_nothing |=
@@ -311,6 +396,10 @@ impl World {
         })
     }
 
+    pub(super) fn member_of(&self, ticket: Ticket) -> &Member {
+        &self.members[usize::from(member_of(ticket))]
+    }
+
     /// Whether the store has a ticket that its client does not know any more.
     pub(crate) fn has_unknown(&self, rules: &Setup) -> bool {
         let record = self.store.record(&rules.limits);
@@ -320,7 +409,7 @@ impl World {
             if self.exported == Some(record.ticket) {
                 return false;
             }
-            let member = &self.members[usize::from(member_of(record.ticket))];
+            let member = self.member_of(record.ticket);
             !member.dead && member.state.ticket(record.ticket.public()).is_none()
         })
     }

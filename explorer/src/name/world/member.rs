@@ -4,12 +4,12 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use auto_mutex_protocol::client::{
-    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Input, News, Patience, Phase, Servers,
-    View,
+    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Hold, Input, News, Patience, Phase,
+    Servers, Via, View,
 };
 use auto_mutex_protocol::{
-    Cause, Closed, Instant, MemberId, Node, NodeChange, Op, StoreError, TOKENS_OF_A_GRANT, Ticket,
-    Visitor, fencing,
+    Cause, Closed, Instant, LossCause, MemberId, Node, NodeChange, Op, StoreError,
+    TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
 };
 
 use super::{Link, Past};
@@ -41,12 +41,18 @@ pub struct Member {
     pub servers: Servers,
     /// How often its clock may still lose time.
     pub slips: u8,
+    /// Whether it takes calls.
+    pub phase: Phase,
     /// It has died.
     pub dead: bool,
     /// It has died while it kept the lock, and no call was inside.
     pub died_keeping: bool,
     /// What its callers have learned in this step: that a call failed, or the answer to a question.
     pub heard: Vec<Result<(), Failure>>,
+    /// How many callers wait for the answer to a renewal or a release.
+    pub asked: u8,
+    /// The store has queued its call for a signal.
+    pub registered: bool,
     pub(super) next_call: u64,
     pub(super) next_ticket: u64,
 }
@@ -62,6 +68,10 @@ pub struct Guard {
     pub token: u64,
     /// Until when it holds, by the client's clock.
     pub valid: Instant,
+    /// Until when it may hold.
+    pub expires: Instant,
+    /// The end of its `expire` is also that of all leases that its ticket asks for.
+    pub is_first: bool,
     /// Until when the store keeps the lock even if the call ends.
     pub at_least: Instant,
     /// How many units it has.
@@ -71,12 +81,12 @@ pub struct Guard {
 impl Guard {
     /// Whether it holds.
     pub fn is_valid(&self, now: Instant) -> bool {
-        now < self.valid
+        now < self.valid.min(self.expires)
     }
 }
 
 /// The ticket of a client with this number.
-pub(super) fn ticket(member: u8, number: u64) -> Ticket {
+pub(crate) fn ticket(member: u8, number: u64) -> Ticket {
     let mut bytes = [0; 16];
     bytes[0] = member;
     bytes[4..8].copy_from_slice(&(number as u32).to_be_bytes());
@@ -104,9 +114,12 @@ impl Member {
             to_come: rules.calls_of(me).0,
             link: Link::new(),
             slips: rules.slips,
+            phase: Phase::Open,
             dead: false,
             died_keeping: false,
             heard: Vec::new(),
+            asked: 0,
+            registered: false,
             next_call: 0,
             next_ticket: 0,
         }
@@ -160,6 +173,11 @@ impl Member {
         guard.call
     }
 
+    /// The hold of a call, if it has not ended.
+    pub fn hold(&self, call: CallId) -> Option<&Hold<Call>> {
+        self.state.holds().find(|hold| hold.caller.id == call)
+    }
+
     /// Whether it keeps the lock, and no call is inside.
     pub fn keeps(&self) -> bool {
         self.state.counts_as_kept() && self.state.holds().next().is_none()
@@ -168,9 +186,10 @@ impl Member {
     pub(super) fn call(&mut self, rules: &Setup) -> Call {
         self.next_call += 1;
         self.to_come -= 1;
+        self.registered = false;
         Call {
             id: CallId(self.next_call),
-            want: rules.want(self.me),
+            want: rules.want(self.me, self.to_come),
             started: self.now,
         }
     }
@@ -181,7 +200,7 @@ impl Member {
     }
 
     fn env<'a>(&self, rules: &'a Setup, ticket: &'a mut dyn FnMut() -> Ticket) -> Env<'a> {
-        let view = View::of(Phase::Open, false, 0);
+        let view = View::of(self.phase, false, 0);
         Env {
             now: self.now,
             limits: &rules.limits,
@@ -229,8 +248,13 @@ impl Member {
         inputs: &mut VecDeque<Input<Call>>,
     ) {
         match effect {
-            Effect::Send { ask, op } if self.link.connected => self.link.requests.push((ask, op)),
-            Effect::Send { ask, op } => inputs.push_back(unanswered(ask, op)),
+            Effect::Send { ask, op } => {
+                past.asked_beyond |= self.asks_beyond(&op);
+                match self.link.connected {
+                    true => self.link.requests.push((ask, op)),
+                    false => inputs.push_back(unanswered(ask, op)),
+                }
+            }
             Effect::Granted { caller, grant, .. } => {
                 // What an operator has taken away can be granted late.
                 if !self.is_removed(grant.ticket) {
@@ -244,6 +268,8 @@ impl Member {
                     ticket: grant.ticket,
                     token: grant.token,
                     valid: grant.valid,
+                    expires: expires(self.now, caller.want.terms.expire),
+                    is_first: grant.via == Via::Store,
                     at_least: self.now.after(caller.want.terms.at_least),
                     units: match grant.signal {
                         Some(_) => 0,
@@ -258,9 +284,22 @@ impl Member {
             }
             Effect::Ended { hold, how, asked } => {
                 debug_assert!(asked || how != Ended::Released);
-                self.guards.retain(|guard| guard.call != hold);
+                let Some(index) = self.guards.iter().position(|it| it.call == hold) else {
+                    return;
+                };
+                let expires = self.guards[index].expires;
+                past.told_wrongly |= match how {
+                    Ended::Lost(LossCause::Expired) => expires == Instant::NEVER,
+                    _ => expires <= self.now,
+                };
+                match how {
+                    Ended::Lost(LossCause::ShutDown) => drop(self.end(index)),
+                    _ => drop(self.guards.remove(index)),
+                }
             }
             Effect::Failed { caller, error } => {
+                past.failed_early |=
+                    matches!(error, Failure::Timeout { .. }) && self.now < caller.deadline();
                 if let (Failure::TooManyAttempts { attempts, .. }, Patience::Poll { retries, .. }) =
                     (&error, caller.want.patience)
                 {
@@ -268,13 +307,46 @@ impl Member {
                 }
                 self.heard.push(Err(error));
             }
-            Effect::Confirmed { result, .. } => self.heard.push(result.map(drop)),
-            Effect::Registered(_)
-            | Effect::Replied { .. }
+            Effect::Confirmed { result, .. } => {
+                past.answered_twice |= self.asked == 0;
+                self.asked = self.asked.saturating_sub(1);
+                self.heard.push(result.map(drop));
+            }
+            Effect::Registered(_) => self.registered = true,
+            Effect::Replied { .. }
             | Effect::HandedOn { .. }
             | Effect::RenewalFailed { .. }
             | Effect::ReleaseFailed { .. } => {}
         }
+    }
+
+    /// Whether an operation asks for a lease beyond the end of its call.
+    fn asks_beyond(&self, op: &Op) -> bool {
+        const SHORTEST: Duration = Duration::from_millis(1);
+        let Op::Touch { lease, .. } = op else {
+            return false;
+        };
+        let mut guards = self.guards.iter();
+        lease.hold > SHORTEST
+            && guards.any(|guard| {
+                let is_beyond = guard.expires < self.now.after(lease.hold);
+                guard.ticket == lease.ticket && guard.is_first && is_beyond
+            })
+    }
+
+    /// A caller waits for an answer, if callers do.
+    pub(super) fn ask(&mut self, rules: &Setup) -> Option<AskId> {
+        self.asked += u8::from(rules.asks);
+        rules.asks.then_some(AskId(1))
+    }
+
+    /// Its waiting calls fail.
+    pub(super) fn dismiss(&mut self, past: &mut Past, rules: &Setup) {
+        self.to_come = 0;
+        let waiting = self.state.waiters().chain(self.state.attempts());
+        let mut calls: Vec<_> = waiting.map(|call| call.id).collect();
+        calls.sort_unstable();
+        self.on(Input::Dismiss { calls }, past, rules);
     }
 
     pub(super) fn takes_for_closed(&mut self, time: Duration) {
@@ -315,7 +387,7 @@ impl Member {
         self.state = client::State::default();
         self.guards.clear();
         self.removed.clear();
-        self.to_come = 0;
+        (self.to_come, self.asked) = (0, 0);
         self.link.replies.clear();
         self.link.messages.clear();
     }
@@ -333,6 +405,7 @@ impl Member {
         } = self;
         for guard in &mut self.guards {
             guard.valid = guard.valid.max(*now);
+            guard.expires = guard.expires.max(*now);
             guard.at_least = guard.at_least.max(*now);
         }
         self.parked.retain(|parked| *now < parked.1);
@@ -369,6 +442,7 @@ impl Member {
             visitor.ticket(&mut guard.ticket);
             fencing(&mut guard.token, visitor);
             visitor.instant(&mut guard.valid);
+            visitor.instant(&mut guard.expires);
             visitor.instant(&mut guard.at_least);
         }
         for (_, until) in &mut self.parked {
@@ -379,6 +453,11 @@ impl Member {
         }
         self.link.visit(visitor);
     }
+}
+
+/// When a call with this `expire` ends that begins now.
+pub(super) fn expires(now: Instant, expire: Option<Duration>) -> Instant {
+    expire.map_or(Instant::NEVER, |expire| now.after(expire))
 }
 
 /// The token of the store in a fencing token.

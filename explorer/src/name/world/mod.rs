@@ -6,24 +6,30 @@
 mod action;
 mod canonical;
 mod enabled;
+mod forger;
 mod happen;
 mod link;
 mod member;
 
 pub use self::action::Action;
+pub(crate) use self::action::is_of_call;
 pub(crate) use self::canonical::counted;
 pub use self::canonical::fingerprint;
 pub use self::link::Link;
+pub(crate) use self::member::ticket;
 pub use self::member::{Guard, Member};
 
 use core::time::Duration;
 
-use auto_mutex_protocol::{Limits, NameRecord, State, Ticket};
+use auto_mutex_protocol::{Limits, Message, NameRecord, State, Ticket};
 
 use crate::name::rules::{Mishaps, Setup, TICK, micros};
 
 /// The present of a store, in microseconds. States that differ only by the time are one.
 const PRESENT: u64 = 1_000 * micros(TICK);
+
+/// The name, as messages have it.
+const NAME: &str = "n";
 
 /// One state of everything.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +44,8 @@ pub struct World {
     pub seen: u64,
     /// The ticket whose hold was left to another client.
     pub exported: Option<Ticket>,
+    /// What a stranger has heard.
+    pub overheard: Option<Message>,
     /// What may still happen.
     pub left: Mishaps,
     /// Facts about the past that the properties need.
@@ -76,8 +84,16 @@ pub struct Past {
     pub tried_too_often: bool,
     /// A waiter was granted before an earlier waiter.
     pub overtaken: bool,
-    /// A reply ended a hold that the store still had.
+    /// What a client heard ended a hold that the store still had.
     pub lost_for_nothing: bool,
+    /// A call failed because its wait was over, and it was not.
+    pub failed_early: bool,
+    /// A caller got two answers.
+    pub answered_twice: bool,
+    /// A renewal asked for a lease beyond the end of its call's `expire`.
+    pub asked_beyond: bool,
+    /// The cause of a loss was not the one that came first.
+    pub told_wrongly: bool,
 }
 
 impl World {
@@ -93,6 +109,7 @@ impl World {
             replica: None,
             seen: 0,
             exported: None,
+            overheard: None,
             members: (0..rules.clients)
                 .map(|me| Member::new(me, rules))
                 .collect(),
