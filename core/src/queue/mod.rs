@@ -16,9 +16,6 @@ mod lock_queue;
 mod replay;
 #[cfg(repository)]
 #[cfg(test)]
-mod simulation;
-#[cfg(repository)]
-#[cfg(test)]
 mod tests;
 mod waiter;
 mod waits;

@@ -2,8 +2,8 @@
 //! clock, in many schedules.
 //!
 //! In each schedule, the valid holds fit into the capacity, fencing tokens grow, and every caller is served eventually,
-//! without timers if the clock stands still. Nothing is left in the queue or the store. The simulation
-//! (`queue/simulation`) tries orders of transitions in one thread; here several threads run transitions.
+//! without timers if the clock stands still. Nothing is left in the queue or the store. `explorer/` tries
+//! all orders of transitions; here several threads run transitions.
 //!
 //! `cargo shuttle interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed schedule is
 //! printed, and `AUTO_MUTEX_SCHEDULE=… cargo shuttle NAME` replays it.
