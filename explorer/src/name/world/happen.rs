@@ -10,7 +10,7 @@ use auto_mutex_protocol::{
 
 use super::action::{ERRORS, query_of};
 use super::member::{expires, member_of, ticket};
-use super::{Action, Member, NAME, World};
+use super::{Action, Member, NAME, World, text};
 use crate::name::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 /// It has no calls of its own.
@@ -281,7 +281,7 @@ impl World {
             self.remove_holders(|_| true, rules);
         }
         let reply = self.run(Member::id(me), doubts, &op, rules);
-        let text = reply.text();
+        let text = text::of(&reply);
         let reply = text.map_or(Some(reply), |text| Reply::parse(&text));
         let reply = reply.expect("each reply has a text");
         let member = &mut self.members[usize::from(me)];

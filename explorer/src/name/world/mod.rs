@@ -10,6 +10,7 @@ mod forger;
 mod happen;
 mod link;
 mod member;
+mod text;
 
 pub use self::action::Action;
 pub(crate) use self::action::is_of_call;
