@@ -8,8 +8,6 @@ mod args;
 mod errors;
 #[path = "../macros/src/expand/mod.rs"]
 mod expand;
-#[path = "../macros/src/fallback.rs"]
-mod fallback;
 #[path = "../macros/src/flavor/mod.rs"]
 mod flavor;
 #[path = "../macros/src/fuzzing.rs"]

@@ -1,7 +1,7 @@
 //! Collects errors, so that the user sees all of them.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
 
 /// The errors so far.
 #[derive(Default)]
@@ -42,16 +42,10 @@ impl Errors {
         self.0.is_none()
     }
 
-    /// Returns one `compile_error!` per error, without the prefix `::core::`, which in edition 2015 would be a path in
-    /// the user's crate.
-    pub(crate) fn into_compile_errors(self) -> TokenStream {
+    /// The expansion in case of errors: all of them, followed by the user's item unchanged, so that editors and the rest
+    /// of the program still see the item.
+    pub(crate) fn beside(self, untouched: TokenStream) -> TokenStream {
         let errors = self.0.map(syn::Error::into_compile_error);
-        let is_path = |token: &TokenTree| match token {
-            TokenTree::Punct(punct) => punct.as_char() == ':',
-            TokenTree::Ident(word) => word == "core",
-            _ => false,
-        };
-        let errors = errors.unwrap_or_default().into_iter();
-        errors.filter(|token| !is_path(token)).collect()
+        quote!(#errors #untouched)
     }
 }

@@ -89,3 +89,10 @@ pub(crate) fn is_for_rustdoc() -> bool {
     });
     *IS
 }
+
+/// Whether the annotated crate has edition 2015, as cargo tells the compiler.
+pub(crate) fn is_of_edition_2015() -> bool {
+    static IS: LazyLock<bool> =
+        LazyLock::new(|| std::env::args_os().any(|argument| argument == "--edition=2015"));
+    *IS
+}

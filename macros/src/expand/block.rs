@@ -8,7 +8,6 @@ use super::function::{is_inert, protect};
 use super::handlers;
 use crate::args::Options;
 use crate::errors::Errors;
-use crate::fallback;
 use crate::item::{Block, Function, Header, Marks, Member, is_mark, second_mark};
 
 /// A function of the block and its attributes.
@@ -82,7 +81,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     if errors.is_empty() {
         block.with_members(expanded)
     } else {
-        fallback::item(errors, block.with_members(untouched))
+        errors.beside(block.with_members(untouched))
     }
 }
 

@@ -18,7 +18,6 @@ use quote::quote;
 
 use crate::args::{DONE, Options};
 use crate::errors::Errors;
-use crate::fallback;
 use crate::item::Item;
 use crate::kind::Kind;
 
@@ -35,11 +34,11 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
             if errors.is_empty() {
                 expansion
             } else {
-                fallback::item(errors, item)
+                errors.beside(item)
             }
         }
         Some(Item::Block(block)) => block::expand(*block, options, errors),
-        None => fallback::item(errors, item),
+        None => errors.beside(item),
     }
 }
 
@@ -54,6 +53,13 @@ pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream
         "`#[no_auto_mutex]` leaves a function out of an `impl` or `trait` block with `#[auto_mutex]` or another of its kind: \
          there is none around it, so remove it",
     );
-    let errors = errors.into_compile_errors();
-    quote!(#errors #item)
+    errors.beside(item)
+}
+
+/// The only error in a crate of edition 2015, where paths like `::core::compile_error` mean something else.
+pub(crate) fn of_edition_2015(item: TokenStream) -> TokenStream {
+    quote! {
+        compile_error! { "auto-mutex needs edition 2018 or later: write `edition = \"2024\"` in Cargo.toml" }
+        #item
+    }
 }

@@ -7,7 +7,6 @@ use syn::{Attribute, FnArg, Result, ReturnType, Visibility};
 
 use crate::args::TestOptions;
 use crate::errors::Errors;
-use crate::fallback;
 use crate::item::{Body, Function, is_mark};
 use crate::tokens::{last_word, module, moved, ours, whole};
 
@@ -32,7 +31,7 @@ pub(crate) fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     }
     match function {
         Some(function) if errors.is_empty() => expanded(&function, &options),
-        _ => fallback::item(errors, item),
+        _ => errors.beside(item),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Trait objects without `dyn`, such as `&Fn(u8) -> u8`, which editions before 2021 allow and syn does not parse.
+//! Trait objects without `dyn`, such as `&Fn(u8) -> u8`, which edition 2018 allows and syn does not parse.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
@@ -81,7 +81,7 @@ mod tests {
     use crate::kind::Kind;
 
     #[test]
-    fn a_function_with_a_trait_object_of_an_old_edition_is_parsed() {
+    fn a_function_with_a_trait_object_of_edition_2018_is_parsed() {
         for item in [
             "fn f(f: &Fn(u8) -> u8) -> u8 { f(1) }",
             "impl S { fn f(&self, f: Box<Fn(u8) -> u8>, shown: &Display) -> u8 { f(1) } }",
