@@ -1,14 +1,15 @@
 //! The parameters of a function, which options may mention and handlers get as arguments.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
+use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, ExprClosure, FnArg, Pat, PatIdent, PatSlice, PatTuple, PatTupleStruct,
-    PatType, Receiver, ReceiverKind, Result, Signature, Type,
+    Error, ExprClosure, FnArg, Pat, PatSlice, PatTuple, PatTupleStruct, PatType, Receiver,
+    ReceiverKind, Result, Signature, Token, Type, parse_quote,
 };
 
-use crate::tokens::{bare_type, find_word, ours, start};
+use crate::tokens::{bare_type, find_word, ours, start, words};
 
 /// The parameters of a function.
 pub(crate) struct Params {
@@ -55,47 +56,14 @@ pub(crate) struct Arguments {
     pub(crate) prelude: TokenStream,
 }
 
-/// `Ok` is an expression for the whole argument. `Err` is the span in its pattern that drops a part of the value.
-type Value = std::result::Result<TokenStream, TokenStream>;
-
 /// One argument of a handler.
 pub(crate) struct Argument {
     /// The `#[cfg(…)]` of the parameter.
-    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) conditions: TokenStream,
     /// The parameter's pattern, or `self`.
-    pattern: TokenStream,
-    value: Value,
-}
-
-impl Argument {
-    /// The argument's value for a handler that is given by its path.
-    pub(crate) fn for_path(&self) -> Result<TokenStream> {
-        let conditions = &self.conditions;
-        let value = self.value(
-            "a handler given by its path gets all arguments, and this pattern drops a part of one: \
-             name the parameter and take it apart in the body, or write the handler as a closure without arguments, `|| …`",
-        )?;
-        Ok(quote!(#(#conditions)* #value))
-    }
-
-    /// The argument's value for a handler that is a closure with arguments.
-    pub(crate) fn for_closure(&self) -> Result<TokenStream> {
-        self.value(
-            "a closure with arguments gets all of them, and this pattern drops a part of one: \
-             name the parameter and take it apart in the body, or write the closure without arguments: it sees what the pattern binds",
-        )
-    }
-
-    /// The argument as it would appear in a closure's parameter list.
-    pub(crate) fn shown(&self) -> String {
-        self.pattern.to_string()
-    }
-
-    fn value(&self, hidden: &str) -> Result<TokenStream> {
-        self.value
-            .clone()
-            .map_err(|pattern| Error::new_spanned(pattern, hidden))
-    }
+    pub(crate) pattern: TokenStream,
+    /// An expression for the whole argument. The error is about a pattern that drops a part of it.
+    pub(crate) value: Result<TokenStream>,
 }
 
 /// Returns the function's parameters as arguments for handlers, and gives names to parameters without one.
@@ -104,17 +72,12 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
     for (i, input) in sig.inputs.iter_mut().enumerate() {
         let argument = match input {
             FnArg::Receiver(receiver) => Argument {
-                conditions: Vec::new(),
+                conditions: TokenStream::new(),
                 pattern: receiver.self_token.to_token_stream(),
                 value: Ok(receiver.self_token.to_token_stream()),
             },
             FnArg::Typed(param) => {
-                let conditions: Vec<Attribute> = param
-                    .attrs
-                    .iter()
-                    .filter(|attribute| attribute.path().is_ident("cfg"))
-                    .cloned()
-                    .collect();
+                let conditions = conditions(param);
                 let pattern = param.pat.to_token_stream();
                 let is_reference = matches!(bare_type(&param.ty), Type::Reference(_));
                 let is_name = matches!(&*param.pat, Pat::Ident(_) | Pat::Type(_) | Pat::Paren(_));
@@ -125,7 +88,8 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
                     // reference to the handler.
                     name(param, i);
                     let ident = &param.pat;
-                    let prelude = quote_spanned!(ours(start(&pattern))=> #(#conditions)* let #pattern = #ident;);
+                    let prelude =
+                        quote_spanned!(ours(start(&pattern))=> #conditions let #pattern = #ident;);
                     arguments.prelude.extend(prelude);
                 }
                 let value = value(&param.pat).map(|value| whole(value, param));
@@ -139,6 +103,13 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
         arguments.values.push(argument);
     }
     arguments
+}
+
+/// The `#[cfg(…)]` of a parameter.
+fn conditions(param: &PatType) -> TokenStream {
+    let attributes = param.attrs.iter();
+    let conditions = attributes.filter(|attribute| attribute.path().is_ident("cfg"));
+    quote!(#(#conditions)*)
 }
 
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
@@ -177,14 +148,15 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
                 {
                     continue;
                 }
-                let conditions = param.attrs.iter().filter(|it| it.path().is_ident("cfg"));
+                let conditions = conditions(param);
                 let pattern = param.pat.to_token_stream();
                 let span = ours(start(&pattern));
-                let conditions = quote!(#(#conditions)*);
                 let is_name = matches!(&*param.pat, Pat::Ident(_));
                 name(param, i);
                 let ident = &param.pat;
-                let mutable = borrows_mutably(pattern.clone()).then(|| quote!(mut));
+                let words = words(pattern.clone());
+                let borrows_mutably = words.windows(2).any(|pair| pair == ["ref", "mut"]);
+                let mutable = borrows_mutably.then(|| quote!(mut));
                 // The pattern may leave a part of the argument where it is, and the future then lacks that part.
                 let all = (!is_name || mutable.is_some())
                     .then(|| quote_spanned!(span=> #conditions let #mutable #ident = #ident;));
@@ -195,21 +167,18 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
     owned
 }
 
-/// Whether a pattern has a `ref mut`.
-fn borrows_mutably(pattern: TokenStream) -> bool {
-    let mut before = String::new();
-    pattern.into_iter().any(|token| match token {
-        TokenTree::Group(group) => borrows_mutably(group.stream()),
-        token => std::mem::replace(&mut before, token.to_string()) == "ref" && before == "mut",
-    })
-}
-
 /// Whether a handler uses a parameter that would be gone if the body owned the parameters. Shared references are
 /// copied. A closure with more inputs than the error gets all parameters.
 pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {
     let gets_all = closure.inputs.len() > 1;
-    let body = closure.body.to_token_stream();
-    let uses = |name: &str| gets_all || mentions(body.clone(), name);
+    let body = words(closure.body.to_token_stream());
+    // A text can mention a parameter too: `"{name}"`.
+    let uses = |name: &str| {
+        gets_all
+            || body
+                .iter()
+                .any(|word| word == name || word.contains('"') && word.contains(name))
+    };
     sig.inputs.iter().any(|input| match input {
         FnArg::Receiver(receiver) => !is_shared(receiver) && uses("self"),
         FnArg::Typed(param) => {
@@ -234,73 +203,54 @@ fn is_shared_type(ty: &Type) -> bool {
     matches!(bare_type(ty), Type::Reference(reference) if reference.mutability.is_none())
 }
 
-/// Whether the tokens contain the identifier `name`, or a text with it, such as `"{name}"`.
-fn mentions(tokens: TokenStream, name: &str) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => ident.unraw() == name,
-        TokenTree::Literal(literal) => literal.to_string().contains(name),
-        TokenTree::Group(group) => mentions(group.stream(), name),
-        TokenTree::Punct(_) => false,
-    })
-}
-
 /// Replaces the parameter's pattern by a name.
 fn name(param: &mut PatType, index: usize) {
-    let ident = Ident::new(&format!("__arg{index}"), ours(start(&param.pat)));
-    *param.pat = Pat::Ident(PatIdent {
-        attrs: Vec::new(),
-        by_ref: None,
-        mutability: None,
-        ident,
-        subpat: None,
-    });
+    let name = Ident::new(&format!("__arg{index}"), ours(start(&param.pat)));
+    *param.pat = parse_quote!(#name);
 }
 
 /// Input:  the pattern `Point { x, y: (a, b) }`
-/// Output: the expression `Point { x, y: (a, b) }`; `Err` if a part of the pattern drops something
-fn value(pattern: &Pat) -> Value {
-    let all = |patterns: &mut dyn Iterator<Item = &Pat>| {
-        patterns
-            .map(value)
-            .collect::<std::result::Result<Vec<_>, _>>()
+/// Output: the expression `Point { x, y: (a, b) }`; an error if a part of the pattern drops something
+fn value(pattern: &Pat) -> Result<TokenStream> {
+    let all = |patterns: &Punctuated<Pat, Token![,]>| {
+        let values = patterns.iter().map(value);
+        values.collect::<Result<Vec<_>>>()
     };
     Ok(match pattern {
         Pat::Ident(binding) if binding.by_ref.is_none() => binding.ident.to_token_stream(),
         Pat::Paren(paren) => value(&paren.pat)?,
         Pat::Type(typed) => value(&typed.pat)?,
         Pat::Reference(reference) => {
-            let (and, mutability, inner) = (
-                reference.and_token,
-                reference.mutability,
-                value(&reference.pat)?,
-            );
+            let (and, mutability) = (reference.and_token, reference.mutability);
+            let inner = value(&reference.pat)?;
             quote!(#and #mutability #inner)
         }
         Pat::Tuple(tuple) => {
-            let elements = all(&mut tuple.elems.iter())?;
+            let elements = all(&tuple.elems)?;
             quote_spanned!(start(tuple)=> (#(#elements,)*))
         }
         Pat::Slice(slice) => {
-            let elements = all(&mut slice.elems.iter())?;
+            let elements = all(&slice.elems)?;
             quote_spanned!(start(slice)=> [#(#elements),*])
         }
         Pat::TupleStruct(tuple) => {
-            let (path, elements) = (&tuple.path, all(&mut tuple.elems.iter())?);
+            let (path, elements) = (&tuple.path, all(&tuple.elems)?);
             quote!(#path(#(#elements),*))
         }
         Pat::Struct(fields) if fields.rest.is_none() => {
-            let path = &fields.path;
-            let values = fields
-                .fields
-                .iter()
-                .map(|field| -> Value {
-                    let (member, value) = (&field.member, value(&field.pat)?);
-                    Ok(quote!(#member: #value))
-                })
-                .collect::<std::result::Result<Vec<_>, TokenStream>>()?;
-            quote!(#path { #(#values),* })
+            let (path, members) = (&fields.path, fields.fields.iter());
+            let values = members.clone().map(|field| value(&field.pat));
+            let values = values.collect::<Result<Vec<_>>>()?;
+            let members = members.map(|field| &field.member);
+            quote!(#path { #(#members: #values),* })
         }
-        pattern => return Err(pattern.to_token_stream()),
+        pattern => {
+            return Err(Error::new_spanned(
+                pattern,
+                "a handler with arguments gets all of them, and this pattern drops a part of one: \
+                 name the parameter and take it apart in the body, or write the handler as a closure without arguments, `|| …`",
+            ));
+        }
     })
 }
 

@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
+use crate::tokens::delimiters;
+
 /// Input:  `expire   = 100 , key = (a,  b)` over several lines
 /// Output: `expire = 100 , key = (a, b)`
 ///
@@ -30,16 +32,11 @@ impl Text {
     fn add(&mut self, tokens: TokenStream) {
         for token in tokens {
             match token {
+                TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+                    self.add(group.stream());
+                }
                 TokenTree::Group(group) => {
-                    let (open, close) = match group.delimiter() {
-                        Delimiter::Parenthesis => ("(", ")"),
-                        Delimiter::Brace => ("{", "}"),
-                        Delimiter::Bracket => ("[", "]"),
-                        Delimiter::None => {
-                            self.add(group.stream());
-                            continue;
-                        }
-                    };
+                    let (open, close) = delimiters(&group);
                     // syn does not keep the spans of the delimiters, so they are derived from that of the group.
                     let (start, end) = ends(group.span());
                     self.token(open, start, (start.0, start.1 + 1));

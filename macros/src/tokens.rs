@@ -1,7 +1,7 @@
 //! Helpers for tokens and spans.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 
@@ -10,6 +10,14 @@ use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 pub(crate) fn ours(span: Span) -> Span {
     span.resolved_at(Span::mixed_site())
 }
+
+/// `quote!` with names of this crate: local variables cannot clash with the user's.
+macro_rules! quote_ours {
+    ($($tokens:tt)*) => {
+        ::quote::quote_spanned!(::proc_macro2::Span::mixed_site()=> $($tokens)*)
+    };
+}
+pub(crate) use quote_ours;
 
 /// The span of the first token, or that of the attribute if there are no tokens.
 pub(crate) fn start(tokens: &impl ToTokens) -> Span {
@@ -39,22 +47,16 @@ pub(crate) fn private(runtime: Option<&Path>) -> TokenStream {
 
 /// The path of a module of the runtime.
 pub(crate) fn module(runtime: Option<&Path>, name: &str) -> TokenStream {
-    let span = Span::mixed_site();
-    let name = Ident::new(name, span);
+    let name = Ident::new(name, Span::mixed_site());
     match runtime {
-        Some(path) => quote_spanned!(span=> #path::#name),
-        None => quote_spanned!(span=> ::auto_mutex::#name),
+        Some(path) => quote_ours!(#path::#name),
+        None => quote_ours!(::auto_mutex::#name),
     }
 }
 
 /// Like [`private`], but errors about the path are shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
-    let span = ours(span);
-    let Some(path) = runtime else {
-        return quote_spanned!(span=> ::auto_mutex::__private);
-    };
-    let path = moved(path.to_token_stream(), span);
-    quote_spanned!(span=> #path::__private)
+    moved(private(runtime), span)
 }
 
 /// The same tokens at another span. Their names still resolve as in the user's code (`$crate`).
@@ -118,8 +120,8 @@ pub(crate) fn find_word(tokens: TokenStream, word: &str) -> Option<Span> {
     })
 }
 
-/// Input:  `Ledger::<r#u8>`, with or without invisible groups
-/// Output: `Ledger`, `<`, `u8`, `>`
+/// Input:  `Ledger::<r#u8>(1)`, with or without invisible groups
+/// Output: `Ledger`, `<`, `u8`, `>`, `(`, `1`, `)`
 pub(crate) fn words(tokens: TokenStream) -> Vec<String> {
     let mut words = Vec::new();
     collect(tokens, &mut words);
@@ -130,8 +132,11 @@ fn collect(tokens: TokenStream, words: &mut Vec<String>) {
     for token in tokens {
         match token {
             TokenTree::Ident(ident) => words.push(ident.unraw().to_string()),
-            TokenTree::Group(group) if group.delimiter() == Delimiter::None => {
+            TokenTree::Group(group) => {
+                let (open, close) = delimiters(&group);
+                words.extend((!open.is_empty()).then(|| open.to_owned()));
                 collect(group.stream(), words);
+                words.extend((!close.is_empty()).then(|| close.to_owned()));
             }
             TokenTree::Punct(punct) if punct.as_char() == '<' => {
                 // In an expression, `::` precedes the type parameters. It is dropped here.
@@ -142,5 +147,15 @@ fn collect(tokens: TokenStream, words: &mut Vec<String>) {
             }
             token => words.push(token.to_string()),
         }
+    }
+}
+
+/// How a group begins and ends; both texts are empty for an invisible group.
+pub(crate) fn delimiters(group: &Group) -> (&'static str, &'static str) {
+    match group.delimiter() {
+        Delimiter::Parenthesis => ("(", ")"),
+        Delimiter::Brace => ("{", "}"),
+        Delimiter::Bracket => ("[", "]"),
+        Delimiter::None => ("", ""),
     }
 }

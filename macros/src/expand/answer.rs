@@ -6,42 +6,26 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Error, ExprPath, Result};
 
-use crate::args::{Handler, Options};
-use crate::flavor::Returns;
+use super::body::Expansion;
+use crate::args::Handler;
 use crate::kind::Kind;
 use crate::params::Argument;
-use crate::tokens::{braced, moved, ours, private, private_at, whole};
+use crate::tokens::{braced, moved, ours, private_at, quote_ours, whole};
 
-/// What determines the answers of a function.
-pub(crate) struct Answers<'a> {
-    pub(crate) options: &'a Options,
-    pub(crate) returns: &'a Returns,
-    /// The function's own arguments.
-    pub(crate) arguments: Vec<Argument>,
-    pub(crate) has_self: bool,
-    /// `self`, if it is certainly available when the handler of `on_error` runs.
-    pub(crate) this: Option<TokenStream>,
-    /// Whether a handler may be an `unsafe fn`.
-    pub(crate) is_unsafe: bool,
-    /// Whether the answer is produced in a future.
-    pub(crate) awaits: bool,
-}
-
-impl Answers<'_> {
+impl Expansion<'_> {
     /// The arms that follow `Ok` in a `match` on a `Result<_, LockError>`.
     pub(crate) fn arms(&self) -> Result<TokenStream> {
-        let span = Span::mixed_site();
-        let private = private(self.options.runtime.as_ref());
-        let (timeout, error) = self.both(|answer| answer)?;
-        Ok(quote_spanned!(span=> #timeout #private::Err(__error) => #error,))
+        let private = &self.private;
+        let (timeout, error) = self.answers(|answer| answer)?;
+        Ok(quote_ours!(#timeout #private::Err(__error) => #error,))
     }
 
     /// The arm for a timeout and the answer to `__error`, or the compile errors about both.
-    pub(crate) fn both(
+    pub(crate) fn answers(
         &self,
         wrap: impl Fn(TokenStream) -> TokenStream,
     ) -> Result<(Option<TokenStream>, TokenStream)> {
-        match (self.timeout_arm(wrap), self.error()) {
+        match (self.timeout_arm(wrap), self.error_answer()) {
             (Ok(timeout), Ok(error)) => Ok((timeout, error)),
             (Err(mut timeout), Err(error)) => {
                 timeout.combine(error);
@@ -64,16 +48,14 @@ impl Answers<'_> {
             }
             None => return Ok(None),
         };
-        let span = Span::mixed_site();
-        let private = private(self.options.runtime.as_ref());
-        let answer = wrap(answer);
-        Ok(Some(quote_spanned! {span=>
+        let (private, answer) = (&self.private, wrap(answer));
+        Ok(Some(quote_ours! {
             #private::Err(__error) if __error.is_timeout() => #answer,
         }))
     }
 
     /// The answer to `__error`.
-    fn error(&self) -> Result<TokenStream> {
+    fn error_answer(&self) -> Result<TokenStream> {
         match &self.options.on_error {
             Some(handler) => self.handle("on_error", handler),
             None if self.options.on_timeout.is_some() => {
@@ -84,13 +66,12 @@ impl Answers<'_> {
     }
 
     /// The answer as a function of the error, if no handler uses more.
-    pub(crate) fn function(&self) -> Result<TokenStream> {
+    pub(crate) fn answer(&self) -> Result<TokenStream> {
         if self.options.handlers().next().is_none() {
             return self.carrier("FromLockError", "from_lock_error");
         }
-        let (span, arms) = (Span::mixed_site(), self.arms()?);
-        let private = private(self.options.runtime.as_ref());
-        Ok(quote_spanned! {span=>
+        let (private, arms) = (&self.private, self.arms()?);
+        Ok(quote_ours! {
             |__error| match #private::failed(__error) {
                 #private::Ok(__value) => __value,
                 #arms
@@ -163,9 +144,16 @@ impl Answers<'_> {
             "on_timeout" => self
                 .arguments
                 .iter()
-                .map(Argument::for_path)
+                .map(
+                    |Argument {
+                         conditions, value, ..
+                     }| {
+                        let value = value.clone()?;
+                        Ok(quote!(#conditions #value))
+                    },
+                )
                 .collect::<Result<_>>()?,
-            _ => vec![quote_spanned!(Span::mixed_site()=> __error)],
+            _ => vec![quote_ours!(__error)],
         };
         let span = whole(path);
         // Errors about the call point at the path instead of the attribute.
@@ -233,9 +221,8 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 ///
 /// The braces have this crate's span, which exempts them from lints. The `allow` is for an answer that diverges.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
-    let span = Span::mixed_site();
-    let block = braced(answer, span);
-    quote_spanned!(span=> {
+    let block = braced(answer, Span::mixed_site());
+    quote_ours!({
         #[allow(unreachable_code, clippy::diverging_sub_expression)]
         return #block;
     })

@@ -60,7 +60,10 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
                 if candidate.is_protected(&defaults, &answering) {
                     protects = true;
                     let options = candidate.options(&defaults);
-                    handlers::refuse_cycle(&candidate, &options, &block.header, &mut errors);
+                    let header = Some(&block.header);
+                    let marked = candidate.marks.options.is_some();
+                    let function = &candidate.function;
+                    handlers::refuse_cycle(function, &options, header, marked, &mut errors);
                     let protected = protect(
                         candidate.function,
                         &options,

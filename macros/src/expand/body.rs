@@ -2,28 +2,36 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{ReturnType, Type};
+use syn::{Result, ReturnType, Type};
 
-use super::answer::{Answers, returned, uses_arguments};
-use super::request::{Request, request};
+use super::answer::{returned, uses_arguments};
+use super::request::Request;
 use crate::args::{Handler, Options};
 use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
-use crate::params::owned;
-use crate::tokens::{braced, ours, private_at};
+use crate::params::{Argument, owned};
+use crate::tokens::{braced, ours, quote_ours};
 
 /// What determines the expansion of a function.
 pub(super) struct Expansion<'a> {
     pub(super) options: &'a Options,
-    pub(super) owner: Option<&'a str>,
-    pub(super) answers: Answers<'a>,
+    pub(super) returns: &'a Returns,
+    pub(super) request: Request,
+    /// The function's own arguments, if a handler gets any.
+    pub(super) arguments: Vec<Argument>,
     /// Statements that destructure parameters, which the signature leaves whole for the handlers.
     pub(super) prelude: TokenStream,
+    pub(super) has_self: bool,
+    /// `self`, if it is certainly available when the handler of `on_error` runs.
+    pub(super) this: Option<TokenStream>,
     /// Whether the handler of `on_error` uses parameters that would be moved into the body.
     pub(super) shares: bool,
-    pub(super) returns: &'a Returns,
+    /// Whether a handler may be an `unsafe fn`.
+    pub(super) is_unsafe: bool,
+    /// Whether the answer is produced in a future.
+    pub(super) awaits: bool,
+    /// The path of the runtime's module for expansions.
     pub(super) private: TokenStream,
-    pub(super) span: Span,
 }
 
 impl Expansion<'_> {
@@ -40,15 +48,15 @@ impl Expansion<'_> {
     ///
     /// The body is not moved into a closure, which could not return a reference to what it borrows. Its braces have this
     /// crate's edition, so temporaries of the body's last expression are dropped before `__guard`.
-    pub(super) fn sync(&self, function: &Function, body: &Body) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let before = self.before(function, &TokenStream::new());
-        let (guard, arms) = (self.guard(true), self.answers.arms()?);
+    pub(super) fn sync(&self, body: &Body) -> Result<TokenStream> {
+        let private = &self.private;
+        let before = self.before(None);
+        let (guard, arms) = (self.guard(true), self.arms()?);
         let mut inside = body.group().into();
         if !guard.is_empty() {
-            inside = quote_spanned!(*span=> { #guard #inside });
+            inside = quote_ours!({ #guard #inside });
         }
-        Ok(quote_spanned! {*span=>
+        Ok(quote_ours! {
             #before
             match #private::enter(__request) {
                 #private::Ok(__guard) => #inside
@@ -75,24 +83,23 @@ impl Expansion<'_> {
     /// Returns the statement and the future. `before` are the first statements of the future.
     fn protected(
         &self,
-        function: &Function,
         body: &Body,
-        before: &TokenStream,
-    ) -> syn::Result<(TokenStream, TokenStream)> {
-        let Self { private, span, .. } = self;
-        let request = self.request(function);
-        let answer = self.answers.function()?;
+        before: Option<TokenStream>,
+    ) -> Result<(TokenStream, TokenStream)> {
+        let private = &self.private;
+        let request = &self.request;
+        let answer = self.answer()?;
         let (edge, tokens, first) = (self.edge(), &body.tokens, self.first());
         let (asks, call) = if request.settings.is_empty() {
             let new = &request.new;
-            let call = quote_spanned!(*span=> #private::protection(#new, #answer));
+            let call = quote_ours!(#private::protection(#new, #answer));
             (first, call)
         } else {
-            let statements = request.statements(&first);
+            let statements = request.statements(first);
             let kind = request.lock.to_string().to_lowercase();
-            let asking = Ident::new(&format!("asking_{kind}"), *span);
-            let asks = quote_spanned!(*span=> #statements #private::ask(__request).await;);
-            (asks, quote_spanned!(*span=> #private::#asking(#answer)))
+            let asking = Ident::new(&format!("asking_{kind}"), Span::mixed_site());
+            let asks = quote_ours!(#statements #private::ask(__request).await;);
+            (asks, quote_ours!(#private::#asking(#answer)))
         };
         let at = ours(body.span);
         let braces = braced(quote!(#before #edge #asks #tokens), at);
@@ -118,17 +125,12 @@ impl Expansion<'_> {
     ///
     /// The body is pinned in place, because moving a future copies everything in it and needs stack. The lock is
     /// acquired in a separate step if the body uses the guard, or a handler may use what the body consumes.
-    pub(super) fn in_future(
-        &self,
-        function: &Function,
-        body: &Body,
-        edge: TokenStream,
-    ) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let request = self.before(function, &edge);
+    fn in_future(&self, body: &Body, edge: Option<TokenStream>) -> Result<TokenStream> {
+        let private = &self.private;
+        let request = self.before(edge);
         let finishes = self.finishes();
         let apart = self.options.guard.is_some()
-            || uses_arguments(self.options.on_timeout.as_ref(), function.sig.inputs.len())
+            || uses_arguments(self.options.on_timeout.as_ref(), self.arguments.len())
             || finishes && matches!(self.options.on_error, Some(Handler::Closure(_)));
         let body = self.future(body);
         if !apart {
@@ -136,13 +138,13 @@ impl Expansion<'_> {
         }
         let guard = self.guard(false);
         let held = if finishes {
-            quote_spanned! {*span=>
+            quote_ours! {
                 let __body = #private::pin!(#body);
                 let __value = #private::finish(#private::under_finishing(&mut __held, __body).await);
                 return __value;
             }
         } else {
-            quote_spanned! {*span=>
+            quote_ours! {
                 let __result = {
                     let __body = #private::pin!(#body);
                     let __result = #private::under(&mut __held, __body).await;
@@ -154,8 +156,8 @@ impl Expansion<'_> {
                 }
             }
         };
-        let call = quote_spanned!(*span=> #private::Lock::acquire(__request).await);
-        let held = quote_spanned! {*span=>
+        let call = quote_ours!(#private::Lock::acquire(__request).await);
+        let held = quote_ours! {
             #private::Ok(__guard) => {
                 let mut __held = #private::held(&__guard);
                 #guard
@@ -171,10 +173,10 @@ impl Expansion<'_> {
         before: TokenStream,
         result: TokenStream,
         ok: TokenStream,
-    ) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let (timeout, error) = self.answers.both(returned)?;
-        Ok(quote_spanned! {*span=>
+    ) -> Result<TokenStream> {
+        let private = &self.private;
+        let (timeout, error) = self.answers(returned)?;
+        Ok(quote_ours! {
             #before
             let __error = match #result {
                 #ok
@@ -187,14 +189,14 @@ impl Expansion<'_> {
 
     /// Takes the lock and runs the future `body` under it. The result is stored in a variable, because in old editions
     /// the last expression of a block must not borrow from the block.
-    fn under(&self, before: TokenStream, body: TokenStream) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
+    fn under(&self, before: TokenStream, body: TokenStream) -> Result<TokenStream> {
+        let private = &self.private;
         let under = if self.finishes() {
             quote!(under_finishing)
         } else {
             quote!(under)
         };
-        let result = quote_spanned! {*span=>
+        let result = quote_ours! {
             {
                 let mut __lock = #private::locking(__request);
                 let __body = #private::pin!(#body);
@@ -204,11 +206,11 @@ impl Expansion<'_> {
         };
         // A handler awaited in an arm of the `match` would make the future hold the body and the handler together.
         if matches!(self.options.on_error, Some(Handler::Path { .. })) {
-            let ok = quote_spanned!(*span=> #private::Ok(__value) => return __value,);
+            let ok = quote_ours!(#private::Ok(__value) => return __value,);
             return self.behind(before, result, ok);
         }
-        let arms = self.answers.arms()?;
-        Ok(quote_spanned! {*span=>
+        let arms = self.arms()?;
+        Ok(quote_ours! {
             #before
             match #result {
                 #private::Ok(__value) => __value,
@@ -226,24 +228,19 @@ impl Expansion<'_> {
         function: &mut Function,
         body: &Body,
         rewrites: bool,
-    ) -> syn::Result<TokenStream> {
+    ) -> Result<TokenStream> {
         if !self.is_simple() {
-            return self.in_future(function, body, TokenStream::new());
+            return self.in_future(body, None);
         }
-        let moved = if rewrites {
-            owned(&mut function.sig)
-        } else {
-            TokenStream::new()
-        };
-        let (statement, future) = self.protected(function, body, &moved)?;
+        let moved = rewrites.then(|| owned(&mut function.sig));
+        let (statement, future) = self.protected(body, moved)?;
         if !rewrites {
-            let span = self.span;
-            return Ok(quote_spanned!(span=> #statement #future.await));
+            return Ok(quote_ours!(#statement #future.await));
         }
-        let Self { private, span, .. } = self;
+        let private = &self.private;
         function.sig.asyncness = None;
         let output = match &function.sig.output {
-            ReturnType::Default => quote_spanned!(*span=> ()),
+            ReturnType::Default => quote_ours!(()),
             ReturnType::Type(_, ty) => ty.to_token_stream(),
         };
         let at = ours(self.returns.span);
@@ -256,24 +253,15 @@ impl Expansion<'_> {
     /// Input:  `Box::pin(async move { BODY })`
     /// Output: `Box::pin(Protect::Running { of: Of, body: async move { BODY }, … })`, or if a handler or the body needs more,
     ///         `Box::pin(async move { … })`, with the expansion of an `async fn` inside
-    pub(super) fn block(
-        &self,
-        function: &Function,
-        block: &AsyncBlock,
-    ) -> syn::Result<TokenStream> {
-        let (statement, future) = if self.is_simple() {
-            self.protected(function, &block.body, &TokenStream::new())?
-        } else {
-            let inside = self.in_future(function, &block.body, self.edge())?;
-            let span = ours(block.body.span);
-            let inside = braced(inside, span);
-            (
-                TokenStream::new(),
-                quote_spanned!(span=> async move #inside),
-            )
-        };
-        let future = block.pinned(future);
-        Ok(quote!(#statement #future))
+    pub(super) fn block(&self, block: &AsyncBlock) -> Result<TokenStream> {
+        if self.is_simple() {
+            let (statement, future) = self.protected(&block.body, None)?;
+            let future = block.pinned(future);
+            return Ok(quote!(#statement #future));
+        }
+        let span = ours(block.body.span);
+        let inside = braced(self.in_future(&block.body, Some(self.edge()))?, span);
+        Ok(block.pinned(quote_spanned!(span=> async move #inside)))
     }
 
     /// Input:  `{ let n = self.n; other(n) }`, which makes a future
@@ -293,29 +281,29 @@ impl Expansion<'_> {
         function: &Function,
         body: &Body,
         boxed: bool,
-    ) -> syn::Result<TokenStream> {
-        let Self { private, span, .. } = self;
-        let before = self.before(function, &TokenStream::new());
+    ) -> Result<TokenStream> {
+        let private = &self.private;
+        let before = self.before(None);
         let future = if self.is_simple() {
-            let answer = self.answers.function()?;
-            let call = quote_spanned!(*span=> #private::protection(__request, #answer));
-            let (statement, future) = self.protect(quote_spanned!(*span=> __future), call);
-            quote_spanned!(*span=> { #statement #future })
+            let answer = self.answer()?;
+            let call = quote_ours!(#private::protection(__request, #answer));
+            let (statement, future) = self.protect(quote_ours!(__future), call);
+            quote_ours!({ #statement #future })
         } else {
-            let inside = self.under(self.edge(), quote_spanned!(*span=> __future))?;
-            quote_spanned!(*span=> async move { #inside })
+            let inside = self.under(self.edge(), quote_ours!(__future))?;
+            quote_ours!(async move { #inside })
         };
         let body = body.group();
         let output = match &function.sig.output {
-            ReturnType::Type(_, ty) if boxed => quote_spanned!(*span=> -> #ty),
+            ReturnType::Type(_, ty) if boxed => quote_ours!(-> #ty),
             _ => TokenStream::new(),
         };
         let future = if boxed {
-            quote_spanned!(*span=> #private::Box::pin(#future))
+            quote_ours!(#private::Box::pin(#future))
         } else {
             future
         };
-        Ok(quote_spanned! {*span=>
+        Ok(quote_ours! {
             #before
             let __future = #private::make(move || #output #body);
             #future
@@ -340,12 +328,8 @@ impl Expansion<'_> {
         let Some(ty) = &self.returns.ty else {
             return TokenStream::new();
         };
-        let Self { private, span, .. } = self;
-        quote_spanned!(*span=> if false { return #private::never::<#ty>(); })
-    }
-
-    fn request(&self, function: &Function) -> Request {
-        request(function, self.options, self.owner)
+        let private = &self.private;
+        quote_ours!(if false { return #private::never::<#ty>(); })
     }
 
     /// `prelude`, and the check of the return type.
@@ -355,9 +339,9 @@ impl Expansion<'_> {
     }
 
     /// `let mut __request = …;`, then [`first`](Self::first), then `edge`, then the statements that set options.
-    pub(super) fn before(&self, function: &Function, edge: &TokenStream) -> TokenStream {
+    pub(super) fn before(&self, edge: Option<TokenStream>) -> TokenStream {
         let first = self.first();
-        self.request(function).statements(&quote!(#first #edge))
+        self.request.statements(quote!(#first #edge))
     }
 
     /// Whether neither a handler nor the body uses the guard or the arguments.
@@ -368,15 +352,15 @@ impl Expansion<'_> {
     }
 
     fn protect(&self, body: TokenStream, call: TokenStream) -> (TokenStream, TokenStream) {
-        let Self { private, span, .. } = self;
+        let private = &self.private;
         let call = if self.finishes() {
-            quote_spanned!(*span=> #private::finishing(#call))
+            quote_ours!(#private::finishing(#call))
         } else {
             call
         };
         (
-            quote_spanned!(*span=> let __call = #call;),
-            quote_spanned!(*span=> #private::Protect::Running { of: #private::Of, body: #body, call: __call }),
+            quote_ours!(let __call = #call;),
+            quote_ours!(#private::Protect::Running { of: #private::Of, body: #body, call: __call }),
         )
     }
 
@@ -385,15 +369,15 @@ impl Expansion<'_> {
         let Some(ident) = &self.options.guard else {
             return TokenStream::new();
         };
-        let Self { private, span, .. } = self;
+        let private = &self.private;
         // Not every function uses a guard inherited from the block.
         let inherited = self.options.is_inherited("guard");
         let allow = inherited.then(|| quote!(#[allow(unused_variables)]));
         let guard = match entered {
-            true => quote_spanned!(*span=> #private::Entered::guard(&__guard)),
-            false => quote_spanned!(*span=> &__guard),
+            true => quote_ours!(#private::Entered::guard(&__guard)),
+            false => quote_ours!(&__guard),
         };
-        quote_spanned! {*span=>
+        quote_ours! {
             #[allow(unused_imports)]
             use #private::Borrowed as _;
             #allow
@@ -406,9 +390,9 @@ impl Expansion<'_> {
         let Some(ty) = &self.returns.checked else {
             return TokenStream::new();
         };
-        let private = private_at(self.options.runtime.as_ref(), self.returns.span);
+        let private = self.private_at(self.returns.span);
         let span = ours(self.returns.span);
-        let require = match self.answers.awaits {
+        let require = match self.awaits {
             true => quote_spanned!(span=> require_done),
             false => quote_spanned!(span=> require_value),
         };
@@ -426,9 +410,7 @@ impl Expansion<'_> {
     }
 
     fn finishes(&self) -> bool {
-        self.options
-            .on_lost
-            .as_ref()
-            .is_some_and(|on_lost| on_lost.finish)
+        let on_lost = self.options.on_lost.as_ref();
+        on_lost.is_some_and(|on_lost| on_lost.finish)
     }
 }

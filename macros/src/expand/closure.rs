@@ -1,15 +1,16 @@
 //! Handlers that are closures, whose bodies are inserted in place.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprClosure, Pat, Result, ReturnType};
 
-use super::answer::{Answers, returned};
+use super::answer::returned;
+use super::body::Expansion;
 use crate::args::is_awaited;
 use crate::params::Argument;
-use crate::tokens::{bare_expr, braced, moved, ours, start};
+use crate::tokens::{bare_expr, braced, moved, ours, quote_ours, start};
 
-impl Answers<'_> {
+impl Expansion<'_> {
     /// Input:  `|month| Err(Busy(month))` for `on_timeout`
     /// Output: `{ let (month,) = (month,); Err(Busy(month)) }`
     pub(super) fn in_place(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
@@ -24,7 +25,6 @@ impl Answers<'_> {
                 ),
             ));
         }
-        let span = Span::mixed_site();
         let bindings = self.bindings(option, closure)?;
         // The statements of an async block are inserted in place, to run in the function's own future.
         let body = match bare_expr(&closure.body) {
@@ -34,26 +34,23 @@ impl Answers<'_> {
         };
         let body = match &closure.output {
             ReturnType::Default => body,
-            ReturnType::Type(_, ty) => {
-                returned(quote_spanned!(span=> let __answer: #ty = #body; __answer))
-            }
+            ReturnType::Type(_, ty) => returned(quote_ours!(let __answer: #ty = #body; __answer)),
         };
-        Ok(braced(quote!(#bindings #body), span).into_token_stream())
+        Ok(braced(quote!(#bindings #body), Span::mixed_site()).into_token_stream())
     }
 
     /// Input:  `|error, month|`
     /// Output: `let (error, month) = (__error, month);`
     fn bindings(&self, option: &str, closure: &ExprClosure) -> Result<TokenStream> {
-        let span = Span::mixed_site();
         let inputs = &closure.inputs;
         let is_error = option == "on_error";
         if inputs.is_empty() && !is_error {
             return Ok(TokenStream::new());
         }
-        let error = is_error.then(|| quote_spanned!(span=> __error));
+        let error = is_error.then(|| quote_ours!(__error));
         if is_error && inputs.len() == 1 {
             let input = &inputs[0];
-            return Ok(quote_spanned!(span=> let #input = __error;));
+            return Ok(quote_ours!(let #input = __error;));
         }
         // A parameter with `#[cfg(…)]` is not passed, because a closure's parameter list cannot be conditional. The
         // closure's body can still use it.
@@ -80,7 +77,7 @@ impl Answers<'_> {
         for (argument, input) in arguments.iter().zip(inputs.iter().skip(first)) {
             // If the body has consumed the argument, the compiler reports the error at the closure's parameter, where
             // the mistake is.
-            values.push(moved(argument.for_closure()?, start(input)));
+            values.push(moved(argument.value.clone()?, start(input)));
         }
         let mut patterns = Vec::new();
         let mut types = Vec::new();
@@ -92,16 +89,18 @@ impl Answers<'_> {
                 }
                 pattern => {
                     patterns.push(pattern.to_token_stream());
-                    types.push(quote_spanned!(span=> _));
+                    types.push(quote_ours!(_));
                 }
             }
         }
-        Ok(quote_spanned!(span=> let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
+        Ok(quote_ours!(let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
     }
 }
 
 fn closure_forms(option: &str, behind_self: &[&Argument]) -> String {
-    let names = behind_self.iter().map(|argument| argument.shown());
+    let names = behind_self
+        .iter()
+        .map(|argument| argument.pattern.to_string());
     let error = (option == "on_error").then(|| "error".to_owned());
     let names: Vec<String> = error.into_iter().chain(names).collect();
     let all = format!("`|{}| …`", names.join(", "));

@@ -4,10 +4,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::{Attribute, ReturnType, Safety, Type};
 
-use super::answer::Answers;
 use super::body::Expansion;
 use super::handlers;
 use super::lead::take_term;
+use super::request::request;
 use crate::args::{Handler, Options};
 use crate::errors::Errors;
 use crate::flavor::{Flavor, Returns};
@@ -22,7 +22,7 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     if let Some(second) = function.attrs.iter().find(|attribute| is_mark(attribute)) {
         errors.on(second, second_mark(options.kind, second));
     }
-    handlers::refuse_itself(&function, options, errors);
+    handlers::refuse_cycle(&function, options, None, true, errors);
     protect(function, options, None, false, errors)
 }
 
@@ -70,27 +70,20 @@ pub(crate) fn protect(
     };
     let expansion = Expansion {
         options,
-        owner,
-        answers: Answers {
-            options,
-            returns: &returns,
-            arguments: arguments.values,
-            has_self: function.sig.receiver().is_some(),
-            this: this(&function, &flavor),
-            is_unsafe: matches!(function.sig.safety, Safety::Unsafe(_)),
-            awaits: !flavor.is_sync(),
-        },
-        prelude: arguments.prelude,
-        shares,
         returns: &returns,
+        request: request(&function, options, owner),
+        arguments: arguments.values,
+        prelude: arguments.prelude,
+        has_self: function.sig.receiver().is_some(),
+        this: this(&function, &flavor),
+        shares,
+        is_unsafe: matches!(function.sig.safety, Safety::Unsafe(_)),
+        awaits: !flavor.is_sync(),
         private: private(options.runtime.as_ref()),
-        span: Span::mixed_site(),
     };
     let expanded = match &flavor {
-        flavor if options.kind == Kind::Leader => {
-            expansion.lead(&function, flavor, &body, term.as_ref())
-        }
-        Flavor::Sync => expansion.sync(&function, &body),
+        flavor if options.kind == Kind::Leader => expansion.lead(flavor, &body, term.as_ref()),
+        Flavor::Sync => expansion.sync(&body),
         Flavor::Async => {
             let rewrites = !has_attributes
                 && function.attrs.iter().all(is_inert)
@@ -98,7 +91,7 @@ pub(crate) fn protect(
                 && !source::is_for_rustdoc();
             expansion.asynchronous(&mut function, &body, rewrites)
         }
-        Flavor::Block(block) => expansion.block(&function, block),
+        Flavor::Block(block) => expansion.block(block),
         Flavor::Made { boxed } => expansion.made(&function, &body, *boxed),
     };
     match errors.note(expanded) {
@@ -171,13 +164,12 @@ pub(super) fn is_inert(attribute: &Attribute) -> bool {
         "inline",
         "warn",
     ];
-    let first = attribute.path().segments.first();
-    first.is_some_and(|first| {
-        let is_tool = attribute.path().segments.len() == 2;
-        is_tool && (first.ident == "clippy" || first.ident == "rustfmt")
-            || attribute
-                .path()
-                .get_ident()
-                .is_some_and(|ident| INERT.iter().any(|name| ident == name))
-    })
+    let segments = &attribute.path().segments;
+    let first = segments.first().map(|first| first.ident.to_string());
+    let first = first.unwrap_or_default();
+    match segments.len() {
+        1 => INERT.contains(&&*first),
+        2 => first == "clippy" || first == "rustfmt",
+        _ => false,
+    }
 }

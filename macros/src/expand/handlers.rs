@@ -4,10 +4,10 @@
 //! This requires that the handler's path certainly means the block's function. If it could mean another function, the
 //! user has to write an unambiguous path.
 
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
-use quote::ToTokens;
+use proc_macro2::Ident;
+use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::{ExprClosure, ExprPath, Pat};
+use syn::{ExprClosure, ExprPath};
 
 use super::block::Candidate;
 use crate::args::{Handler, Options};
@@ -63,82 +63,63 @@ fn unclear(name: &str, header: &Header) -> String {
     )
 }
 
-/// Rejects a handler that calls the protected function to which it belongs.
+/// Rejects a handler that calls the protected function to which it belongs, or may call it. A function outside annotated
+/// blocks has no `header`. A function that is not `marked` has its options from its block.
 pub(super) fn refuse_cycle(
-    candidate: &Candidate,
+    function: &Function,
     options: &Options,
-    header: &Header,
+    header: Option<&Header>,
+    marked: bool,
     errors: &mut Errors,
 ) {
-    let name = candidate.name();
+    let name = function.sig.ident.unraw().to_string();
     for (option, handler) in options.handlers() {
         let inherited = options.is_inherited(option);
         let cycle = match handler {
-            Handler::Path { path, .. } => {
-                let same_name = last(path).is_some_and(|last| last.unraw() == name);
-                same_name
-                    && match header.named_by(path) {
-                        Named::This | Named::OfType => true,
-                        Named::Unclear if !inherited => {
-                            errors.on(path, may_be_itself(option, &name));
-                            false
-                        }
-                        // For functions without their own attribute, `answering` has already reported the path.
-                        Named::Unclear => candidate.marks.options.is_some(),
-                        Named::Another => false,
+            Handler::Path { path, .. } if last(path).is_some_and(|last| last.unraw() == name) => {
+                match header.map_or_else(|| alone(path, function), |it| it.named_by(path)) {
+                    Named::This | Named::OfType => true,
+                    Named::Unclear if !inherited => {
+                        errors.on(path, format!(
+                            "if this is the annotated `{name}` itself, it would call itself endlessly: name another function as its `{option}`; \
+                             if it is another `{name}`, call it in a closure"
+                        ));
+                        false
                     }
+                    // For functions without their own attribute, `answering` has already reported the path.
+                    Named::Unclear => marked,
+                    Named::Another => false,
+                }
             }
             // A closure in the function's own attribute calls the function on purpose. Only a closure inherited from
             // the block is rejected.
-            Handler::Closure(closure) => inherited && calls(closure, option, &candidate.function),
-            Handler::Skip(_) | Handler::Panic(_) => false,
+            Handler::Closure(closure) => inherited && calls(closure, option, function),
+            _ => false,
         };
-        if !cycle {
-            continue;
-        }
-        if inherited {
-            errors.on(&candidate.function.sig.ident, format!(
+        match handler {
+            _ if !cycle => {}
+            Handler::Path { path, .. } if !inherited => errors.on(path, format!(
+                "`{name}` would call itself endlessly: name another function as its `{option}`, or call it in a closure"
+            )),
+            _ => errors.on(&function.sig.ident, format!(
                 "the `{option}` of the block calls `{name}` and answers for it too, so `{name}` would call itself endlessly: \
                  mark it with `#[auto_mutex::no_auto_mutex]`, or give it its own `{option}`"
-            ));
-        } else {
-            refuse(option, &name, handler, errors);
+            )),
         }
     }
 }
 
-/// For a function outside annotated blocks: rejects a handler that is or may be the function itself.
-pub(super) fn refuse_itself(function: &Function, options: &Options, errors: &mut Errors) {
-    let name = function.sig.ident.unraw().to_string();
-    for (option, handler) in options.handlers() {
-        let Handler::Path { path, .. } = handler else {
-            continue;
-        };
-        if last(path).is_none_or(|last| last.unraw() != name) {
-            continue;
-        }
-        let spelled = words(path.to_token_stream()).concat();
-        if [format!("Self::{name}"), format!("<Self>::{name}")].contains(&spelled) {
-            refuse(option, &name, handler, errors);
-        } else if spelled != name || !function.knows_self() {
-            // A single word is allowed in a function that knows `Self`: it names a free function, not the method.
-            errors.on(path, may_be_itself(option, &name));
-        }
-    }
-}
-
-fn may_be_itself(option: &str, name: &str) -> String {
-    format!(
-        "if this is the annotated `{name}` itself, it would call itself endlessly: name another function as its `{option}`; \
-         if it is another `{name}`, call it in a closure"
-    )
-}
-
-fn refuse(option: &str, name: &str, handler: &Handler, errors: &mut Errors) {
-    if let Handler::Path { path, .. } = handler {
-        errors.on(path, format!(
-            "`{name}` would call itself endlessly: name another function as its `{option}`, or call it in a closure"
-        ));
+/// The meaning of a path that ends with the name of a function outside annotated blocks.
+fn alone(path: &ExprPath, function: &Function) -> Named {
+    let name = &function.sig.ident;
+    let spelled = words(path.to_token_stream());
+    if spelled == words(quote!(Self::#name)) || spelled == words(quote!(<Self>::#name)) {
+        Named::This
+    } else if spelled.len() == 1 && function.knows_self() {
+        // In a function that knows `Self`, a single word names a free function, not the method.
+        Named::Another
+    } else {
+        Named::Unclear
     }
 }
 
@@ -150,53 +131,24 @@ fn last(path: &ExprPath) -> Option<&Ident> {
 /// Whether a closure, given for a whole block, calls `function` through `self`, `Self`, or the parameter for `self`.
 fn calls(closure: &ExprClosure, option: &str, function: &Function) -> bool {
     let name = function.sig.ident.unraw().to_string();
-    let mut callers = vec!["self.".to_owned(), "Self::".to_owned()];
     // The first argument is the error.
     let errors = usize::from(option == "on_error");
-    if function.sig.receiver().is_some()
-        && closure.inputs.len() == function.sig.inputs.len() + errors
-        && let Some(receiver) = closure.inputs.get(errors).and_then(binding)
-    {
-        callers.push(format!("{}.", receiver.unraw()));
-    }
-    has_call(closure.body.to_token_stream(), &callers, &name)
-}
-
-fn binding(pattern: &Pat) -> Option<&Ident> {
-    match pattern {
-        Pat::Ident(binding) => Some(&binding.ident),
-        Pat::Type(typed) => binding(&typed.pat),
-        _ => None,
-    }
-}
-
-/// Whether `self.name(` or the like is among the tokens.
-fn has_call(tokens: TokenStream, callers: &[String], name: &str) -> bool {
-    let mut before = String::new();
-    let mut tokens = tokens.into_iter().peekable();
-    while let Some(token) = tokens.next() {
-        match &token {
-            TokenTree::Group(group) => {
-                if has_call(group.stream(), callers, name) {
-                    return true;
-                }
-                before.clear();
+    let gets_all = function.sig.receiver().is_some()
+        && closure.inputs.len() == function.sig.inputs.len() + errors;
+    let receiver = closure.inputs.get(errors).filter(|_| gets_all);
+    let receiver = receiver.and_then(|pattern| {
+        let mut words = words(pattern.to_token_stream()).into_iter();
+        words.find(|word| word != "mut" && word != "ref")
+    });
+    let body = words(closure.body.to_token_stream());
+    (0..body.len()).any(|at| {
+        let is_called =
+            body[at] == name && body.get(at + 1).is_some_and(|it| it == "(" || it == "<");
+        is_called
+            && match &body[..at] {
+                [.., of, dot] if dot == "." => of == "self" || receiver.as_ref() == Some(of),
+                [.., of, colon, _] => of == "Self" && colon == ":",
+                _ => false,
             }
-            TokenTree::Ident(word) => {
-                let called = tokens.peek().is_some_and(|next| match next {
-                    TokenTree::Group(group) => group.delimiter() == Delimiter::Parenthesis,
-                    // `name::<T>(`
-                    TokenTree::Punct(punct) => punct.as_char() == ':',
-                    _ => false,
-                });
-                if called && word.unraw() == name && callers.contains(&before) {
-                    return true;
-                }
-                before = word.unraw().to_string();
-            }
-            TokenTree::Punct(punct) => before.push(punct.as_char()),
-            TokenTree::Literal(_) => before.clear(),
-        }
-    }
-    false
+    })
 }

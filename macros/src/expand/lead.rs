@@ -1,14 +1,14 @@
 //! A function that leads: its body runs once for each term.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, FnArg, Lifetime, PatType, PathArguments, Result, Signature, Type};
 
 use super::body::Expansion;
 use crate::errors::Errors;
 use crate::flavor::Flavor;
-use crate::item::{Body, Function};
-use crate::tokens::{bare_type, braced, find_word, ours, whole};
+use crate::item::Body;
+use crate::tokens::{bare_type, braced, find_word, ours, quote_ours, whole};
 
 /// Removes the parameter of type `&Term` from a signature: the caller has no term.
 pub(super) fn take_term(sig: &mut Signature, errors: &mut Errors) -> Option<PatType> {
@@ -90,12 +90,11 @@ impl Expansion<'_> {
     /// for each term, the compiler could not see that the function's future is `Send`.
     pub(super) fn lead(
         &self,
-        function: &Function,
         flavor: &Flavor,
         body: &Body,
         term: Option<&PatType>,
     ) -> Result<TokenStream> {
-        let Self { private, span, .. } = self;
+        let private = &self.private;
         let (body, edge) = match flavor {
             Flavor::Sync | Flavor::Async => (body, None),
             Flavor::Block(block) => (&block.body, Some(self.edge())),
@@ -104,21 +103,22 @@ impl Expansion<'_> {
                 return Err(Error::new(body.span, why));
             }
         };
-        let carrier = self.answers.carrier("LeadOutput", "CARRIER")?;
-        let before = self.before(function, &quote!(#edge));
+        let carrier = self.carrier("LeadOutput", "CARRIER")?;
+        let before = self.before(edge);
         let term = term.map(|PatType { attrs, pat, ty, .. }| {
             let value = quote_spanned!(ours(whole(ty))=> &__term);
-            quote_spanned!(*span=> #(#attrs)* let #pat: #ty = #value;)
+            quote_ours!(#(#attrs)* let #pat: #ty = #value;)
         });
         let (at, is_sync) = (ours(body.span), flavor.is_sync());
         let prefix = if is_sync { "blocking_" } else { "" };
-        let [next, run] = ["next", "run"].map(|name| Ident::new(&format!("{prefix}{name}"), *span));
+        let [next, run] =
+            ["next", "run"].map(|name| Ident::new(&format!("{prefix}{name}"), Span::mixed_site()));
         let wait = (!is_sync).then(|| quote!(.await));
         let closure = is_sync.then(|| quote_spanned!(at=> ||));
         let head = closure.unwrap_or_else(|| quote_spanned!(at=> async));
         let (edge, tokens) = (self.edge(), &body.tokens);
         let body = braced(quote!(#edge #term #tokens), at);
-        let expanded = quote_spanned! {*span=>
+        let expanded = quote_ours! {
             #before
             let __standing = #private::standing(__request, #carrier, #is_sync);
             loop {

@@ -8,7 +8,7 @@ use super::site::site;
 use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
 use crate::kind::Kind;
-use crate::tokens::{ours, private, private_at, whole};
+use crate::tokens::{ours, private, private_at, quote_ours, whole};
 
 /// The request of a call.
 pub(super) struct Request {
@@ -28,10 +28,9 @@ pub(super) struct Request {
 /// Request::part(&mut __request, "", &(month), "");
 /// ```
 pub(super) fn request(function: &Function, options: &Options, owner: Option<&str>) -> Request {
-    let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
     let lock = if options.takes_several() {
-        Ident::new("Multi", span)
+        Ident::new("Multi", Span::mixed_site())
     } else {
         options.kind.ident()
     };
@@ -39,9 +38,9 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
     let site = site(function, options, owner, is_of_self);
     Request {
         new: if is_of_self {
-            quote_spanned!(span=> #private::Request::<#private::#lock>::of::<Self>(#site))
+            quote_ours!(#private::Request::<#private::#lock>::of::<Self>(#site))
         } else {
-            quote_spanned!(span=> #private::Request::<#private::#lock>::new(#site))
+            quote_ours!(#private::Request::<#private::#lock>::new(#site))
         },
         settings: settings(options),
         lock,
@@ -50,10 +49,10 @@ pub(super) fn request(function: &Function, options: &Options, owner: Option<&str
 
 impl Request {
     /// `let mut __request = …;`, then `first`, and the statements that set its options.
-    pub(super) fn statements(&self, first: &TokenStream) -> TokenStream {
+    pub(super) fn statements(&self, first: impl ToTokens) -> TokenStream {
         let Self { new, settings, .. } = self;
         let by = (!settings.is_empty()).then(|| quote!(mut));
-        quote_spanned!(Span::mixed_site()=> let #by __request = #new; #first #settings)
+        quote_ours!(let #by __request = #new; #first #settings)
     }
 }
 
@@ -92,7 +91,7 @@ fn settings(options: &Options) -> TokenStream {
     }
     if let Some(overrun) = &options.on_overrun {
         let private = private(settings.runtime);
-        let overrun = quote_spanned!(Span::mixed_site()=> #private::Overrun::#overrun);
+        let overrun = quote_ours!(#private::Overrun::#overrun);
         settings.set("on_overrun", overrun, Span::mixed_site());
     }
     match (&options.key, &options.keys) {

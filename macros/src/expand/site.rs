@@ -1,15 +1,14 @@
 //! The static description of an annotated function, from which the runtime makes the list of all sites.
 
 use proc_macro2::{Literal, Span, TokenStream};
-use quote::quote_spanned;
 use syn::LitStr;
 use syn::ext::IdentExt;
 
-use crate::args::{Key, Length, Options, Part, Shape};
+use crate::args::{Key, Length, Options, Shape};
 use crate::item::Function;
 use crate::kind::Kind;
 use crate::source;
-use crate::tokens::private;
+use crate::tokens::{private, quote_ours};
 
 /// Input:  `#[auto_mutex(expire = 100, key = month)] fn close(…)` in a block `impl Ledger`
 /// Output: `site!("…7:tLedger5:close…")`
@@ -21,37 +20,32 @@ pub(super) fn site(
     owner: Option<&str>,
     is_of_self: bool,
 ) -> TokenStream {
-    let span = Span::mixed_site();
     let private = private(options.runtime.as_ref());
     let (file, line) = source::location(function.sig.ident.span());
     let mut text = Text::default();
-    text.add(std::env::var("CARGO_PKG_NAME").ok().as_deref());
-    text.add(Some(&file));
-    text.add(Some(&line.to_string()));
-    text.add(Some(options.kind.hold()));
-    text.add(Some(&owner_of(options, owner, is_of_self)));
-    text.add(Some(&function.sig.ident.unraw().to_string()));
-    text.add(Some(&options.text()));
-    text.add(options.ns.as_ref().map(LitStr::value).as_deref());
-    text.add(options.order.as_ref().map(LitStr::value).as_deref());
-    text.add(
-        options
-            .reentrant
-            .map(|flag| if flag { "true" } else { "false" }),
-    );
-    text.add(lengths(options).as_deref());
+    text.add(std::env::var("CARGO_PKG_NAME").ok());
+    text.add(Some(file));
+    text.add(Some(line.to_string()));
+    text.add(Some(options.kind.hold().to_owned()));
+    text.add(Some(owner_of(options, owner, is_of_self)));
+    text.add(Some(function.sig.ident.unraw().to_string()));
+    text.add(Some(options.text()));
+    text.add(options.ns.as_ref().map(LitStr::value));
+    text.add(options.order.as_ref().map(LitStr::value));
+    text.add(options.reentrant.map(|flag| flag.to_string()));
+    text.add(lengths(options));
     match (&options.key, &options.keys) {
-        (_, Some(keys)) => text.add(Some(&keys.shown())),
+        (_, Some(keys)) => text.add(Some(keys.shown())),
         (Some(Key::Parts(parts)), None) => {
             for part in parts {
-                text.add(Some(&Part::shown(part)));
+                text.add(Some(part.shown()));
             }
         }
         _ => {}
     }
     let mut text = Literal::string(&text.0);
-    text.set_span(span);
-    quote_spanned!(span=> #private::site!(#text))
+    text.set_span(Span::mixed_site());
+    quote_ours!(#private::site!(#text))
 }
 
 /// Input:  `expire = 1.5, block = 10`
@@ -74,15 +68,9 @@ fn lengths(options: &Options) -> Option<String> {
 struct Text(String);
 
 impl Text {
-    fn add(&mut self, field: Option<&str>) {
-        match field {
-            Some(field) => {
-                self.0.push_str(&field.len().to_string());
-                self.0.push(':');
-                self.0.push_str(field);
-            }
-            None => self.0.push_str("-:"),
-        }
+    fn add(&mut self, field: Option<String>) {
+        let field = field.map(|field| format!("{}:{field}", field.len()));
+        self.0.push_str(field.as_deref().unwrap_or("-:"));
     }
 }
 

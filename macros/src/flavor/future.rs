@@ -1,31 +1,23 @@
 //! Recognizes return types that are spelled as futures. The expansion itself rejects futures under other names
 //! (`Expansion::return_check`).
 
-use syn::{GenericArgument, PathArguments, Type, TypeParamBound, TypePath};
+use syn::{GenericArgument, PathArguments, PathSegment, Type, TypeParamBound};
 
 use crate::tokens::bare_type;
 
 /// The output of a future's type, and whether the type is boxed.
 pub(super) fn output(ty: &Type) -> Option<(&Type, bool)> {
     match bare_type(ty) {
-        Type::ImplTrait(opaque) => opaque
-            .bounds
-            .iter()
-            .find_map(bound_output)
-            .map(|output| (output, false)),
+        Type::ImplTrait(opaque) => {
+            let output = opaque.bounds.iter().find_map(bound_output)?;
+            Some((output, false))
+        }
         Type::Path(path) => {
             let segment = path.path.segments.last()?;
-            let mut types = arguments(&segment.arguments).filter_map(|argument| match argument {
-                GenericArgument::Type(ty) => Some(ty),
-                _ => None,
-            });
-            let inner = types.next()?;
+            let inner = argument(segment)?;
             match segment.ident.to_string().as_str() {
                 "BoxFuture" | "LocalBoxFuture" => Some((inner, true)),
-                "Pin" => match bare_type(inner) {
-                    Type::Path(boxed) => boxed_output(boxed).map(|output| (output, true)),
-                    _ => None,
-                },
+                "Pin" => Some((boxed_output(inner)?, true)),
                 _ => None,
             }
         }
@@ -35,18 +27,17 @@ pub(super) fn output(ty: &Type) -> Option<(&Type, bool)> {
 
 /// Input:  `Box<dyn Future<Output = T> + Send>`
 /// Output: `T`
-fn boxed_output(boxed: &TypePath) -> Option<&Type> {
-    let segment = boxed.path.segments.last()?;
-    if segment.ident != "Box" {
+fn boxed_output(ty: &Type) -> Option<&Type> {
+    let Type::Path(boxed) = bare_type(ty) else {
         return None;
-    }
-    arguments(&segment.arguments).find_map(|argument| match argument {
-        GenericArgument::Type(ty) => match bare_type(ty) {
-            Type::TraitObject(object) => object.bounds.iter().find_map(bound_output),
-            _ => None,
-        },
+    };
+    let segment = boxed.path.segments.last()?;
+    match bare_type(argument(segment)?) {
+        Type::TraitObject(object) if segment.ident == "Box" => {
+            object.bounds.iter().find_map(bound_output)
+        }
         _ => None,
-    })
+    }
 }
 
 /// Input:  `Future<Output = T>`
@@ -56,20 +47,23 @@ fn bound_output(bound: &TypeParamBound) -> Option<&Type> {
         return None;
     };
     let segment = bound.path.segments.last()?;
-    if segment.ident != "Future" {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
         return None;
-    }
-    arguments(&segment.arguments).find_map(|argument| match argument {
+    };
+    let output = arguments.args.iter().find_map(|argument| match argument {
         GenericArgument::AssocType(assoc) if assoc.ident == "Output" => Some(&assoc.ty),
         _ => None,
-    })
+    });
+    output.filter(|_| segment.ident == "Future")
 }
 
-fn arguments(arguments: &PathArguments) -> impl Iterator<Item = &GenericArgument> {
-    match arguments {
-        PathArguments::AngleBracketed(arguments) => Some(arguments.args.iter()),
+/// The first type among the arguments.
+fn argument(segment: &PathSegment) -> Option<&Type> {
+    let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
+        return None;
+    };
+    arguments.args.iter().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
         _ => None,
-    }
-    .into_iter()
-    .flatten()
+    })
 }

@@ -1,9 +1,11 @@
 //! The return type of a body.
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote_spanned};
-use syn::punctuated::Punctuated;
-use syn::{GenericArgument, Path, PathArguments, Token, Type, TypeParamBound};
+use syn::{
+    GenericArgument, Path, PathArguments, Token, Type, TypeImplTrait, TypeInfer, TypeParamBound,
+    TypeTraitObject,
+};
 
 use crate::tokens::{bare_type, find_word, last_word, ours, whole};
 
@@ -32,18 +34,19 @@ impl Returns {
     }
 
     pub(super) fn of(ty: &Type) -> Self {
-        let ty = bare_type(ty);
+        let mut ty = bare_type(ty).clone();
         let tokens = ty.to_token_stream();
         let span = whole(&tokens);
-        let later = later(ty);
+        let later = later(&mut ty);
         let is_named = find_word(tokens.clone(), "impl").is_none();
-        let is_checked = later.is_none() && is_named && !is_plain(ty);
+        let is_checked = later.is_none() && is_named && !is_plain(&mut ty);
+        erase(&mut ty);
         let ty = match ty {
-            Type::ImplTrait(_) | Type::Never(_) => None,
+            Type::Infer(_) | Type::Never(_) => None,
             // The parentheses are necessary, because `<A + B as T>` is not a path.
             Type::TraitObject(_) => Some(quote_spanned!(ours(span)=> (#ty))),
             _ if is_named => Some(tokens),
-            ty => Some(without_impl(ty.clone()).into_token_stream()),
+            ty => Some(ty.into_token_stream()),
         };
         Self {
             checked: ty.clone().filter(|_| is_checked),
@@ -54,111 +57,92 @@ impl Returns {
     }
 }
 
-/// Whether the spelling shows that a type neither is nor contains a future, as most return types do. Each check costs
-/// compile time.
-fn is_plain(ty: &Type) -> bool {
-    match bare_type(ty) {
-        Type::Never(_) => true,
-        Type::Tuple(tuple) => tuple.elems.iter().all(is_plain),
-        Type::Reference(reference) => is_plain(&reference.elem),
-        Type::Slice(slice) => is_plain(&slice.elem),
-        Type::Array(array) => is_plain(&array.elem),
-        Type::Path(path) if path.qself.is_none() => {
-            let Some(last) = path.path.segments.last() else {
-                return false;
-            };
-            let PathArguments::AngleBracketed(arguments) = &last.arguments else {
-                return last.ident == "String" || is_primitive(&last.ident);
-            };
-            let mut types = arguments.args.iter().filter_map(|argument| match argument {
+/// The types that a type directly consists of. They are mutable for [`erase`]; the others only look.
+fn parts(ty: &mut Type) -> Vec<&mut Type> {
+    match ty {
+        Type::Path(path) => {
+            let segments = path.path.segments.iter_mut();
+            let arguments = segments.filter_map(|segment| match &mut segment.arguments {
+                PathArguments::AngleBracketed(arguments) => Some(&mut arguments.args),
+                _ => None,
+            });
+            let types = arguments.flatten().filter_map(|argument| match argument {
                 GenericArgument::Type(ty) => Some(ty),
                 _ => None,
             });
-            // The error type is never a future.
-            let is_result = last.ident == "Result";
-            let is_known = ["Option", "Vec", "Box", "Arc"]
-                .iter()
-                .any(|known| last.ident == known);
-            is_result && types.next().is_none_or(is_plain) || is_known && types.all(is_plain)
+            types.collect()
         }
-        _ => false,
+        Type::Tuple(tuple) => tuple.elems.iter_mut().collect(),
+        Type::Reference(reference) => vec![&mut *reference.elem],
+        Type::Slice(slice) => vec![&mut *slice.elem],
+        Type::Array(array) => vec![&mut *array.elem],
+        Type::Paren(paren) => vec![&mut *paren.elem],
+        Type::Group(group) => vec![&mut *group.elem],
+        _ => Vec::new(),
     }
 }
 
-fn is_primitive(name: &Ident) -> bool {
-    [
-        "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str", "u128",
-        "u16", "u32", "u64", "u8", "usize",
-    ]
-    .iter()
-    .any(|primitive| name == primitive)
+/// Whether the spelling shows that a type neither is nor contains a future, as most return types do. Each check costs
+/// compile time.
+fn is_plain(ty: &mut Type) -> bool {
+    // The error type of a `Result` is never a future.
+    let mut considered = usize::MAX;
+    let is_known = match ty {
+        Type::Path(path) if path.qself.is_none() => path.path.segments.last().is_some_and(|last| {
+            let known = match last.arguments {
+                PathArguments::AngleBracketed(_) => WRAPPERS,
+                _ => PLAIN,
+            };
+            if last.ident == "Result" {
+                considered = 1;
+            }
+            known.iter().any(|known| last.ident == known)
+        }),
+        Type::Never(_) | Type::Tuple(_) | Type::Reference(_) => true,
+        Type::Slice(_) | Type::Array(_) | Type::Paren(_) | Type::Group(_) => true,
+        _ => false,
+    };
+    is_known && parts(ty).into_iter().take(considered).all(is_plain)
 }
 
+const WRAPPERS: &[&str] = &["Result", "Option", "Vec", "Box", "Arc"];
+
+const PLAIN: &[&str] = &[
+    "String", "bool", "char", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str",
+    "u128", "u16", "u32", "u64", "u8", "usize",
+];
+
 /// Finds the first future or stream in a return type, which would run after the call.
-fn later(ty: &Type) -> Option<(Span, &'static str)> {
+fn later(ty: &mut Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match &*last_word(path) {
         "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),
         "Stream" | "TryStream" | "BoxStream" | "LocalBoxStream" => Some((whole(path), "stream")),
         _ => None,
     };
-    let bounds = |bounds: &Punctuated<TypeParamBound, Token![+]>| {
-        bounds.iter().find_map(|bound| match bound {
-            TypeParamBound::Trait(bound) => name(&bound.path),
-            _ => None,
-        })
-    };
-    match bare_type(ty) {
-        Type::ImplTrait(opaque) => bounds(&opaque.bounds),
-        Type::TraitObject(object) => bounds(&object.bounds),
-        Type::Path(path) => name(&path.path).or_else(|| {
-            path.path.segments.iter().find_map(|segment| {
-                let PathArguments::AngleBracketed(arguments) = &segment.arguments else {
-                    return None;
-                };
-                arguments.args.iter().find_map(|argument| match argument {
-                    GenericArgument::Type(ty) => later(ty),
-                    _ => None,
-                })
+    let own = match ty {
+        Type::ImplTrait(TypeImplTrait { bounds, .. })
+        | Type::TraitObject(TypeTraitObject { bounds, .. }) => {
+            bounds.iter().find_map(|bound| match bound {
+                TypeParamBound::Trait(bound) => name(&bound.path),
+                _ => None,
             })
-        }),
-        Type::Tuple(tuple) => tuple.elems.iter().find_map(later),
-        Type::Reference(reference) => later(&reference.elem),
-        Type::Array(array) => later(&array.elem),
+        }
+        Type::Path(path) => name(&path.path),
         _ => None,
-    }
+    };
+    own.or_else(|| parts(ty).into_iter().find_map(later))
 }
 
 /// Input:  `Result<impl Display, (A, impl Clone)>`
 /// Output: `Result<_, (A, _)>`
-fn without_impl(mut ty: Type) -> Type {
-    fn erase(ty: &mut Type) {
-        match ty {
-            Type::ImplTrait(opaque) => {
-                *ty = Type::Infer(syn::TypeInfer {
-                    attrs: Vec::new(),
-                    underscore_token: syn::Token![_](opaque.impl_token.span),
-                });
-            }
-            Type::Path(path) => {
-                for segment in &mut path.path.segments {
-                    if let PathArguments::AngleBracketed(arguments) = &mut segment.arguments {
-                        for argument in &mut arguments.args {
-                            if let GenericArgument::Type(ty) = argument {
-                                erase(ty);
-                            }
-                        }
-                    }
-                }
-            }
-            Type::Tuple(tuple) => tuple.elems.iter_mut().for_each(erase),
-            Type::Reference(reference) => erase(&mut reference.elem),
-            Type::Slice(slice) => erase(&mut slice.elem),
-            Type::Array(array) => erase(&mut array.elem),
-            Type::Paren(paren) => erase(&mut paren.elem),
-            Type::Group(group) => erase(&mut group.elem),
-            _ => {}
+fn erase(ty: &mut Type) {
+    match ty {
+        Type::ImplTrait(opaque) => {
+            *ty = Type::Infer(TypeInfer {
+                attrs: Vec::new(),
+                underscore_token: Token![_](opaque.impl_token.span),
+            });
         }
+        ty => parts(ty).into_iter().for_each(erase),
     }
-    erase(&mut ty);
-    ty
 }
