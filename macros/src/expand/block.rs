@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 
 pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors) -> TokenStream {
     for second in block.attrs.iter().filter(|attribute| is_mark(attribute)) {
-        errors.on(second, second_mark(defaults.kind, second));
+        errors.on(second, second_mark(defaults.kind));
     }
     // In `members`, functions are `Ok`, and other items are `Err`.
     let explicit = defaults.explicit.is_some();
@@ -27,9 +27,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     let mut members = Vec::new();
     for member in std::mem::take(&mut block.members) {
         members.push(match member {
-            Member::Other(other) => {
-                Err(other.expand(defaults.kind, explicit, &block.header, &mut errors))
-            }
+            Member::Other(other) => Err(other.expand(explicit, &mut errors)),
             Member::Function(mut function) => {
                 let marks = Marks::take(&mut function, &mut errors);
                 Ok(Candidate {

@@ -20,7 +20,7 @@ use crate::tokens::{braced, find_word, private};
 /// Expands a function that carries the attribute itself.
 pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Errors) -> TokenStream {
     if let Some(second) = function.attrs.iter().find(|attribute| is_mark(attribute)) {
-        errors.on(second, second_mark(options.kind, second));
+        errors.on(second, second_mark(options.kind));
     }
     handlers::refuse_cycle(&function, options, None, true, errors);
     protect(function, options, None, false, errors)

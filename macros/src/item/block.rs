@@ -5,7 +5,7 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Result, Visibility};
 
-use super::{Function, Header, Other};
+use super::{Function, Header, Other, inner_attributes};
 use crate::tokens::braced;
 
 /// A block of functions.
@@ -61,9 +61,7 @@ impl Parse for Block {
             }
         };
         let header = Header::parse(head.clone())?;
-        let is_trait = header.is_trait();
-        let (inner, members) =
-            (|input: ParseStream| members(input, is_trait)).parse2(braces.stream())?;
+        let (inner, members) = members.parse2(braces.stream())?;
         attrs.extend(inner);
         Ok(Self {
             attrs,
@@ -75,15 +73,8 @@ impl Parse for Block {
     }
 }
 
-fn members(input: ParseStream, is_trait: bool) -> Result<(Vec<Attribute>, Vec<Member>)> {
-    let inner = input.call(Attribute::parse_inner)?;
-    let attrs = inner
-        .into_iter()
-        .map(|attribute| Attribute {
-            style: syn::AttrStyle::Outer,
-            ..attribute
-        })
-        .collect();
+fn members(input: ParseStream) -> Result<(Vec<Attribute>, Vec<Member>)> {
+    let attrs = inner_attributes(input)?;
     let mut members = Vec::new();
     while !input.is_empty() {
         let head = input.fork();
@@ -92,7 +83,7 @@ fn members(input: ParseStream, is_trait: bool) -> Result<(Vec<Attribute>, Vec<Me
         members.push(if Function::is_next(&head) {
             Member::Function(Box::new(input.parse()?))
         } else {
-            Member::Other(Other::parse(input, is_trait)?)
+            Member::Other(Other::parse(input)?)
         });
     }
     Ok((attrs, members))

@@ -5,6 +5,7 @@ use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
 
+use super::inner_attributes;
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::tokens::{braced, find_word, last_word, ours};
@@ -114,33 +115,22 @@ impl Function {
         if let Some(abi) = &sig.abi {
             errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that; in a block add `#[auto_mutex::no_auto_mutex]` to this one");
         }
-        if let Some(variadic) = &sig.variadic {
-            errors.on(variadic, "a variadic function cannot be protected: move its body to an ordinary function and annotate that");
-        }
-        if sig.asyncness.is_some() {
-            self.check_runtime(kind, errors);
-        }
-    }
-
-    /// Reports an attribute like `#[tokio::main]` that follows ours: it has to be expanded first, because it makes the
-    /// function sync. Also reports an `async fn main` without such an attribute.
-    fn check_runtime(&self, kind: Kind, errors: &mut Errors) {
-        let attribute = kind.word();
+        // An attribute like `#[tokio::main]` has to be expanded first, because it makes the function sync.
+        let starts = |attribute: &&Attribute| {
+            matches!(&*last_word(attribute.path()), "main" | "test" | "bench")
+        };
         let runtime = self
             .attrs
             .iter()
-            .find(|attribute| matches!(&*last_word(attribute.path()), "main" | "test" | "bench"));
-        if let Some(runtime) = runtime {
-            let path = runtime
-                .path()
-                .to_token_stream()
-                .to_string()
-                .replace(' ', "");
-            errors.on(runtime, format!("`#[{path}]` starts the runtime, so it comes first: put `#[{attribute}]` below it"));
-        } else if self.sig.ident == "main" {
-            errors.at(
-                self.sig.ident.span(),
-                format!("an `async fn main` needs a runtime: put an attribute like `#[tokio::main]` above `#[{attribute}]`"),
+            .find(starts)
+            .map(ToTokens::to_token_stream);
+        let runtime =
+            runtime.or_else(|| (sig.ident == "main").then(|| sig.ident.to_token_stream()));
+        if let Some(runtime) = runtime.filter(|_| sig.asyncness.is_some()) {
+            let attribute = kind.word();
+            errors.on(
+                runtime,
+                format!("what starts the runtime comes first: put an attribute like `#[tokio::main]` above `#[{attribute}]`"),
             );
         }
     }
@@ -199,9 +189,5 @@ fn braces(token: TokenTree) -> Result<Group> {
 /// Input:  `#![allow(x)] a; b`
 /// Output: `#[allow(x)]` and `a; b`
 fn split(input: ParseStream) -> Result<(Vec<Attribute>, TokenStream)> {
-    let mut attrs = input.call(Attribute::parse_inner)?;
-    for attribute in &mut attrs {
-        attribute.style = syn::AttrStyle::Outer;
-    }
-    Ok((attrs, input.parse()?))
+    Ok((inner_attributes(input)?, input.parse()?))
 }

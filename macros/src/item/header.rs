@@ -69,11 +69,6 @@ impl Header {
         matches!(self, Self::Trait(_))
     }
 
-    /// Whether the items of the block could be split into several blocks.
-    pub(crate) fn is_divisible(&self) -> bool {
-        matches!(self, Self::Own { .. })
-    }
-
     /// The bare identifier of the block's type. `None` for a trait, a type parameter, or a type without an identifier.
     pub(crate) fn owner(&self) -> Option<String> {
         let (Self::Own { generics, ty } | Self::Implementation { generics, ty, .. }) = self else {

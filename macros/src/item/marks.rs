@@ -1,9 +1,9 @@
 //! This crate's attributes on functions of a block.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, Meta, MetaList, Token};
+use syn::{Attribute, Meta, Token};
 
 use super::Function;
 use crate::args::{self, DONE, Options};
@@ -27,7 +27,7 @@ impl Marks {
     pub(crate) fn take(function: &mut Function, errors: &mut Errors) -> Self {
         let marks = Self::take_those(&mut function.attrs, is_mark, errors);
         for attribute in &function.attrs {
-            refuse_conditional(attribute, errors);
+            refuse_conditional(&attribute.meta, errors);
         }
         marks
     }
@@ -62,7 +62,7 @@ impl Marks {
         let path = attribute.path();
         let span = start(path);
         match (Kind::of(attribute), &self.options) {
-            (Some(_), Some(first)) => errors.on(attribute, second_mark(first.kind, attribute)),
+            (Some(_), Some(first)) => errors.on(attribute, second_mark(first.kind)),
             (Some(kind), None) => self.options = Some(Options::parse(kind, span, tokens, errors)),
             (None, _) => {
                 if !tokens.is_empty() {
@@ -77,28 +77,21 @@ impl Marks {
         if self.left_out
             && let Some(options) = &self.options
         {
-            errors.on(attribute, beside(options.kind.word(), LEFT_OUT));
+            let kind = options.kind.word();
+            errors.on(
+                attribute,
+                format!("`#[{kind}]` and `#[no_auto_mutex]` on one item: keep one"),
+            );
         }
         let done = Ident::new(DONE, span);
         self.passed.extend(quote!(#[#path(#done)]));
     }
 }
 
-/// The error for a second attribute after one of kind `first`.
-pub(crate) fn second_mark(first: Kind, second: &Attribute) -> String {
-    match Kind::of(second) {
-        Some(second) if second == first => twice(first),
-        second => beside(first.word(), second.map_or(LEFT_OUT, Kind::word)),
-    }
-}
-
-fn beside(first: &str, second: &str) -> String {
-    format!("`#[{first}]` and `#[{second}]` on one item: keep one")
-}
-
-fn twice(kind: Kind) -> String {
-    let attribute = kind.word();
-    format!("`#[{attribute}]` is given twice: put all options into one")
+/// The error for another attribute of this crate after one of kind `first`.
+pub(crate) fn second_mark(first: Kind) -> String {
+    let first = first.word();
+    format!("this item has `#[{first}]` already: keep one of them, with all options")
 }
 
 /// Whether the attribute is one of this crate's.
@@ -116,29 +109,21 @@ fn is_done(tokens: &TokenStream) -> bool {
     tokens.to_string() == DONE
 }
 
-/// Rejects our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block.
-fn refuse_conditional(attribute: &Attribute, errors: &mut Errors) {
-    if let Meta::List(list) = &attribute.meta {
-        refuse_inside(list, errors);
-    }
-}
-
-/// Recursive, because `cfg_attr` can be nested.
-fn refuse_inside(list: &MetaList, errors: &mut Errors) {
+/// Rejects our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block. Recursive,
+/// because `cfg_attr` can be nested.
+fn refuse_conditional(meta: &Meta, errors: &mut Errors) {
+    let Meta::List(list) = meta else { return };
     if !list.path.is_ident("cfg_attr") {
         return;
     }
-    let Ok(metas) = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated) else {
-        return;
-    };
-    for meta in metas.iter().skip(1) {
+    let metas = list.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated);
+    for meta in metas.iter().flatten().skip(1) {
         if is_word(&last_word(meta.path())) {
             errors.on(
-                meta.to_token_stream(),
+                meta,
                 "a block cannot see through `cfg_attr`: write two functions, each with `#[cfg(…)]` and its own attribute",
             );
-        } else if let Meta::List(inner) = meta {
-            refuse_inside(inner, errors);
         }
+        refuse_conditional(meta, errors);
     }
 }

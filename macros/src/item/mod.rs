@@ -13,7 +13,7 @@ mod other;
 use proc_macro2::{Ident, Span, TokenStream};
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Error, Result, Token, Visibility};
+use syn::{AttrStyle, Attribute, Error, Result, Visibility};
 
 use crate::kind::Kind;
 
@@ -36,10 +36,9 @@ impl Item {
     }
 
     fn read(kind: Kind, input: ParseStream) -> Result<Self> {
-        let refused = |span, what| refused(kind, span, what);
         let head = input.fork();
         head.call(Attribute::parse_outer)?;
-        let visible = !matches!(head.parse()?, Visibility::Inherited);
+        head.parse::<Visibility>()?;
         let start = head.span();
         if Function::is_next(&head) {
             return input
@@ -48,40 +47,37 @@ impl Item {
         }
         let mut word = head
             .call(Ident::parse_any)
-            .map_err(|_| refused(start, "this"))?;
-        while matches!(word.to_string().as_str(), "unsafe" | "default" | "auto")
-            && head.peek(Ident::peek_any)
-        {
-            word = head.call(Ident::parse_any)?;
+            .map_err(|_| refused(kind, start))?;
+        while ["unsafe", "default", "auto"].iter().any(|it| word == it) {
+            word = head
+                .call(Ident::parse_any)
+                .map_err(|_| refused(kind, start))?;
         }
-        match word.to_string().as_str() {
-            "impl" | "trait" if kind == Kind::Leader => Err(refused(word.span(), "a block")),
-            "impl" | "trait" => input.parse().map(|block| Self::Block(Box::new(block))),
-            "struct" => Err(refused(word.span(), "a struct")),
-            "enum" => Err(refused(word.span(), "an enum")),
-            "union" if visible || head.peek(syn::Ident) => Err(refused(word.span(), "a union")),
-            "mod" => Err(refused(word.span(), "a module")),
-            "extern" => Err(refused(word.span(), "an extern block")),
-            "const" => Err(refused(word.span(), "a constant")),
-            "static" => Err(refused(word.span(), "a static")),
-            "type" => Err(refused(word.span(), "a type alias")),
-            "use" => Err(refused(word.span(), "an import")),
-            "let" => Err(refused(word.span(), "a statement")),
-            _ if head.peek(Token![!]) => Err(refused(word.span(), "a macro call")),
-            _ => Err(refused(word.span(), "this")),
+        if kind == Kind::Leader || word != "impl" && word != "trait" {
+            return Err(refused(kind, word.span()));
         }
+        input.parse().map(|block| Self::Block(Box::new(block)))
     }
 }
 
-fn refused(kind: Kind, span: Span, what: &str) -> Error {
+/// Input:  `#![allow(x)]` at the beginning of braces
+/// Output: `#[allow(x)]`
+fn inner_attributes(input: ParseStream) -> Result<Vec<Attribute>> {
+    let mut attrs = input.call(Attribute::parse_inner)?;
+    for attribute in &mut attrs {
+        attribute.style = AttrStyle::Outer;
+    }
+    Ok(attrs)
+}
+
+/// The error for an item that can't be annotated.
+fn refused(kind: Kind, span: Span) -> Error {
     let attribute = kind.word();
     let why = match kind {
-        Kind::Leader => {
-            format!("cannot lead with {what}: put it on the function that the leader runs")
+        Kind::Leader => "cannot lead with this: put it on the function that the leader runs",
+        _ => {
+            "cannot lock this: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
         }
-        _ => format!(
-            "cannot lock {what}: put it on a function, or on the `impl` or `trait` block whose functions it should protect"
-        ),
     };
     Error::new(span, format!("`#[{attribute}]` {why}"))
 }
