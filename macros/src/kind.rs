@@ -1,23 +1,24 @@
-//! The kinds of attributes that protect a function.
+//! The kinds of attributes that take options.
 
 use proc_macro2::{Ident, Span};
 use syn::Attribute;
 
 use crate::tokens::last_word;
 
-/// The attributes that protect a function.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+/// An attribute that takes options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    #[default]
     Mutex,
     Semaphore,
     Read,
     Write,
     Leader,
+    /// `#[auto_mutex::test]`, which protects nothing.
+    Test,
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [
+    const PROTECTING: [Self; 5] = [
         Self::Mutex,
         Self::Semaphore,
         Self::Read,
@@ -33,39 +34,34 @@ impl Kind {
             Self::Read => "auto_read",
             Self::Write => "auto_write",
             Self::Leader => "auto_leader",
+            Self::Test => "auto_mutex::test",
         }
     }
 
     /// The kind's name in the runtime.
     pub(crate) fn ident(self) -> Ident {
-        let ident = match self {
-            Self::Mutex => "Mutex",
-            Self::Semaphore => "Semaphore",
-            Self::Read => "Read",
-            Self::Write => "Write",
-            Self::Leader => "Leader",
-        };
-        Ident::new(ident, Span::mixed_site())
+        Ident::new(&format!("{self:?}"), Span::mixed_site())
     }
 
     /// The name of the runtime's `HoldKind` for the holds of a call.
-    pub(crate) fn hold(self) -> &'static str {
+    pub(crate) fn hold(self) -> String {
         match self {
-            Self::Mutex => "Mutex",
-            Self::Semaphore => "Permit",
-            Self::Read => "Reader",
-            Self::Write => "Writer",
-            Self::Leader => "Leader",
+            Self::Semaphore => "Permit".to_owned(),
+            Self::Read => "Reader".to_owned(),
+            Self::Write => "Writer".to_owned(),
+            same => format!("{same:?}"),
         }
     }
 
-    /// The kind of an attribute, by the last word of its path.
+    /// The kind of an attribute that protects, by the last word of its path.
     pub(crate) fn of(attribute: &Attribute) -> Option<Self> {
         Self::named(&last_word(attribute.path()))
     }
 
     pub(crate) fn named(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
+        Self::PROTECTING
+            .into_iter()
+            .find(|kind| kind.word() == word)
     }
 
     /// Whether an attribute of this kind and one of the kind `other` can use the same lock.

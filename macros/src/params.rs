@@ -14,7 +14,7 @@ use crate::tokens::{bare_type, find_word, ours, start, words};
 /// The parameters of a function.
 pub(crate) struct Params {
     function: String,
-    has_self: bool,
+    /// The names that the patterns bind, without `r#`, and `self`.
     names: Vec<String>,
 }
 
@@ -22,13 +22,13 @@ impl Params {
     pub(crate) fn of(sig: &Signature) -> Self {
         let mut names = Vec::new();
         for input in &sig.inputs {
-            if let FnArg::Typed(param) = input {
-                bindings(&param.pat, &mut names);
+            match input {
+                FnArg::Receiver(_) => names.push("self".to_owned()),
+                FnArg::Typed(param) => bindings(&param.pat, &mut names),
             }
         }
         Self {
             function: sig.ident.to_string(),
-            has_self: sig.receiver().is_some(),
             names,
         }
     }
@@ -37,11 +37,6 @@ impl Params {
         &self.function
     }
 
-    pub(crate) fn has_self(&self) -> bool {
-        self.has_self
-    }
-
-    /// The names that the patterns bind, without `r#`.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }

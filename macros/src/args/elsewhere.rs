@@ -1,37 +1,58 @@
-//! Words from other libraries, and the options of this library that replace them. Most of these words are in the table
-//! of options.
+//! Words of redlock, Redisson, ShedLock and tokio, and the options of this library that replace them.
 
-use super::table::{TABLE, row};
+use super::table::row;
 use crate::kind::Kind;
 
-/// Words that may mean one of several options, in lower case and without underscores, each with the likeliest option
-/// first.
-const AMBIGUOUS: &[(&str, &[&str])] = &[
-    ("timeout", &["block", "expire"]),
+/// Words in lower case and without underscores, the option that means the same, and what it does. The likelier option
+/// comes first.
+const WORDS: &[(&str, &str, &str)] = &[
     (
-        "retry retrytimes backoff retrystrategy",
-        &["retries", "block"],
+        "timeout wait waittime waittimeout",
+        "block",
+        "how long to wait",
     ),
-    ("id resource lock lockname mutex", &["key", "name"]),
+    (
+        "timeout ttl duration leasetime lockatmostfor",
+        "expire",
+        "how long to hold at most",
+    ),
+    ("lockatleastfor", "at_least", "how long to hold at least"),
+    (
+        "retry retrycount",
+        "retries",
+        "how often to ask again, without a place in the queue",
+    ),
+    ("retrydelay", "interval", "the time between `retries`"),
+    ("resource", "key", "a lock per value"),
+    ("resource", "name", "the lock's name"),
+    ("prefix", "ns", "the first part of the name"),
 ];
 
 /// Words without a matching option, and the hint for each of them.
 const NOWHERE: &[(&str, &str)] = &[
     (
-        "lease leasems",
+        "lease",
         "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
     ),
     (
-        "renew autorenew renewal extend autoextend refresh autorefresh watchdog heartbeat keepalive",
+        "renew autorenew extend watchdog",
         "a held lock is always renewed in the background: leave it out; `expire = …` is how long to hold at most",
     ),
     (
-        "fair fairness queue",
+        "fair",
         "waiting calls get the lock in order of arrival: leave it out",
     ),
+];
+
+/// Words of `#[tokio::test]`.
+const TESTS: &[(&str, &str)] = &[
     (
-        "scope",
-        "`client = …` takes another client, `key = …` makes a lock per value",
+        "startpaused",
+        "the clock of a test is always virtual: leave it out",
+    ),
+    (
+        "flavor workerthreads",
+        "a test has one thread: leave it out",
     ),
 ];
 
@@ -39,20 +60,23 @@ const NOWHERE: &[(&str, &str)] = &[
 pub(super) fn hint(word: &str, kind: Kind) -> Option<String> {
     let plain = word.replace('_', "").to_lowercase();
     let is_in = |words: &str| words.split(' ').any(|known| known == plain);
-    if let Some((_, why)) = NOWHERE.iter().find(|(words, _)| is_in(words)) {
+    let nowhere = if kind == Kind::Test { TESTS } else { NOWHERE };
+    if let Some((_, why)) = nowhere.iter().find(|(words, _)| is_in(words)) {
         return Some((*why).to_owned());
     }
-    if let Some(meant) = TABLE.iter().find(|row| is_in(row.elsewhere)) {
-        return Some(match meant.refused_by(kind) {
-            Some(why) => format!("that is `{}` here, but {why}", meant.name),
-            None => format!("did you mean `{}`, {}?", meant.example, meant.meaning),
-        });
+    let meant = WORDS.iter().filter(|(words, ..)| is_in(words));
+    let meant = meant.filter_map(|(_, option, meaning)| Some((row(option)?, meaning)));
+    let meant: Vec<_> = meant.filter(|(row, _)| (row.is_of)(kind)).collect();
+    let usable = meant
+        .iter()
+        .filter(|(row, _)| row.refused_by(kind).is_none());
+    let usable = usable.map(|(row, meaning)| format!("`{}`, {meaning}", row.example));
+    let usable: Vec<_> = usable.collect();
+    let (first, _) = meant.first()?;
+    match first.refused_by(kind) {
+        Some(why) if usable.is_empty() => Some(format!("that is `{}` here, but {why}", first.name)),
+        _ => Some(format!("did you mean {}?", usable.join(", or "))),
     }
-    let (_, options) = AMBIGUOUS.iter().find(|(words, _)| is_in(words))?;
-    let options = options.iter().filter_map(|option| row(option));
-    let options = options.map(|row| format!("`{}`, {}", row.example, row.meaning));
-    let options: Vec<_> = options.collect();
-    Some(format!("did you mean {}?", options.join(", or ")))
 }
 
 #[cfg(test)]
@@ -60,20 +84,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_word_is_there_once_and_means_an_option_that_exists() {
-        let meant = AMBIGUOUS.iter().flat_map(|(_, options)| *options);
-        let meant = meant.map(|option| row(option).expect("an option"));
-        let in_table = TABLE.iter().filter(|row| !row.elsewhere.is_empty());
-        for row in meant.chain(in_table) {
-            assert!(!row.meaning.is_empty(), "{} has no meaning", row.name);
-        }
-        let words = AMBIGUOUS.iter().map(|(words, _)| *words);
-        let words = words.chain(NOWHERE.iter().map(|(words, _)| *words));
-        let words = words.chain(TABLE.iter().map(|row| row.elsewhere));
-        let words = words.filter(|words| !words.is_empty());
-        let words: Vec<&str> = words.flat_map(|words| words.split(' ')).collect();
-        for (i, word) in words.iter().enumerate() {
-            assert!(!words[..i].contains(word), "{word} is there twice");
+    fn each_word_can_be_found_and_means_an_option_that_exists() {
+        let meant = WORDS.iter().map(|(words, option, _)| {
+            assert!(row(option).is_some(), "{option} is no option");
+            words
+        });
+        let others = NOWHERE.iter().chain(TESTS).map(|(words, _)| words);
+        for word in meant.chain(others).flat_map(|words| words.split(' ')) {
             assert!(row(word).is_none(), "{word} is an option");
             let is_plain = word.chars().all(|c| c.is_ascii_lowercase());
             assert!(is_plain && !word.is_empty(), "{word:?} is never found");

@@ -6,13 +6,13 @@ use syn::{Expr, LitStr};
 
 use super::escape::escape;
 use super::row::Value;
-use super::template::{constant, is_constant};
+use super::template::{instead, is_constant};
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::params::Params;
 use crate::source;
 use crate::suggest;
-use crate::tokens::{find_word, ours};
+use crate::tokens::ours;
 
 /// One part of a name.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub(crate) enum Part {
     /// A fixed text.
     Text(LitStr),
     /// The value of an expression.
-    Value(Expr),
+    Computed(Expr),
     /// A placeholder between two texts.
     Shown {
         before: String,
@@ -38,30 +38,10 @@ pub(crate) struct Place {
     pub(super) span: Span,
 }
 
-/// Reports parts of the option `option` with missing parameters.
-pub(super) fn check_parts(
-    option: &str,
-    parts: &[Part],
-    kind: Kind,
-    params: &Params,
-    inherited: bool,
-    errors: &mut Errors,
-) {
-    for part in parts {
-        match part {
-            Part::Text(_) => {}
-            Part::Value(value) => check_value(value, params, errors),
-            Part::Shown { place, .. } => place.check(option, kind, params, inherited, errors),
-        }
-    }
-}
-
-/// Reports the use of `self` in a function without a receiver.
-pub(super) fn check_value(value: &Expr, params: &Params, errors: &mut Errors) {
-    if !params.has_self()
-        && let Some(span) = find_word(value.to_token_stream(), "self")
-    {
-        errors.at(span, NO_SELF);
+/// The parts of `value`, one after the other.
+impl Value for Vec<Part> {
+    fn parts(&self) -> Vec<&Part> {
+        self.iter().collect()
     }
 }
 
@@ -74,7 +54,7 @@ impl Part {
     pub(super) fn place(&self) -> Option<&Place> {
         match self {
             Self::Shown { place, .. } => Some(place),
-            Self::Text(_) | Self::Value(_) => None,
+            Self::Text(_) | Self::Computed(_) => None,
         }
     }
 
@@ -82,7 +62,7 @@ impl Part {
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Text(text) => escape(&text.value()),
-            Self::Value(value) => format!("{{{}}}", source::text(value.to_token_stream())),
+            Self::Computed(value) => format!("{{{}}}", source::text(value.to_token_stream())),
             Self::Shown {
                 before,
                 place,
@@ -95,75 +75,48 @@ impl Part {
     }
 }
 
-const NO_SELF: &str =
-    "there is no `self` here: a function without a receiver has only its parameters";
-
-/// The parts of `value`, one after the other.
-impl Value for Vec<Part> {
-    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
-        check_parts("value", self, kind, params, inherited, errors);
-    }
-}
-
 impl Place {
     /// The parameter or field, as the user wrote it.
     pub(super) fn shown(&self) -> String {
         self.path.join(".")
     }
 
-    fn check(
+    /// Reports a place of `option` that is no parameter. The option is `inherited` if it is one of the block.
+    pub(super) fn check(
         &self,
         option: &str,
+        inherited: bool,
         kind: Kind,
         params: &Params,
-        inherited: bool,
         errors: &mut Errors,
     ) {
-        let root = &self.path[0];
-        if root == "self" {
-            if !params.has_self() {
-                errors.at(self.span, NO_SELF);
-            }
+        let root = &*self.path[0];
+        let known: Vec<&str> = params.names().collect();
+        if known.contains(&root) {
             return;
         }
-        if params.names().any(|name| name == root) {
-            return;
-        }
-        if self.path.len() == 1 && is_constant(root) {
-            errors.at(self.span, constant(option, root, self.alone));
-            return;
-        }
-        let known = || params.names().chain(params.has_self().then_some("self"));
-        let names = || {
-            let names: Vec<_> = known().map(|name| format!("`{{{name}}}`")).collect();
-            names.join(", ")
-        };
-        let hint = if let Some(name) = suggest::nearest(root, known()) {
+        let (function, attribute) = (params.function(), kind.word());
+        let hint = if is_constant(root) && self.path.len() == 1 {
+            instead(option, root, self.alone)
+        } else if let Some(name) = suggest::nearest(root, known.iter().copied()) {
             format!("did you mean `{{{name}}}`?")
         } else if inherited {
-            let attribute = kind.word();
             format!(
-                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for its own key, `#[{attribute}(key = ())]` for none",
-                function = params.function(),
+                "the block's key needs it; write `#[{attribute}(key = …)]` on `{function}` for its own key, `#[{attribute}(key = ())]` for none"
             )
         } else {
-            match (option, known().next()) {
-                ("key" | "value", None) => {
-                    format!("it has none; `{option} = …` also takes an expression")
-                }
-                ("key" | "value", Some(_)) => {
-                    format!("use {}, or an expression: `{option} = …`", names())
-                }
-                (_, None) => "it has none".to_owned(),
-                (_, Some(_)) => format!("use {}", names()),
+            let mut usable: Vec<_> = known.iter().map(|name| format!("`{{{name}}}`")).collect();
+            if option != "was" {
+                usable.push(format!("an expression: `{option} = …`"));
+            }
+            match usable.is_empty() {
+                true => "it has none".to_owned(),
+                false => format!("use {}", usable.join(" or ")),
             }
         };
         errors.at(
             self.span,
-            format!(
-                "`{root}` is no parameter of `{}`: {hint}",
-                params.function()
-            ),
+            format!("`{root}` is no parameter of `{function}`: {hint}"),
         );
     }
 }

@@ -4,12 +4,9 @@
 use quote::ToTokens;
 use syn::{Error, Expr, ExprArray, Result, UnOp};
 
-use super::key::{self, EMPTY, Part};
+use super::key::{EMPTY, Part};
 use super::row::Value;
 use super::template;
-use crate::errors::Errors;
-use crate::kind::Kind;
-use crate::params::Params;
 use crate::source;
 use crate::tokens::{bare_expr, text};
 
@@ -39,15 +36,16 @@ impl Key {
                 &value,
                 "several parts of one key are a tuple: `key = (a, b)`",
             )),
-            _ => Ok(Self::Parts(vec![Part::Value(value)])),
+            _ => Ok(Self::Parts(vec![Part::Computed(value)])),
         }
     }
 }
 
 impl Value for Key {
-    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
-        if let Self::Parts(parts) = self {
-            key::check_parts("key", parts, kind, params, inherited, errors);
+    fn parts(&self) -> Vec<&Part> {
+        match self {
+            Self::Dropped => Vec::new(),
+            Self::Parts(parts) => parts.iter().collect(),
         }
     }
 }
@@ -55,7 +53,7 @@ impl Value for Key {
 /// An element of the tuple `(a, "text")`.
 fn element(value: &Expr) -> Result<Part> {
     let Some(text) = text(value) else {
-        return Ok(Part::Value(value.clone()));
+        return Ok(Part::Computed(value.clone()));
     };
     if text.value().is_empty() {
         return Err(Error::new(text.span(), EMPTY));
@@ -80,27 +78,19 @@ pub(crate) enum Keys {
 
 impl Keys {
     pub(crate) fn parse(value: Expr) -> Result<Self> {
-        let wrong = |message| Err(Error::new_spanned(&value, message));
-        if let Some(list) = list(&value) {
-            if list.elems.is_empty() {
-                return wrong("`keys` is empty: name at least one lock, as in `keys = [from, to]`");
+        match list(&value) {
+            Some(list) if !list.elems.is_empty() => {
+                let keys = list.elems.iter().map(parts);
+                keys.collect::<Result<_>>().map(Self::List)
             }
-            return list
-                .elems
-                .iter()
-                .map(parts)
-                .collect::<Result<_>>()
-                .map(Self::List);
-        }
-        match bare_expr(&value) {
-            Expr::Tuple(tuple) if tuple.elems.is_empty() => {
-                wrong("`()` is no list: for no keys, also none of the block, write `key = ()`")
+            None if !matches!(bare_expr(&value), Expr::Tuple(_) | Expr::Lit(_)) => {
+                Ok(Self::Each(value))
             }
-            Expr::Tuple(_) => wrong("several keys are a list: write `keys = [from, to]`"),
-            Expr::Lit(_) => wrong(
-                "`keys` takes a list, as in `keys = [from, to]`, or an expression to iterate over; a single lock has a `key`",
-            ),
-            _ => Ok(Self::Each(value)),
+            _ => Err(Error::new_spanned(
+                value,
+                "`keys` takes a list, as in `keys = [from, to]`, or an expression to iterate over; \
+                 a single lock has a `key`, and `key = ()` drops the keys of the block",
+            )),
         }
     }
 
@@ -121,14 +111,10 @@ impl Keys {
 }
 
 impl Value for Keys {
-    fn check(&self, kind: Kind, params: &Params, inherited: bool, errors: &mut Errors) {
+    fn parts(&self) -> Vec<&Part> {
         match self {
-            Self::List(keys) => {
-                for parts in keys {
-                    key::check_parts("key", parts, kind, params, inherited, errors);
-                }
-            }
-            Self::Each(values) => key::check_value(values, params, errors),
+            Self::List(keys) => keys.iter().flatten().collect(),
+            Self::Each(_) => Vec::new(),
         }
     }
 }

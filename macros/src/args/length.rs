@@ -3,100 +3,77 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use proc_macro2::Ident;
 use syn::{Error, Expr, ExprLit, ExprUnary, Lit, Result, UnOp};
 
-use super::unit;
+use super::{Given, unit};
 use crate::tokens::bare_expr;
 
-/// A duration.
+/// A duration or a count.
 #[derive(Clone)]
-pub(crate) enum Length {
-    Known(Duration),
-    /// An expression: a `Duration`, seconds, or a text with a unit.
-    Given(Expr),
+pub(crate) enum Amount<T> {
+    Known(T),
+    Computed(Expr),
 }
 
-/// A count.
-#[derive(Clone)]
-pub(crate) enum Count {
-    Known(u32),
-    /// An expression of type `u32`.
-    Given(Expr),
-}
+/// A duration. An expression for it is a `Duration`, a number of seconds, or a text with a unit.
+pub(crate) type Length = Amount<Duration>;
 
-/// The shortest duration that an option accepts. The unit is the millisecond, as in stores.
-#[derive(Clone, Copy)]
-pub(crate) enum Least {
-    /// Zero, so that a call does not wait. Any other duration must be at least one millisecond.
-    Zero,
-    Milliseconds(u32),
-}
-
-const FORMS: &str = "seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), or an expression: a number, a `Duration` or a text";
+/// A count. An expression for it has the type `u32`.
+pub(crate) type Count = Amount<u32>;
 
 impl Length {
-    pub(crate) fn parse(option: &str, least: Least, value: Expr) -> Result<Self> {
+    /// `least` is in milliseconds, the unit of stores. If it is zero, other lengths must still be a millisecond or more.
+    pub(crate) fn parse(given: &Given, least: u32, value: Expr) -> Result<Self> {
+        let option = &given.word;
         let wrong = |message: String| Err(Error::new_spanned(&value, message));
         let seconds = match bare_expr(&value) {
             Expr::Lit(ExprLit { lit, .. }) => literal(option, lit)?,
             value if is_negative(value) => -1.0,
-            _ => return Ok(Self::Given(value)),
+            _ => return Ok(Self::Computed(value)),
         };
-        let give = match least {
-            Least::Zero => "give 0 (do not wait) or more".to_owned(),
-            Least::Milliseconds(least) => format!("give at least \"{least}ms\""),
-        };
-        let shortest = match least {
-            Least::Zero if seconds == 0.0 => Duration::ZERO,
-            Least::Zero => Duration::from_millis(1),
-            Least::Milliseconds(least) => Duration::from_millis(least.into()),
-        };
-        if seconds < 0.0 {
-            return wrong(format!("`{option}` cannot be negative: {give}"));
+        let shortest = Duration::from_millis(least.max(1).into());
+        let or_zero = if least == 0 { ", or 0" } else { "" };
+        if seconds < shortest.as_secs_f64() && (seconds != 0.0 || least > 0) {
+            let shortest = shortest.as_millis();
+            return wrong(format!(
+                "`{option}` is too short: give at least \"{shortest}ms\"{or_zero}"
+            ));
         }
-        match Duration::try_from_secs_f64(seconds) {
-            Ok(length) if length < shortest && length.is_zero() => {
-                wrong(format!("`{option}` cannot be zero: {give}"))
-            }
-            Ok(length) if length < shortest => wrong(format!(
-                "`{option}` is too short: give at least \"{}ms\"",
-                shortest.as_millis()
-            )),
-            Ok(_) if option == "block" && seconds > unit::LONG && is_number(&value) => {
-                wrong(format!(
-                    "`block`: {} If not, say the unit: \"{seconds}s\"",
-                    unit::doubt(seconds)
-                ))
-            }
-            Ok(length) if length <= unit::LONGEST => Ok(Self::Known(length)),
-            _ => wrong(format!(
+        let length = Duration::try_from_secs_f64(seconds).ok();
+        let Some(length) = length.filter(|length| *length <= unit::LONGEST) else {
+            return wrong(format!(
                 "`{option}` is longer than a century: give at most {} seconds",
                 unit::LONGEST.as_secs()
-            )),
+            ));
+        };
+        if option == "block" && seconds > unit::LONG && is_number(&value) {
+            let doubt = unit::doubt(seconds);
+            return wrong(format!(
+                "`block`: {doubt} If not, say the unit: \"{seconds}s\""
+            ));
         }
+        Ok(Self::Known(length))
     }
 }
 
 impl Count {
-    pub(crate) fn parse(option: &str, range: RangeInclusive<u32>, value: Expr) -> Result<Self> {
+    pub(crate) fn parse(given: &Given, range: RangeInclusive<u32>, value: Expr) -> Result<Self> {
+        let (option, least, most) = (&given.word, range.start(), range.end());
         let message = match bare_expr(&value) {
             Expr::Lit(ExprLit {
                 lit: Lit::Int(int), ..
             }) => match int.base10_parse() {
                 Ok(count) if range.contains(&count) => return Ok(Self::Known(count)),
-                Ok(0) => format!("`{option}` cannot be zero: give {} or more", range.start()),
-                _ => format!("`{option}` is too large: give at most {}", range.end()),
+                _ => format!("`{option}` is a number from {least} to {most}"),
             },
+            value if is_negative(value) => {
+                format!("`{option}` is a number from {least} to {most}")
+            }
             Expr::Lit(_) => format!(
                 "`{option}` takes a whole number, as in `{option} = 3`, or an expression of type `u32`"
             ),
-            value if is_negative(value) => {
-                format!(
-                    "`{option}` cannot be negative: give {} or more",
-                    range.start()
-                )
-            }
-            _ => return Ok(Self::Given(value)),
+            _ => return Ok(Self::Computed(value)),
         };
         Err(Error::new_spanned(&value, message))
     }
@@ -113,7 +90,7 @@ fn is_number(value: &Expr) -> bool {
 }
 
 /// The number of seconds in a literal.
-fn literal(option: &str, lit: &Lit) -> Result<f64> {
+fn literal(option: &Ident, lit: &Lit) -> Result<f64> {
     let wrong = |message: String| Error::new(lit.span(), message);
     let (digits, suffix) = match lit {
         Lit::Int(int) => (int.base10_digits(), int.suffix()),
@@ -121,16 +98,22 @@ fn literal(option: &str, lit: &Lit) -> Result<f64> {
         Lit::Str(text) => {
             return unit::seconds(&text.value()).map_err(|message| wrong(message.to_owned()));
         }
-        _ => return Err(wrong(format!("`{option}` takes {FORMS}"))),
+        _ => ("", ""),
     };
-    if !suffix.is_empty() {
-        return Err(wrong(if unit::unit(suffix).is_some() {
-            format!("put a time with a unit in quotes: \"{digits}{suffix}\"")
-        } else {
-            format!("write the seconds without `{suffix}`: `{digits}`")
-        }));
+    if unit::unit(suffix).is_some() {
+        return Err(wrong(format!(
+            "put a time with a unit in quotes: \"{digits}{suffix}\""
+        )));
     }
-    digits
-        .parse()
-        .map_err(|_| wrong(format!("`{option}` takes {FORMS}")))
+    if !suffix.is_empty() {
+        return Err(wrong(format!(
+            "write the seconds without `{suffix}`: `{digits}`"
+        )));
+    }
+    digits.parse().map_err(|_| {
+        wrong(format!(
+            "`{option}` takes seconds (`100`, `0.5`), a text with a unit (\"250ms\", \"2m\"), \
+             or an expression: a number, a `Duration` or a text"
+        ))
+    })
 }

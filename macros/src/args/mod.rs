@@ -16,11 +16,10 @@ mod template;
 mod unit;
 mod was;
 mod word;
-mod world;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
-use syn::{Error, Expr, Result};
+use syn::{Attribute, Error, Meta, Result};
 
 use crate::errors::Errors;
 use crate::params::Params;
@@ -33,11 +32,9 @@ pub(crate) use row::Shape;
 pub(crate) use table::Options;
 pub(crate) use was::Was;
 pub(crate) use word::DONE;
-pub(crate) use world::TestOptions;
 
 use row::Row;
 use table::TABLE;
-use word::Word;
 
 /// An option as it was written.
 #[derive(Clone)]
@@ -50,11 +47,14 @@ pub(crate) struct Given {
     inherited: bool,
 }
 
-/// What to do when the lease is lost while the body runs.
-#[derive(Clone)]
-pub(crate) struct OnLost {
-    pub(crate) finish: bool,
-    pub(crate) span: Span,
+impl Given {
+    /// Input:  `needs a value`
+    /// Output: "`expire` needs a value: write `expire = 100`", with the word that the user wrote
+    fn error(&self, place: impl ToTokens, what: &str) -> Error {
+        let word = self.word.to_string();
+        let example = self.row.example.replacen(self.row.name, &word, 1);
+        Error::new_spanned(place, format!("`{word}` {what}: write `{example}`"))
+    }
 }
 
 impl Options {
@@ -110,7 +110,9 @@ impl Options {
             if let Some(why) = wrong {
                 errors.at(given.word.span(), why);
             }
-            (row.check)(self, params, given.inherited, errors);
+            for place in (row.parts)(self).into_iter().filter_map(Part::place) {
+                place.check(row.name, given.inherited, self.kind, params, errors);
+            }
         }
     }
 
@@ -159,31 +161,14 @@ impl Options {
     }
 }
 
-impl OnLost {
-    fn parse(value: Expr) -> Result<Self> {
-        let word = read::one_of(
-            &value,
-            ["cancel", "finish"],
-            "`on_lost` is `cancel` (stop the body at its next await) or `finish` (let it run on)",
-        )?;
-        Ok(Self {
-            finish: word == "finish",
-            span: word.span(),
-        })
-    }
-}
-
 /// The tokens between the parentheses of an attribute.
-pub(crate) fn arguments(attribute: &syn::Attribute) -> Result<TokenStream> {
+pub(crate) fn arguments(attribute: &Attribute) -> Result<TokenStream> {
     match &attribute.meta {
-        syn::Meta::Path(_) => Ok(TokenStream::new()),
-        syn::Meta::List(list) => Ok(list.tokens.clone()),
-        syn::Meta::NameValue(pair) => Err(Error::new_spanned(
-            pair.to_token_stream(),
-            format!(
-                "options go in parentheses: `#[{}(expire = 100)]`",
-                attribute.path().to_token_stream()
-            ),
+        Meta::Path(_) => Ok(TokenStream::new()),
+        Meta::List(list) => Ok(list.tokens.clone()),
+        Meta::NameValue(pair) => Err(Error::new_spanned(
+            pair,
+            "options go in parentheses, as in `#[auto_mutex(expire = 100)]`",
         )),
     }
 }

@@ -7,7 +7,7 @@ use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
 use super::key::Part;
-use super::word::{self, DONE, Word};
+use super::word::{self, DONE};
 use super::{Given, Options, table, template};
 use crate::errors::Errors;
 use crate::kind::Kind;
@@ -18,28 +18,47 @@ impl Options {
     /// Parses all options that are valid, and reports the others.
     pub(crate) fn parse(kind: Kind, span: Span, tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::of(kind, span);
-        each(tokens, errors, |input| {
+        let read = |input: ParseStream| options.list(input, errors);
+        if let Err(error) = read.parse2(tokens) {
+            errors.push(error);
+        }
+        options
+    }
+
+    /// Parses a list of options. After an error, goes on with the next one.
+    fn list(&mut self, input: ParseStream, errors: &mut Errors) -> Result<()> {
+        while !input.is_empty() {
             let start = input.cursor();
-            let read = options.option(input);
-            if let Some(given) = options.given.last_mut() {
+            let mut failed = self.option(input).err();
+            if let Some(given) = self.given.last_mut() {
                 given.text = source::text(between(start, input.cursor()));
             }
-            read
-        });
-        options
+            if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
+                failed = Some(Error::new(input.span(), "expected `,` between two options"));
+            }
+            if let Some(error) = failed {
+                errors.push(error);
+                skip_option(input)?;
+            }
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(())
     }
 
     /// Parses `word = value`, or a word without a value.
     fn option(&mut self, input: ParseStream) -> Result<()> {
         if !input.peek(Ident::peek_any) {
-            return Err(Error::new(input.span(), word::missing(input)));
+            return Err(Error::new(input.span(), word::missing(input, self.kind)));
         }
         let word = input.call(Ident::parse_any)?;
         if word == DONE {
             self.done = true;
             return Ok(());
         }
-        let row = table::row(&word.to_string()).ok_or_else(|| word::unknown(&word, self.kind))?;
+        let row = table::row(&word.to_string()).filter(|row| (row.is_of)(self.kind));
+        let row = row.ok_or_else(|| word::unknown(&word, self.kind))?;
         if let Some(before) = self.given(row.name) {
             let message = match before.word == word {
                 true => format!("`{word}` is given twice: keep one"),
@@ -54,13 +73,13 @@ impl Options {
         if let Some(message) = row.refused_by(self.kind) {
             return Err(Error::new(word.span(), message));
         }
-        let given = Word::of(&word, row.name, row.example);
-        self.given.push(Given {
+        let given = Given {
             row,
             word,
             text: String::new(),
             inherited: false,
-        });
+        };
+        self.given.push(given.clone());
         if row.has_value() {
             equals(&given, input)?;
         }
@@ -68,41 +87,15 @@ impl Options {
     }
 }
 
-/// Parses a list of options, each with `option`. After an error, goes on with the next one.
-pub(super) fn each(
-    tokens: TokenStream,
-    errors: &mut Errors,
-    mut option: impl FnMut(ParseStream) -> Result<()>,
-) {
-    let read = |input: ParseStream| {
-        while !input.is_empty() {
-            let mut failed = option(input).err();
-            if failed.is_none() && !input.is_empty() && !input.peek(Token![,]) {
-                failed = Some(Error::new(input.span(), "expected `,` between two options"));
-            }
-            if let Some(error) = failed {
-                errors.push(error);
-                skip_option(input)?;
-            }
-            if !input.is_empty() {
-                input.parse::<Token![,]>()?;
-            }
-        }
-        Ok(())
-    };
-    if let Err(error) = read.parse2(tokens) {
-        errors.push(error);
-    }
-}
-
 /// Parses the `=` after a word, which must have a value.
-pub(super) fn equals(word: &Word, input: ParseStream) -> Result<()> {
+fn equals(given: &Given, input: ParseStream) -> Result<()> {
+    let missing = || given.error(&given.word, "needs a value");
     if !input.peek(Token![=]) || input.peek(Token![==]) {
-        return Err(word.needs_value());
+        return Err(missing());
     }
     input.parse::<Token![=]>()?;
     match input.is_empty() || input.peek(Token![,]) {
-        true => Err(word.needs_value()),
+        true => Err(missing()),
         false => Ok(()),
     }
 }
@@ -120,72 +113,45 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
-/// The hint at the end of the error for a value of `ns`, `name` or `was` that is not a text.
-pub(super) const FIXED: &str = "what varies from call to call belongs in `key`";
-/// The hint at the end of the error for a value of `order` that is not a text.
-pub(super) const REASON: &str = "it says why this order of locks is intended";
+/// What is said of a value of `ns`, `name` or `was` that is not a text.
+pub(super) const FIXED: &str = "takes a text, and what varies from call to call belongs in `key`";
+/// What is said of a value of `order` that is not a text.
+pub(super) const REASON: &str = "takes a text, which says why this order of locks is intended";
 
-/// Parses a non-empty text. The error for a value that is not a text ends with `hint`.
-pub(super) fn literal(word: &Word, value: &Expr, hint: &str) -> Result<LitStr> {
-    let Word {
-        text: option,
-        example,
-        ..
-    } = word;
-    let Some(text) = text(value) else {
-        let hint = match bare_expr(value) {
-            Expr::Macro(_) => "macros are expanded too late for this, so write the text out",
-            _ => hint,
-        };
-        return Err(Error::new_spanned(
+/// Parses a non-empty text. The error for a value that is not a text says `what` the option takes.
+pub(super) fn literal(given: &Given, value: &Expr, what: &str) -> Result<LitStr> {
+    match text(value) {
+        Some(text) if text.value().is_empty() => Err(given.error(text, "is empty")),
+        Some(text) => Ok(text.clone()),
+        None if matches!(bare_expr(value), Expr::Macro(_)) => Err(given.error(
             value,
-            format!("`{option}` takes a text: write `{example}`; {hint}"),
-        ));
-    };
-    if text.value().is_empty() {
-        return Err(Error::new(
-            text.span(),
-            format!("`{option}` is empty: leave it out, or write `{example}`"),
-        ));
+            "takes a text, and macros are expanded too late for this",
+        )),
+        None => Err(given.error(value, what)),
     }
-    Ok(text.clone())
 }
 
 /// Parses `true` or `false`.
-pub(super) fn flag(word: &Word, value: &Expr) -> Result<bool> {
-    let Word {
-        text: option,
-        example,
-        ..
-    } = word;
+pub(super) fn flag(given: &Given, value: &Expr) -> Result<bool> {
     match bare_expr(value) {
         Expr::Lit(ExprLit {
             lit: Lit::Bool(flag),
             ..
         }) => Ok(flag.value),
-        _ => Err(Error::new_spanned(
-            value,
-            format!("`{option}` is `true` or `false`, the same for every call: write `{example}`"),
-        )),
+        _ => Err(given.error(value, "is `true` or `false`, the same for every call")),
     }
 }
 
 /// Parses the value of `name` or `ns`.
-pub(super) fn fixed(word: &Word, value: &Expr) -> Result<LitStr> {
-    let option = &*word.text;
-    let text = literal(word, value, FIXED)?;
-    template::fixed(option, &text, |before, after, place| {
+pub(super) fn fixed(given: &Given, value: &Expr) -> Result<LitStr> {
+    let option = &given.word;
+    let text = literal(given, value, FIXED)?;
+    template::fixed(given.row.name, &text, |place| {
         let key = match place.shown() {
             path if template::is_constant(&path) => path,
-            _ => format!("\"{after}\""),
+            path => format!("\"{{{path}}}\""),
         };
-        let before = match option {
-            "name" if !before.is_empty() => format!("name = \"{before}\", "),
-            _ => String::new(),
-        };
-        format!(
-            "`{option}` is the same for every call: write `{before}key = {key}` for a lock per value"
-        )
+        format!("`{option}` is the same for every call: write `key = {key}` for a lock per value")
     })
 }
 
@@ -193,19 +159,8 @@ pub(super) fn fixed(word: &Word, value: &Expr) -> Result<LitStr> {
 pub(super) fn value(value: Expr) -> Result<Vec<Part>> {
     match text(&value) {
         Some(text) => template::parts("value", text),
-        None => Ok(vec![Part::Value(value)]),
+        None => Ok(vec![Part::Computed(value)]),
     }
-}
-
-/// Parses the word `abort` or `log`.
-pub(super) fn overrun(value: Expr) -> Result<Ident> {
-    let word = one_of(
-        &value,
-        ["abort", "log"],
-        "`on_overrun` is `abort` (end the process before another can lead) or `log` (report it)",
-    )?;
-    let variant = if word == "abort" { "Abort" } else { "Log" };
-    Ok(Ident::new(variant, Span::mixed_site()))
 }
 
 /// Parses one of two words.
@@ -225,7 +180,7 @@ pub(super) fn owner(value: Expr) -> Result<Expr> {
     let Some(text) = text(&value) else {
         return Ok(value);
     };
-    let text = template::fixed("owner", text, |_, _, place| {
+    let text = template::fixed("owner", text, |place| {
         format!(
             "`owner` takes an expression, not a template: write `owner = {}`",
             place.shown()
@@ -238,36 +193,17 @@ pub(super) fn owner(value: Expr) -> Result<Expr> {
 }
 
 /// Parses a plain name.
-pub(super) fn guard(_: &Word, input: ParseStream) -> Result<Ident> {
-    if input.peek(Token![mut]) || input.peek(Token![ref]) {
-        return Err(input.error(ONLY_BORROWED));
-    }
-    let value: Expr = input.parse()?;
-    match bare_expr(&value) {
-        Expr::Path(path) if path.path.get_ident().is_some_and(|ident| ident != "self") => {
-            Ok(path.path.segments[0].ident.clone())
-        }
-        Expr::Reference(_) => Err(Error::new_spanned(value, ONLY_BORROWED)),
-        _ => Err(Error::new_spanned(
-            value,
-            "`guard` takes the name that the guard gets in the body: `guard = lock`",
-        )),
-    }
+pub(super) fn guard(given: &Given, input: ParseStream) -> Result<Ident> {
+    let place = input.cursor().token_tree().map(|(token, _)| token);
+    let what = "takes the plain name under which the body borrows the guard";
+    input.parse().map_err(|_| given.error(place, what))
 }
 
-/// The error for a guard with `mut`, `ref` or `&`.
-const ONLY_BORROWED: &str = "`guard` takes a plain name: the guard is a shared reference, which is all that its methods need: `guard = lock`";
-
 /// Parses the path of the runtime.
-pub(super) fn path(word: &Word, input: ParseStream) -> Result<Path> {
-    let place = input.span();
-    input.call(Path::parse_mod_style).map_err(|_| {
-        let example = &word.example;
-        Error::new(
-            place,
-            format!("`crate` takes the path of the runtime: write `{example}`"),
-        )
-    })
+pub(super) fn path(given: &Given, input: ParseStream) -> Result<Path> {
+    let place = input.cursor().token_tree().map(|(token, _)| token);
+    let path = input.call(Path::parse_mod_style);
+    path.map_err(|_| given.error(place, "takes the path of the runtime"))
 }
 
 /// Skips to the comma before the next option.

@@ -3,10 +3,8 @@
 use syn::parse::ParseStream;
 use syn::{Expr, Ident, LitStr, Path, Result};
 
-use super::{Count, Handler, Length, OnLost, Options, Word};
-use crate::errors::Errors;
+use super::{Count, Given, Handler, Length, Options, Part};
 use crate::kind::Kind;
-use crate::params::Params;
 
 /// Everything known about an option. [`ROW`] has the defaults of fields that a row omits.
 pub(crate) struct Row {
@@ -15,10 +13,8 @@ pub(crate) struct Row {
     pub(super) alias: &'static str,
     /// The option as users write it. Without `=`, the option has no value.
     pub(super) example: &'static str,
-    /// What the option does, for the hint about a word of another library.
-    pub(super) meaning: &'static str,
-    /// Words of other libraries that mean this option, in lower case and without underscores.
-    pub(super) elsewhere: &'static str,
+    /// Whether attributes of this kind have the option. Those that protect may still refuse it, with a reason.
+    pub(super) is_of: fn(Kind) -> bool,
     /// The attributes that reject the option, and why.
     pub(super) refused: &'static [(&'static [Kind], &'static str)],
     /// The attribute that needs the option, and what to write.
@@ -38,19 +34,18 @@ pub(crate) struct Row {
     pub(super) is_default: fn(Kind, Kind) -> bool,
     /// The option's value, for its expansion.
     pub(crate) shape: fn(&Options) -> Shape<'_>,
-    pub(super) read: fn(&mut Options, &Word, ParseStream) -> Result<()>,
+    pub(super) read: fn(&mut Options, &Given, ParseStream) -> Result<()>,
     /// Copies the value of a block.
     pub(super) inherit: fn(&mut Options, &Options),
-    /// Reports missing parameters. The flag tells whether the option comes from the block.
-    pub(super) check: fn(&Options, &Params, bool, &mut Errors),
+    /// The parts of the option's value, which may have placeholders.
+    pub(super) parts: fn(&Options) -> Vec<&Part>,
 }
 
 pub(super) const ROW: Row = Row {
     name: "",
     alias: "",
     example: "",
-    meaning: "",
-    elsewhere: "",
+    is_of: |kind| kind != Kind::Test,
     refused: &[],
     required: None,
     clashes: &[],
@@ -62,7 +57,7 @@ pub(super) const ROW: Row = Row {
     shape: |_| Shape::Other,
     read: |_, _, _| Ok(()),
     inherit: |_, _| {},
-    check: |_, _, _, _| {},
+    parts: |_| Vec::new(),
 };
 
 impl Row {
@@ -84,38 +79,39 @@ impl Row {
 
 /// The value of an option. Options with the same kind of value are expanded alike.
 pub(crate) enum Shape<'a> {
-    Length(Option<&'a Length>),
-    Count(Option<&'a Count>),
+    Length(&'a Length),
+    Count(&'a Count),
     /// A borrowed expression.
-    Expr(Option<&'a Expr>),
-    /// A value with its own expansion.
+    Expr(&'a Expr),
+    /// A value with its own expansion, or none.
     Other,
 }
 
 /// The type of an option's value.
-pub(super) trait Value: Clone {
-    fn shape(_: Option<&Self>) -> Shape<'_> {
+pub(super) trait Value {
+    fn shape(&self) -> Shape<'_> {
         Shape::Other
     }
 
-    fn check(&self, _: Kind, _: &Params, _inherited: bool, _: &mut Errors) {}
+    fn parts(&self) -> Vec<&Part> {
+        Vec::new()
+    }
 }
 
 macro_rules! shaped {
-    ($($type:ident as $shape:ident),*) => {$(
+    ($($type:ident),*) => {$(
         impl Value for $type {
-            fn shape(value: Option<&Self>) -> Shape<'_> {
-                Shape::$shape(value)
+            fn shape(&self) -> Shape<'_> {
+                Shape::$type(self)
             }
         }
     )*};
 }
 
-shaped!(Length as Length, Count as Count, Expr as Expr);
+shaped!(Length, Count, Expr);
 impl Value for LitStr {}
 impl Value for bool {}
 impl Value for Handler {}
-impl Value for OnLost {}
 impl Value for Ident {}
 impl Value for Path {}
 impl Value for () {}
@@ -151,18 +147,14 @@ macro_rules! table {
         /// All options, in the order in which hints list them and calls evaluate their values.
         pub(crate) static TABLE: &[Row] = &[$(Row {
             name: table!(@name $field $($name)?),
-            shape: |options| Value::shape(options.$field.as_ref()),
-            read: |options, word, input| {
-                let read: fn(&Word, ParseStream) -> Result<$type> = $read;
-                options.$field = Some(read(word, input)?);
+            shape: |options| options.$field.as_ref().map_or(Shape::Other, Value::shape),
+            read: |options, given, input| {
+                let read: fn(&Given, ParseStream) -> Result<$type> = $read;
+                options.$field = Some(read(given, input)?);
                 Ok(())
             },
             inherit: |options, block| options.$field.clone_from(&block.$field),
-            check: |options, params, inherited, errors| {
-                if let Some(value) = &options.$field {
-                    value.check(options.kind, params, inherited, errors);
-                }
-            },
+            parts: |options| options.$field.as_ref().map_or(Vec::new(), Value::parts),
             $($key: $value,)*
             ..ROW
         }),*];

@@ -16,26 +16,17 @@ pub(super) fn key(text: &LitStr) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-/// Parses a text that is the same for every call. `hint` is called with the first placeholder, and with the text before
-/// and after the last colon that precedes it. It returns where the placeholder belongs.
+/// Parses a text that is the same for every call. The error for a placeholder says what to write `instead`.
 pub(super) fn fixed(
     option: &str,
     text: &LitStr,
-    hint: impl FnOnce(&str, &str, &Place) -> String,
+    instead: impl FnOnce(&Place) -> String,
 ) -> Result<LitStr> {
     let parts = parts(option, text)?;
-    let places = parts.iter().enumerate();
-    let mut places = places.filter_map(|(i, part)| Some((i, part.place()?)));
-    if let Some((i, place)) = places.next() {
-        let value = text.value();
-        let mut colons = value.match_indices(':');
-        let (before, after) = match i.checked_sub(1).and_then(|last| colons.nth(last)) {
-            Some((at, _)) => (&value[..at], &value[at + 1..]),
-            None => ("", &*value),
-        };
-        return Err(Error::new(text.span(), hint(before, after, place)));
+    match parts.iter().find_map(Part::place) {
+        Some(place) => Err(Error::new(text.span(), instead(place))),
+        None => Ok(joined(&parts, text.span())),
     }
-    Ok(joined(&parts, text.span()))
 }
 
 /// Splits the parts into those before the first placeholder, joined, and the rest.
@@ -140,19 +131,16 @@ impl Draft {
 fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
     let span = text.span();
     let wrong = |message: String| Err(Error::new(span, message));
-    if inside.is_empty() {
-        return wrong("`{}` names nothing: write the parameter, as in `{id}`".to_owned());
+    let path: Vec<String> = inside
+        .split('.')
+        .map(|word| word.trim().trim_start_matches("r#").to_owned())
+        .collect();
+    if matches!(inside, "" | "_") || index(&path[0]).is_some() {
+        return wrong(format!(
+            "`{{{inside}}}` names no parameter: write the name of one, as in `{{id}}`"
+        ));
     }
-    if inside == "_" {
-        return wrong("`{_}` names nothing: give the parameter a name, as in `{id}`".to_owned());
-    }
-    let alone = text.value().trim_matches(['{', '}']).trim() == inside;
-    if is_constant(inside.rsplit("::").next().unwrap_or_default()) {
-        // `Place::check` reports a constant without a path unless it is a parameter.
-        if inside.contains("::") {
-            return wrong(constant(option, inside, alone));
-        }
-    } else if let Some((word, _)) = inside.split_once(':')
+    if let Some((word, _)) = inside.split_once(':')
         && !inside.contains("::")
     {
         let option = if option == "value" { option } else { "key" };
@@ -161,26 +149,13 @@ fn place(option: &str, inside: &str, text: &LitStr) -> Result<Place> {
             word.trim(),
         ));
     }
-    let path: Vec<String> = inside
-        .split('.')
-        .map(|word| word.trim().trim_start_matches("r#").to_owned())
-        .collect();
+    let alone = text.value().trim_matches(['{', '}']).trim() == inside;
     let is_name = |word: &String| name(word, span).is_some();
     let is_field = |word: &String| is_name(word) || index(word).is_some();
-    if index(&path[0]).is_some() {
-        return wrong(format!(
-            "`{{{inside}}}` is no parameter: placeholders name parameters, as in `{{id}}`"
-        ));
-    }
     if !is_name(&path[0]) || !path[1..].iter().all(is_field) {
-        let hint = match option {
-            "key" | "value" if alone => format!("use an expression, as in `{option} = {inside}`"),
-            "key" => format!("use expressions, as in `key = (…, {inside})`"),
-            "value" => "use an expression, as in `value = format!(…)`".to_owned(),
-            _ => "an expression can only be the value of `key`".to_owned(),
-        };
         return wrong(format!(
-            "`{{{inside}}}` is neither a parameter nor a field of one: {hint}"
+            "`{{{inside}}}` is neither a parameter nor a field of one: {}",
+            instead(option, inside, alone)
         ));
     }
     Ok(Place { path, alone, span })
@@ -192,13 +167,12 @@ pub(super) fn is_constant(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_uppercase()) && word.chars().all(is_part)
 }
 
-/// The error for the constant `path` in the text of `option`. `alone` tells whether the text has nothing else.
-pub(super) fn constant(option: &str, path: &str, alone: bool) -> String {
-    let hint = match option {
-        "key" | "value" if alone => format!("write `{option} = {path}`"),
-        "key" => format!("make it a separate part, as in `key = ({path}, id)`"),
+/// What to write instead of a placeholder with an expression. `alone` tells whether the text has nothing else.
+pub(super) fn instead(option: &str, expression: &str, alone: bool) -> String {
+    match option {
+        "key" | "value" if alone => format!("write `{option} = {expression}`"),
+        "key" | "keys" => format!("make it a separate part, as in `key = ({expression}, id)`"),
         "value" => "use an expression, as in `value = format!(…)`".to_owned(),
-        _ => "write its value into the text".to_owned(),
-    };
-    format!("`{{{path}}}` is no parameter, and placeholders name parameters only: {hint}")
+        _ => "an expression can only be the value of `key`".to_owned(),
+    }
 }

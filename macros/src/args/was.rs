@@ -2,12 +2,9 @@
 
 use syn::{Error, LitStr, Result};
 
-use super::key::{self, EMPTY, Part};
+use super::key::{EMPTY, Part};
 use super::row::Value;
 use super::template;
-use crate::errors::Errors;
-use crate::kind::Kind;
-use crate::params::Params;
 
 /// Stands for the namespace of the new name, at the beginning of an old one.
 const NAMESPACE: &str = "{namespace}:";
@@ -42,7 +39,7 @@ impl Was {
 }
 
 impl Value for Was {
-    fn check(&self, kind: Kind, params: &Params, _: bool, errors: &mut Errors) {
-        key::check_parts("was", &self.parts, kind, params, false, errors);
+    fn parts(&self) -> Vec<&Part> {
+        self.parts.iter().collect()
     }
 }

@@ -411,6 +411,6 @@ impl Expansion<'_> {
 
     fn finishes(&self) -> bool {
         let on_lost = self.options.on_lost.as_ref();
-        on_lost.is_some_and(|on_lost| on_lost.finish)
+        on_lost.is_some_and(|word| word == "finish")
     }
 }

@@ -97,27 +97,17 @@ impl Expansion<'_> {
     }
 }
 
+/// The error for a closure with another number of inputs.
 fn closure_forms(option: &str, behind_self: &[&Argument]) -> String {
-    let names = behind_self
-        .iter()
-        .map(|argument| argument.pattern.to_string());
     let error = (option == "on_error").then(|| "error".to_owned());
+    let shortest = format!("`|{}| …`", error.as_deref().unwrap_or_default());
+    let names = behind_self.iter().map(|it| it.pattern.to_string());
     let names: Vec<String> = error.into_iter().chain(names).collect();
-    let all = format!("`|{}| …`", names.join(", "));
-    match option {
-        "on_error" if names.len() > 1 => {
-            format!(
-                "a closure for `{option}` takes the error, `|error| …`, or the arguments too, {all}"
-            )
-        }
-        "on_error" => format!("a closure for `{option}` takes the error: `|error| …`"),
-        _ if names.is_empty() => {
-            format!("a closure for `{option}` takes no arguments here: `|| …`")
-        }
-        _ => {
-            format!("a closure for `{option}` takes no arguments, `|| …`, or all of them, {all}")
-        }
-    }
+    let all = match format!("`|{}| …`", names.join(", ")) {
+        all if all == shortest => String::new(),
+        all => format!(", or with all arguments {all}"),
+    };
+    format!("a closure for `{option}` is written {shortest}{all}")
 }
 
 /// The block, with braces that have this crate's span, which exempts them from lints.

@@ -117,10 +117,10 @@ fn this(function: &Function, flavor: &Flavor) -> Option<TokenStream> {
 fn check_flavor(flavor: &Flavor, options: &Options, errors: &mut Errors) {
     if let Some(on_lost) = &options.on_lost
         && flavor.is_sync()
-        && !on_lost.finish
+        && on_lost != "finish"
         && !options.is_inherited("on_lost")
     {
-        errors.at(on_lost.span, "a sync body cannot be stopped from outside: leave `on_lost` out, or make the function async");
+        errors.at(on_lost.span(), "a sync body cannot be stopped from outside: leave `on_lost` out, or make the function async");
     }
     if let Some(guard) = &options.guard
         && matches!(flavor, Flavor::Made { .. })

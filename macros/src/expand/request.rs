@@ -64,20 +64,20 @@ fn settings(options: &Options) -> TokenStream {
     for row in options.rows() {
         match (row.shape)(options) {
             // Only expressions are set here. Constant durations are already part of the site.
-            Shape::Length(Some(Length::Given(value))) => {
+            Shape::Length(Length::Computed(value)) => {
                 settings.set(row.name, value.to_token_stream(), whole(value));
             }
-            Shape::Length(Some(Length::Known(length))) if options.kind == Kind::Leader => {
+            Shape::Length(Length::Known(length)) if options.kind == Kind::Leader => {
                 let seconds = length.as_secs_f64().to_token_stream();
                 settings.set(row.name, seconds, Span::mixed_site());
             }
-            Shape::Count(Some(Count::Known(count))) => {
+            Shape::Count(Count::Known(count)) => {
                 settings.set(row.name, count.to_token_stream(), Span::mixed_site());
             }
-            Shape::Count(Some(Count::Given(value))) => {
+            Shape::Count(Count::Computed(value)) => {
                 settings.set(row.name, number(value), whole(value));
             }
-            Shape::Expr(Some(value)) => settings.set(row.name, borrowed(value), whole(value)),
+            Shape::Expr(value) => settings.set(row.name, borrowed(value), whole(value)),
             _ => {}
         }
     }
@@ -89,8 +89,10 @@ fn settings(options: &Options) -> TokenStream {
     if let Some(value) = &options.value {
         settings.parts("value", value);
     }
-    if let Some(overrun) = &options.on_overrun {
+    if let Some(word) = &options.on_overrun {
         let private = private(settings.runtime);
+        let overrun = if word == "abort" { "Abort" } else { "Log" };
+        let overrun = Ident::new(overrun, Span::mixed_site());
         let overrun = quote_ours!(#private::Overrun::#overrun);
         settings.set("on_overrun", overrun, Span::mixed_site());
     }
@@ -135,7 +137,7 @@ impl Settings<'_> {
         for part in parts {
             let (before, shown, after, span) = match part {
                 Part::Text(text) => ("", text.to_token_stream(), "", Span::mixed_site()),
-                Part::Value(value) => ("", borrowed(value), "", whole(value)),
+                Part::Computed(value) => ("", borrowed(value), "", whole(value)),
                 Part::Shown {
                     before,
                     place,

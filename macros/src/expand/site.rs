@@ -26,7 +26,7 @@ pub(super) fn site(
     text.add(std::env::var("CARGO_PKG_NAME").ok());
     text.add(Some(file));
     text.add(Some(line.to_string()));
-    text.add(Some(options.kind.hold().to_owned()));
+    text.add(Some(options.kind.hold()));
     text.add(Some(owner_of(options, owner, is_of_self)));
     text.add(Some(function.sig.ident.unraw().to_string()));
     text.add(Some(options.text()));
@@ -53,7 +53,7 @@ pub(super) fn site(
 fn lengths(options: &Options) -> Option<String> {
     let rows = options.rows().filter(|_| options.kind != Kind::Leader);
     let known = rows.filter_map(|row| match (row.shape)(options) {
-        Shape::Length(Some(Length::Known(it))) => {
+        Shape::Length(Length::Known(it)) => {
             let (name, seconds, nanos) = (row.name, it.as_secs(), it.subsec_nanos());
             Some(format!("{name}={seconds}.{nanos}"))
         }

@@ -5,9 +5,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, FnArg, Result, ReturnType, Visibility};
 
-use crate::args::TestOptions;
+use crate::args::Options;
 use crate::errors::Errors;
 use crate::item::{Body, Function, is_mark};
+use crate::kind::Kind;
 use crate::tokens::{last_word, module, moved, ours, whole};
 
 /// Input:  `#[auto_mutex::test(seeds = 100)] async fn closes(world: World) -> R { BODY }`
@@ -24,7 +25,7 @@ use crate::tokens::{last_word, module, moved, ours, whole};
 /// A sync test has `run_blocking`.
 pub(crate) fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let options = TestOptions::parse(args, &mut errors);
+    let options = Options::parse(Kind::Test, Span::call_site(), args, &mut errors);
     let function = errors.note(parse.parse2(item.clone()));
     if let Some(function) = &function {
         check(function, &mut errors);
@@ -50,26 +51,17 @@ fn check(function: &Function, errors: &mut Errors) {
     let sig = &function.sig;
     let (constness, safety, abi) = (&sig.constness, &sig.safety, &sig.abi);
     let mut inputs = sig.inputs.iter().filter(|it| matches!(it, FnArg::Typed(_)));
-    for (wrong, why) in [
-        (
-            quote!(#constness #safety #abi),
-            "a test is a plain function: remove this",
-        ),
-        (
-            sig.generics.params.to_token_stream(),
-            "a test has no generics: make this a helper, and call it from tests",
-        ),
-        (
-            sig.receiver().to_token_stream(),
-            "a test is a function without `self`: move it out of the block",
-        ),
-        (
-            inputs.nth(1).to_token_stream(),
-            "a test gets one `World`, with any number of hosts: `world.client(\"b\")` is another",
-        ),
+    for wrong in [
+        quote!(#constness #safety #abi),
+        sig.generics.params.to_token_stream(),
+        sig.receiver().to_token_stream(),
+        inputs.nth(1).to_token_stream(),
     ] {
         if !wrong.is_empty() {
-            errors.on(wrong, why);
+            errors.on(
+                wrong,
+                "a test is a plain function with at most one parameter, a `World` of any number of hosts: no generics, `self`, `const`, `unsafe` or `extern`",
+            );
         }
     }
     for attribute in &function.attrs {
@@ -84,7 +76,7 @@ fn check(function: &Function, errors: &mut Errors) {
     }
 }
 
-fn expanded(function: &Function, options: &TestOptions) -> TokenStream {
+fn expanded(function: &Function, options: &Options) -> TokenStream {
     let Function {
         attrs,
         visibility,
@@ -98,7 +90,8 @@ fn expanded(function: &Function, options: &TestOptions) -> TokenStream {
         .seeds
         .as_ref()
         .map(|seeds| quote_spanned!(span=> .seeds(#seeds)));
-    let shrink = options.shrink.then(|| quote_spanned!(span=> .shrink(true)));
+    let shrinks = options.shrink.is_some();
+    let shrink = shrinks.then(|| quote_spanned!(span=> .shrink(true)));
     // Errors about the type of the parameter are shown there.
     let called = match sig.inputs.first() {
         Some(FnArg::Typed(world)) => {

@@ -29,3 +29,14 @@ struct Order {
 async fn load() -> u32 { 1 }
 
 #[auto_mutex(key = load().await)] fn await_in_sync() -> Out { Ok(()) }
+
+/// There is no `self` in a function without a receiver.
+#[auto_mutex(key = self.id)] fn no_self_in_expression() -> Out { Ok(()) }
+#[auto_mutex(keys = [self.id])] fn no_self_in_list() -> Out { Ok(()) }
+#[auto_mutex(keys = self.ids)] fn no_self_to_iterate() -> Out { Ok(()) }
+
+struct Ledger;
+
+impl Ledger {
+    #[auto_mutex(key = (id, self.name()))] fn associated(id: u32) -> Out { Ok(()) }
+}

@@ -26,11 +26,3 @@ type Out = Result<(), LockError>;
 #[auto_mutex(key = "{Self::KIND}:{id}")] fn constant_of_a_type(id: u32) -> Out { Ok(()) }
 
 const KIND: u32 = 1;
-
-#[auto_mutex(key = self.id)] fn no_self_in_expression() -> Out { Ok(()) }
-
-struct Ledger;
-
-impl Ledger {
-    #[auto_mutex(key = (id, self.name()))] fn associated(id: u32) -> Out { Ok(()) }
-}

@@ -10,8 +10,7 @@ type Out = Result<(), LockError>;
 #[auto_mutex(keys = "{from}")] fn text(from: u32) -> Out { Ok(()) }
 #[auto_mutex(keys = [from, ()])] fn unit_inside(from: u32) -> Out { Ok(()) }
 #[auto_mutex(keys = ["{form}", ""])] fn templates(from: u32) -> Out { Ok(()) }
-#[auto_mutex(keys = [self.id])] fn no_self() -> Out { Ok(()) }
-#[auto_mutex(keys = self.ids)] fn no_self_to_iterate() -> Out { Ok(()) }
+#[auto_mutex(keys = ["{self.id}"])] fn no_self() -> Out { Ok(()) }
 #[auto_mutex(key = a, keys = [a, b])] fn both(a: u32, b: u32) -> Out { Ok(()) }
 #[auto_semaphore(permits = 2, keys = [a])] fn semaphore(a: u32) -> Out { Ok(()) }
 #[auto_read(keys = [a])] fn read(a: u32) -> Out { Ok(()) }

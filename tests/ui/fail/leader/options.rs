@@ -10,7 +10,7 @@ type Out = Result<(), LockError>;
 )]
 fn of_locks() -> Out { Ok(()) }
 
-#[auto_leader(stop_whithin = 5, lease_duration = 15, identity = "a", renew_deadline = 10, scheduler, retry_period = 2)]
+#[auto_leader(stop_whithin = 5, lease_time = 15, timeout = 2, scheduler)]
 fn unknown() -> Out { Ok(()) }
 #[auto_mutex(value = "x")] fn mutex() -> Out { Ok(()) }
 #[auto_semaphore(permits = 2, stop_within = 5)] fn semaphore() -> Out { Ok(()) }

@@ -9,7 +9,6 @@ type Out = Result<(), LockError>;
 #[auto_mutex(was = "old", retain = 1)] fn renamed() -> Out { Ok(()) }
 #[auto_mutex(owner = "me", retain = 1)] fn owned() -> Out { Ok(()) }
 #[auto_mutex(retain = "soon")] fn no_length() -> Out { Ok(()) }
-#[auto_mutex(linger = 1)] fn another_word() -> Out { Ok(()) }
 
 struct Ledger;
 

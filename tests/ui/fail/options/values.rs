@@ -21,7 +21,6 @@ type Out = Result<(), LockError>;
 #[auto_semaphore(permits = 2, reentrant = 0)] fn number() -> Out { Ok(()) }
 #[auto_mutex(reentrant = false, owner = "me")] fn owned() -> Out { Ok(()) }
 #[auto_mutex(reentrent = false)] fn misspelt() -> Out { Ok(()) }
-#[auto_mutex(recursive = false)] fn another_word() -> Out { Ok(()) }
 
 struct Ledger {
     url: String,

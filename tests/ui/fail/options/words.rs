@@ -8,12 +8,12 @@ type Out<T = ()> = Result<T, LockError>;
 
 /// Words of other libraries.
 #[auto_mutex(
-    timeout = 10, wait_time = 10, wait_timeout = 5, lease_time = 30, ttl = 100, hold = 7, lock_at_most_for = 100,
-    lockAtLeastFor = 10, retry = 3, max_retries = 3, retry_delay = 1, id = 5, key_prefix = "eu", fallback = skip
+    timeout = 10, wait_time = 10, lease_time = 30, ttl = 100, lock_at_most_for = 100, lockAtLeastFor = 10,
+    retry = 3, retryCount = 3, retry_delay = 1, resource = 5, prefix = "eu"
 )]
 fn elsewhere() -> Out { Ok(()) }
-#[auto_mutex(lease = 30, auto_renew = true, reentrant = true, fair, max_concurrency = 5)] fn others() -> Out { Ok(()) }
-#[auto_semaphore(limit = 5, previous_name = "tidy")] fn tidy() -> Out { Ok(()) }
+#[auto_mutex(lease = 30, auto_renew = true, reentrant = true, fair, permit = 5)] fn others() -> Out { Ok(()) }
+#[auto_semaphore(permit = 5)] fn tidy() -> Out { Ok(()) }
 
 /// Values without a word, and the other way round.
 #[auto_mutex("cleanup")] fn cleanup() -> Out { Ok(()) }
