@@ -16,6 +16,7 @@ pub(crate) mod id;
 pub mod meta;
 mod pattern;
 mod reader;
+pub mod reconnect;
 pub(crate) mod seal;
 mod server_health;
 #[cfg(feature = "sockets")]

@@ -4,13 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
     same_kind, socket,
 };
 use tokio_postgres::Config;
 
-use crate::driver::unconnected;
+use crate::pipeline::Pipeline;
 use crate::reader::Inspector;
 use crate::session::Connector;
 use crate::url;
@@ -132,7 +133,9 @@ impl Engine for Postgres {
     }
 
     fn unconnected(&self, options: &StoreOptions, member: MemberId) -> Unconnected {
-        unconnected(Connector::new(self.clone(), options, member))
+        let connector = Connector::new(self.clone(), options, member);
+        let (store, driver) = unconnected(Pipeline::new(connector));
+        (store, driver)
     }
 
     fn reader(&self, options: &StoreOptions) -> Box<dyn Reader> {

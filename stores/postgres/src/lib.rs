@@ -10,13 +10,11 @@
 //! # Inside
 //!
 //! The rules of `docs/protocol.md` are PL/pgSQL functions, which a client calls through one connection.
-//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it by its `wire/`.
-//! `driver/` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
-//! Requests from any thread come through
-//! `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
+//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it;
+//! core's `store::reconnect` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
+//! Requests from any thread come through `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
 mod call;
-mod driver;
 mod engine;
 mod error;
 mod facts;
@@ -32,6 +30,5 @@ mod term;
 #[cfg(test)]
 mod tests;
 mod url;
-mod wire;
 
 pub use self::schema::{grants, operating_grants, reading_grants, schema};

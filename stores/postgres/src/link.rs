@@ -1,24 +1,26 @@
-//! [`Link`]: what the background thread does with a connection until it is lost.
+//! [`Link`]: what the background thread does with a connection until it is lost. The server answers queries in the order in which
+//! they were sent.
 
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{poll_fn, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    self, Answer, BEAT, Events, Node, NodeChange, Op, Request, StoreErrorKind,
+    self, Answer, BEAT, Boxed, Events, Node, NodeChange, Op, Request, StoreErrorKind, Watchdog,
+    parse_message,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep};
-use tokio_postgres::Row;
+use tokio_postgres::{AsyncMessage, Error, Row};
 
-use crate::call::Call;
+use crate::call::{Call, stored};
+use crate::error;
 use crate::pipeline::Pipeline;
 use crate::reply;
-use crate::session::{Queries, Ready};
+use crate::session::Ready;
 use crate::term::Term;
-use crate::wire::{Use, Wire, tell};
 
 /// How often the server is asked for its term. Suspended time counts.
 const TERM: Duration = Duration::from_secs(10);
@@ -27,12 +29,26 @@ const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
 
+/// What an answer is for.
+enum Use {
+    /// With the function that was called.
+    Request(Request, &'static str),
+    Mail,
+    Term,
+    /// Only to see whether the server is there.
+    Nothing,
+}
+
+type Run = Boxed<'static, Result<Vec<Row>, Error>>;
+
 struct Link<'a> {
     pipeline: &'a Pipeline,
     events: &'a dyn Events,
-    queries: Queries,
-    requests: Wire,
-    coming: &'a mut UnboundedReceiver<Request>,
+    ready: Ready,
+    flying: VecDeque<(Use, Run)>,
+    watchdog: Watchdog,
+    /// Whether something was sent since the last beat.
+    wrote: bool,
     term: store::Instant,
     beat: Pin<Box<Sleep>>,
     /// When to ask for messages, if the client does not listen. `None` while it asks.
@@ -45,7 +61,6 @@ pub(crate) async fn serve(
     pipeline: &Pipeline,
     events: &dyn Events,
     ready: Ready,
-    coming: &mut UnboundedReceiver<Request>,
 ) -> Option<StoreError> {
     let lease = pipeline.connector.options.lease();
     // The first question for messages, before all requests, tells the store of this member.
@@ -53,9 +68,10 @@ pub(crate) async fn serve(
     let mut link = Link {
         pipeline,
         events,
-        queries: ready.queries,
-        requests: Wire::of(ready.requests, lease),
-        coming,
+        ready,
+        flying: VecDeque::new(),
+        watchdog: Watchdog::new(lease, Duration::ZERO),
+        wrote: false,
         term: store::clock::now().after(TERM),
         beat: Box::pin(sleep(BEAT)),
         mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
@@ -75,16 +91,57 @@ impl Link<'_> {
         loop {
             self.ask_for_mail(cx, false);
             let closed = self.send(cx);
-            let mut is_busy = self.requests.hear(cx, self.events)?;
-            while let Some((purpose, answer)) = self.requests.land(cx) {
-                self.land(purpose, answer)?;
+            let mut is_busy = self.hear(cx)?;
+            while let Some((_, run)) = self.flying.front_mut()
+                && let Poll::Ready(answer) = run.as_mut().poll(cx)
+                && let Some((purpose, _)) = self.flying.pop_front()
+            {
+                self.watchdog.answered();
+                self.land(purpose, answer.map_err(|error| error::of(&error)))?;
                 is_busy = true;
             }
             if !is_busy {
-                return match closed && self.requests.in_flight() == 0 {
+                return match closed && self.flying.is_empty() {
                     true => Poll::Ready(Ok(())),
                     false => Poll::Pending,
                 };
+            }
+        }
+    }
+
+    /// The first poll of a future sends its query.
+    fn start(
+        &mut self,
+        cx: &mut Context<'_>,
+        purpose: Use,
+        run: impl Future<Output = Result<Vec<Row>, Error>> + Send + 'static,
+    ) {
+        let mut run: Run = Box::pin(run);
+        if let Poll::Ready(answer) = run.as_mut().poll(cx) {
+            run = Box::pin(ready(answer));
+        }
+        self.wrote = true;
+        self.flying.push_back((purpose, run));
+    }
+
+    /// Reads and writes. Returns whether a message has arrived. Answers go to their futures.
+    fn hear(&mut self, cx: &mut Context<'_>) -> Result<bool, StoreError> {
+        let mut heard = false;
+        loop {
+            match self.ready.requests.connection.poll_message(cx) {
+                Poll::Pending => return Ok(heard),
+                Poll::Ready(Some(Ok(message))) => {
+                    if let AsyncMessage::Notification(message) = message {
+                        tell(self.events, message.payload());
+                        heard = true;
+                    }
+                    self.watchdog.heard();
+                }
+                Poll::Ready(Some(Err(error))) => return Err(error::of(&error)),
+                Poll::Ready(None) => {
+                    let text = "the server closed the connection";
+                    return Err(StoreError::disconnected(text));
+                }
             }
         }
     }
@@ -95,16 +152,16 @@ impl Link<'_> {
         };
         if self.mail.take_if(is_due).is_some() {
             let call = Call::read_mail(self.pipeline.connector.member);
-            let run = self.queries.run(&self.requests.client, call);
-            self.requests.start(cx, Use::Mail, Box::pin(run));
+            let run = self.ready.run(call);
+            self.start(cx, Use::Mail, run);
         }
     }
 
     /// Sends what has come. Returns whether the store was closed.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (caller, opens) = (self.pipeline.connector.member, self.pipeline.opens());
-        while self.requests.in_flight() < MOST {
-            let Poll::Ready(request) = self.coming.poll_recv(cx) else {
+        while self.flying.len() < MOST {
+            let Poll::Ready(request) = self.pipeline.poll_request(cx) else {
                 return false;
             };
             let Some(request) = request else {
@@ -114,8 +171,8 @@ impl Link<'_> {
             self.ask_for_mail(cx, matches!(request.op, Op::Touch { .. }));
             let call = Call::of(&request.name, &request.op, caller, opens);
             let purpose = Use::Request(request, call.function);
-            let run = self.queries.run(&self.requests.client, call);
-            self.requests.start(cx, purpose, Box::pin(run));
+            let run = self.ready.run(call);
+            self.start(cx, purpose, run);
         }
         false
     }
@@ -165,26 +222,41 @@ impl Link<'_> {
 
     fn beat(&mut self, cx: &mut Context<'_>) -> Result<(), StoreError> {
         let now = store::clock::now();
+        let client = self.ready.requests.client.clone();
         if self.term <= now {
             self.term = now.after(TERM);
-            self.requests.watchdog.forget();
-            let client = self.requests.client.clone();
+            self.watchdog.forget();
             let longest = self.pipeline.connector.options.longest_lease;
-            let asked = async move { Term::ask(&client, Some(longest)).await };
-            self.requests.start(cx, Use::Term, Box::pin(asked));
-            let client = self.requests.client.clone();
+            let (asking, tidying) = (client.clone(), client.clone());
+            let asked = async move { Term::ask(&asking, Some(longest)).await };
+            self.start(cx, Use::Term, asked);
             // Whatever goes wrong there, another client tries in ten seconds.
-            let tidied = async move { client.query_typed(TIDY, &[]).await.or(Ok(Vec::new())) };
-            self.requests.start(cx, Use::Nothing, Box::pin(tidied));
+            let tidied = async move { tidying.query_typed(TIDY, &[]).await.or(Ok(Vec::new())) };
+            self.start(cx, Use::Nothing, tidied);
         }
-        self.requests.beat(cx)
+        let wrote = std::mem::take(&mut self.wrote);
+        if self.watchdog.beat(wrote, self.flying.is_empty())? {
+            let ping = async move { client.batch_execute("").await.map(|()| Vec::new()) };
+            self.start(cx, Use::Nothing, ping);
+        }
+        Ok(())
     }
 
     fn lose(&mut self, error: &StoreError) {
-        self.pipeline.disconnected(error.clone());
-        let unsent = std::iter::from_fn(|| self.coming.try_recv().ok());
-        for request in self.requests.lose().chain(unsent) {
+        let unsent = self.pipeline.disconnect(error);
+        let flying = std::mem::take(&mut self.flying).into_iter();
+        let flying = flying.filter_map(|(purpose, _)| match purpose {
+            Use::Request(request, _) => Some(request),
+            _ => None,
+        });
+        for request in flying.chain(unsent) {
             self.events.answered(request.failed(error.clone()));
         }
+    }
+}
+
+fn tell(events: &dyn Events, payload: &str) {
+    if let Some((name, message)) = parse_message(&stored(payload)) {
+        events.told(&name, message);
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::SetupError;
+use auto_mutex_core::store::reconnect::{Connects as _, set_up};
 use auto_mutex_core::store::{
     ConnectError, Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Server,
     Snapshot, clock, matches,
@@ -51,9 +52,9 @@ impl Inspector {
             self.opened = Some(ready);
             return Ok(answer);
         }
-        let mut ready = connector.first(connector.options.connect_timeout).await?;
+        let mut ready = set_up(connector, connector.options.connect_timeout).await?;
         let answer = ask(connector, &mut ready).await;
-        let answer = answer.map_err(|error| error.at(&connector.address_text()))?;
+        let answer = answer.map_err(|error| error.at(&connector.address()))?;
         // If there is no schema, the next question looks for it again.
         self.opened = Some(ready).filter(|ready| !is_empty(ready));
         Ok(answer)
@@ -89,7 +90,7 @@ impl Reader for Inspector {
             });
             let rows = rows.await?;
             let mut page = Page::default();
-            let address = connector.address_text();
+            let address = connector.address();
             for row in &rows {
                 let name: &str = row
                     .try_get(0)
@@ -136,7 +137,7 @@ impl Reader for Inspector {
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let described = self.with(describe).await;
-            vec![described.map_err(|error| (self.connector.address_text(), error))]
+            vec![described.map_err(|error| (self.connector.address(), error))]
         })
     }
 }

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
+use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, RandomId, Reader, Scheme, Source, StoreOptions,
     Unconnected, same_kind, socket::Tls,
 };
 
-use crate::access::Login;
 #[cfg(feature = "cluster")]
 use crate::cluster;
 use crate::connect::Connector;
 use crate::inspector::Inspector;
-use crate::link::driver::unconnected;
+use crate::login::renewal::Login;
+use crate::pipeline::Pipeline;
 use crate::url;
 
 inventory::submit! {
@@ -120,7 +121,8 @@ impl Engine for RedisEndpoint {
         if self.is_cluster() {
             return cluster::unconnected(self, options, member);
         }
-        let (store, driver) = unconnected(Connector::new(self.clone(), options, member));
+        let connector = Connector::new(self.clone(), options, member);
+        let (store, driver) = unconnected(Pipeline::new(connector));
         (store, driver)
     }
 

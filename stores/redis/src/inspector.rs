@@ -10,6 +10,7 @@ use crate::login::error::{ConnectError, accept, accepted, nonsense, refused};
 use crate::script::command::KEY;
 use crate::script::{LONGEST_IDLE, is_idle, reply};
 use crate::wire::Value;
+use auto_mutex_core::store::reconnect::Connects as _;
 use auto_mutex_core::store::{
     Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
     clock,
@@ -41,7 +42,7 @@ impl Inspector {
         mut ask: impl AsyncFnMut(&Connector, &mut Ready) -> Result<T, ConnectError>,
     ) -> Result<T, SetupError> {
         let connector = &self.connector;
-        let failed = |error: ConnectError| error.at(&connector.address_text());
+        let failed = |error: ConnectError| error.at(&connector.address());
         if let Some(mut ready) = self.opened.take()
             && let Ok(answer) = ask(connector, &mut ready).await
         {
@@ -78,7 +79,7 @@ impl Reader for Inspector {
                 }
                 None => question.arg(ALL_KEYS),
             };
-            let mut page = page(connection.ask(&question).await?, &connector.address_text())?;
+            let mut page = page(connection.ask(&question).await?, &connector.address())?;
             let mut questions = redis::pipe();
             for found in &page.keys {
                 if pattern.is_none() {
@@ -133,7 +134,7 @@ impl Reader for Inspector {
     fn describe(&mut self) -> Reading<'_, Vec<Described>> {
         Box::pin(async {
             let described = self.with(describe).await;
-            vec![described.map_err(|error| (self.connector.address_text(), error))]
+            vec![described.map_err(|error| (self.connector.address(), error))]
         })
     }
 }

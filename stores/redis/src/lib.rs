@@ -1,8 +1,8 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, through one connection per member.
 //!
-//! `route/` finds the server, `login/` greets it, `connect/` makes a connection ready, and `link/` serves it and
-//! replaces a lost one. `script/` has the rules, and the encoding of requests and replies. Requests from any thread
-//! come through `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
+//! `route/` finds the server, `login/` greets it, and `connect/` makes a connection ready. `pipeline/` takes requests from
+//! any thread, and serves the connection; core's `store::reconnect` replaces a lost one. `script/` has the rules, and the
+//! encoding of requests and replies. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
 // Without clusters and replicas, parts of the other folders are unused.
 #![cfg_attr(
@@ -10,7 +10,6 @@
     allow(dead_code, unused_imports)
 )]
 
-mod access;
 mod acl;
 #[cfg(feature = "cluster")]
 mod cluster;
@@ -21,7 +20,6 @@ mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod inspector;
-mod link;
 mod login;
 mod pipeline;
 #[cfg(feature = "redis-1")]
@@ -29,7 +27,6 @@ mod redis_1;
 pub(crate) mod rights;
 mod route;
 mod script;
-mod shard_channels;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;

@@ -3,32 +3,33 @@
 mod connection;
 mod ensure;
 mod listen;
-mod login;
-mod queries;
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use auto_mutex_core::Guarantees;
 use auto_mutex_core::StoreError;
+use auto_mutex_core::store::reconnect::Connects;
 use auto_mutex_core::store::{
     Address, ConnectError, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble, lock,
 };
-use auto_mutex_core::{Guarantees, SetupError};
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
+use tokio_postgres::{Error, Row, Statement};
 
-use self::connection::nonsense;
 pub(crate) use self::connection::{Session, rows};
-pub(crate) use self::queries::Queries;
+use self::connection::{nonsense, silent};
+use crate::call::{Call, INSPECT, id, query};
 use crate::engine::Postgres;
 use crate::facts::Facts;
 use crate::schema::Found;
 use crate::term::Term;
 
-/// How long a server may be silent at first. If that was too short, later attempts wait longer.
-pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(50);
 /// How many answers a set-up may wait for.
 const STEPS: u32 = 4;
+/// The functions that most requests call, and how many parameters each has. They are prepared, unless a pooler may pass each
+/// request to another process.
+const FREQUENT: [(&str, usize); 3] = [("acquire", 13), ("touch", 9), ("release", 7)];
 
 pub(crate) struct Connector {
     pub(crate) postgres: Postgres,
@@ -46,9 +47,75 @@ pub(crate) struct Connector {
 /// A connection that is ready for requests.
 pub(crate) struct Ready {
     pub(crate) requests: Session,
-    pub(crate) queries: Queries,
+    prepared: HashMap<&'static str, Statement>,
+    /// Whether requests run only in the term in which the connection was made, behind a pooler.
+    in_term: bool,
     pub(crate) term: Term,
     pub(crate) facts: Facts,
+}
+
+impl Connects for Connector {
+    type Ready = Ready;
+
+    /// The server of the last connection; before the first, all of the URL.
+    fn address(&self) -> String {
+        let server = lock(&self.server);
+        let server = server.as_ref().map(Address::to_string);
+        server.unwrap_or_else(|| self.postgres.listed())
+    }
+
+    fn connect_timeout(&self) -> Duration {
+        self.options.connect_timeout
+    }
+
+    /// Servers before the one that takes writes may all be silent.
+    fn turns(&self) -> u32 {
+        self.postgres.servers.len() as u32 + 1
+    }
+
+    fn has_others(&self) -> bool {
+        self.postgres.servers.len() > 1
+    }
+
+    async fn open(&self, _: Instant, silence: Duration) -> Result<Ready, ConnectError> {
+        let mut failed: Option<ConnectError> = None;
+        for server in &self.postgres.servers {
+            let opening = async {
+                let session = self.session(server, silence).await?;
+                let set_up = timeout(silence.saturating_mul(STEPS), self.set_up(session));
+                set_up.await.unwrap_or_else(|_| Err(silent()))
+            };
+            let error = match opening.await {
+                Ok(ready) => {
+                    *lock(&self.facts) = Some(ready.facts.clone());
+                    *lock(&self.server) = Some(server.clone());
+                    return Ok(ready);
+                }
+                Err(error) => error,
+            };
+            // That one server is a standby says less than why another cannot be used.
+            let tells_less = matches!(error, ConnectError::Role(_)) && failed.is_some();
+            if !tells_less {
+                failed = Some(ConnectError::At(server.to_string(), Box::new(error)));
+            }
+        }
+        Err(failed.unwrap_or_else(|| self.too_late()))
+    }
+
+    /// The server starts, or a standby is about to take over.
+    fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
+        let passes = match error.trouble() {
+            Trouble::Busy => error.of_provider().is_none(),
+            Trouble::Unreachable | Trouble::Silent => self.has_others(),
+            Trouble::Refused => false,
+        };
+        if passes { Ok(error) } else { Err(error) }
+    }
+
+    fn too_late(&self) -> ConnectError {
+        let error = ConnectError::too_late(self.options.connect_timeout);
+        ConnectError::At(self.postgres.listed(), Box::new(error))
+    }
 }
 
 impl Connector {
@@ -71,13 +138,6 @@ impl Connector {
         }
     }
 
-    /// The server of the last connection; before the first, all of the URL.
-    pub(crate) fn address_text(&self) -> String {
-        let server = lock(&self.server);
-        let server = server.as_ref().map(Address::to_string);
-        server.unwrap_or_else(|| self.postgres.listed())
-    }
-
     pub(crate) fn guarantees(&self) -> Guarantees {
         let facts = lock(&self.facts);
         let facts = facts.as_ref();
@@ -86,75 +146,6 @@ impl Connector {
 
     pub(crate) fn is_pooled(&self) -> bool {
         self.postgres.poll.is_some()
-    }
-
-    pub(crate) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
-        let end = Instant::now() + left.min(Duration::from_secs(86_400));
-        let mut passing = None;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            let silence = match self.postgres.servers.len() {
-                1 => left,
-                _ => USUAL_SILENCE.min(left),
-            };
-            let attempt = timeout_at(end, Box::pin(self.open(silence))).await;
-            let failed = match attempt {
-                Ok(Ok(ready)) => return Ok(ready),
-                Ok(Err(error)) => error,
-                Err(_) => passing.take().unwrap_or_else(|| self.too_late()),
-            };
-            if !self.passes(&failed) || Instant::now() + PAUSE >= end {
-                return Err(failed.at(&self.postgres.listed()));
-            }
-            passing = Some(failed);
-            sleep(PAUSE).await;
-        }
-    }
-
-    pub(crate) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        // Servers before the one that takes writes may all be silent.
-        let turns = self.postgres.servers.len() as u32 + 1;
-        let whole = self.options.connect_timeout.max(silence * turns);
-        let opened = timeout(whole, Box::pin(self.open(silence))).await;
-        opened.unwrap_or_else(|_| Err(self.too_late()))
-    }
-
-    /// Whether another attempt within the set-up makes sense: the server starts, or a standby is about to take over.
-    fn passes(&self, error: &ConnectError) -> bool {
-        match error.trouble() {
-            Trouble::Busy => error.of_provider().is_none(),
-            Trouble::Unreachable | Trouble::Silent => self.postgres.servers.len() > 1,
-            Trouble::Refused => false,
-        }
-    }
-
-    fn too_late(&self) -> ConnectError {
-        ConnectError::too_late(self.options.connect_timeout)
-    }
-
-    async fn open(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        let mut failed: Option<ConnectError> = None;
-        for server in &self.postgres.servers {
-            let opening = async {
-                let session = self.session(server, silence).await?;
-                let set_up = timeout(silence.saturating_mul(STEPS), self.set_up(session));
-                set_up.await.unwrap_or_else(|_| Err(login::silent()))
-            };
-            let error = match opening.await {
-                Ok(ready) => {
-                    *lock(&self.facts) = Some(ready.facts.clone());
-                    *lock(&self.server) = Some(server.clone());
-                    return Ok(ready);
-                }
-                Err(error) => error,
-            };
-            // That one server is a standby says less than why another cannot be used.
-            let tells_less = matches!(error, ConnectError::Role(_)) && failed.is_some();
-            if !tells_less {
-                failed = Some(ConnectError::At(server.to_string(), Box::new(error)));
-            }
-        }
-        Err(failed.unwrap_or_else(|| self.too_late()))
     }
 
     async fn set_up(&self, mut requests: Session) -> Result<Ready, ConnectError> {
@@ -185,12 +176,43 @@ impl Connector {
         if listens {
             requests.listen(self.member, &self.presence).await?;
         }
-        let queries = Queries::of(&mut requests, is_pooled.then_some(&term), !self.reads);
+        let mut prepared = HashMap::new();
+        for (function, count) in FREQUENT.into_iter().filter(|_| listens) {
+            let client = requests.client.clone();
+            let query = query(function, count, false);
+            let statement = requests.ask(client.prepare(&query)).await?;
+            prepared.insert(function, statement);
+        }
         Ok(Ready {
-            queries: queries.await?,
             requests,
+            prepared,
+            in_term: is_pooled,
             term,
             facts,
         })
+    }
+}
+
+impl Ready {
+    /// Calls a function of the schema. The request is sent when the future is polled first.
+    pub(crate) fn run(
+        &self,
+        mut call: Call,
+    ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send + 'static {
+        let client = self.requests.client.clone();
+        let statement = self.prepared.get(call.function).cloned();
+        let query = match statement {
+            None => query(call.function, call.values.len(), self.in_term),
+            Some(_) => String::new(),
+        };
+        if self.in_term && call.function != INSPECT {
+            call.values.push(id(self.term.id));
+        }
+        async move {
+            match &statement {
+                Some(statement) => client.query(statement, &call.plain()).await,
+                None => client.query_typed(&query, &call.typed()).await,
+            }
+        }
     }
 }

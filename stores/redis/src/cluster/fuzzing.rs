@@ -2,9 +2,8 @@
 
 use auto_mutex_core::store::Address;
 
-use super::epoch::epoch_keys;
 use super::redirector::redirect;
-use super::slot::Slot;
+use super::slot::{Slot, epoch_keys};
 use super::topology::Topology;
 use crate::fuzzing;
 

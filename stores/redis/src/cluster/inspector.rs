@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
+use auto_mutex_core::store::reconnect::USUAL_SILENCE;
 use auto_mutex_core::store::{
     Address, Described, MemberId, Name, Page, RandomId, Reader, Reading, Snapshot, StoreOptions,
     lock, with_sources,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
-use super::connector::Connector;
-use super::epoch::epoch_keys;
-use super::slot::Slot;
+use super::primary::Connector;
+use super::slot::{Slot, epoch_keys};
 use super::topology::{Topology, concerns_one_node, survey};
 use crate::RedisEndpoint;
 use crate::error::Code;
 use crate::inspector;
-use crate::wire::{Limits, USUAL_SILENCE};
+use crate::wire::Limits;
 
 pub(crate) struct Inspector {
     connector: Connector,

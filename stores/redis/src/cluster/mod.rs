@@ -1,8 +1,6 @@
 //! Redis Cluster: a Redis store for each node that serves slots. The lock rules and the protocol of a single node are
 //! in this crate's other folders.
 
-mod connector;
-mod epoch;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod inspector;
@@ -21,8 +19,8 @@ use std::sync::Arc;
 
 use auto_mutex_core::store::{Engine as _, MemberId, StoreOptions, Unconnected};
 
-use self::connector::Connector;
 pub(crate) use self::inspector::Inspector;
+use self::primary::Connector;
 use self::refresher::Refresher;
 use self::store::ClusterStore;
 use crate::RedisEndpoint;

@@ -13,10 +13,10 @@ use auto_mutex_core::{SetupError, StoreError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::connector::Connector;
-use super::epoch::epoch_keys;
-use super::primary::Primary;
+use super::primary::{Connector, Primary};
 use super::redirector::Redirector;
+use super::slot::epoch_keys;
+use super::slot_map::SlotMap;
 use super::store::{ClusterStore, NOWHERE};
 use super::topology::{Topology, concerns_one_node, share, shuffle, slow, survey};
 use crate::wire::Limits;
@@ -68,17 +68,15 @@ impl Refresher {
     }
 
     async fn connect(&mut self, limit: Duration) -> Result<(), SetupError> {
-        let seen = clock::now();
-        let ends = seen.after(limit);
+        self.seen = clock::now();
+        let ends = self.seen.after(limit);
         let candidates = self.connector.candidates(&[], &[]);
         let share = share(limit, candidates.len());
         let limits = || Limits::new(share.min(clock::now().until(ends)), share);
-        let topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
+        self.topology = survey(candidates, &self.connector.endpoint, 0, limits).await?;
+        self.draw(&HashSet::new(), usize::MAX);
         let mut opening = JoinSet::new();
-        for address in topology.primaries() {
-            let (primary, mut driver) =
-                self.connector
-                    .primary(address.clone(), &topology, true, true);
+        for (primary, mut driver) in self.new.drain(..) {
             let limit = clock::now().until(ends);
             opening.spawn(async move {
                 let result = driver.open(limit).await;
@@ -108,10 +106,6 @@ impl Refresher {
         if let Some(error) = failed.filter(|_| !is_any_up) {
             return Err(error);
         }
-        let primaries = self.new.iter().map(|(primary, _)| primary.clone());
-        let map = self.store.map().next(&topology, seen, primaries.collect());
-        self.store.set_map(Arc::new(map));
-        (self.topology, self.seen) = (topology, seen);
         self.plan();
         Ok(())
     }
@@ -243,30 +237,9 @@ impl Refresher {
 
     fn redraw(&mut self, connect: &HashSet<Address>, events: &dyn Events) {
         let old = self.store.map();
-        let mut primaries = old.primaries().to_vec();
         // In a cluster that was just found, check a single node. Thousands of clients may start together, and the
         // checks take most of the time of a new connection.
-        let is_new = self.is_lost();
-        let mut serving: Vec<_> = self.topology.primaries().collect();
-        shuffle(&mut serving);
-        for address in serving.into_iter().chain(connect) {
-            if primaries.iter().any(|primary| primary.address == *address) {
-                continue;
-            }
-            let (primary, driver) = self.connector.primary(
-                address.clone(),
-                &self.topology,
-                is_new,
-                is_new && primaries.is_empty(),
-            );
-            if connect.contains(address) {
-                primary.want();
-            }
-            primaries.push(primary.clone());
-            self.new.push((primary, driver));
-        }
-        let map = Arc::new(old.next(&self.topology, self.seen, primaries));
-        self.store.set_map(map.clone());
+        let map = self.draw(connect, 1);
         for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
             let address = primary.address.to_string();
             tell(move || {
@@ -278,6 +251,34 @@ impl Refresher {
         for node in map.taken_over(&old) {
             self.ask_again(node, events);
         }
+    }
+
+    /// Makes the map for the topology, with new nodes, and `connect` among them. In a cluster that was just found, so many
+    /// of them are checked.
+    fn draw(&mut self, connect: &HashSet<Address>, checked: usize) -> Arc<SlotMap> {
+        let old = self.store.map();
+        let mut primaries = old.primaries().to_vec();
+        let is_new = self.is_lost();
+        let mut serving: Vec<_> = self.topology.primaries().collect();
+        shuffle(&mut serving);
+        for address in serving.into_iter().chain(connect) {
+            if primaries.iter().any(|primary| primary.address == *address) {
+                continue;
+            }
+            let checks = is_new && primaries.len() < checked;
+            let address = address.clone();
+            let opened = self
+                .connector
+                .primary(address, &self.topology, is_new, checks);
+            if connect.contains(&opened.0.address) {
+                opened.0.want();
+            }
+            primaries.push(opened.0.clone());
+            self.new.push(opened);
+        }
+        let map = Arc::new(old.next(&self.topology, self.seen, primaries));
+        self.store.set_map(map.clone());
+        map
     }
 
     /// Makes the member resend its requests for `node`, which took over slots or whose answer was lost.

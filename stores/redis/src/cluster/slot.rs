@@ -1,6 +1,12 @@
-//! [`Slot`]: the hash slot of a name.
+//! [`Slot`]: the hash slot of a name; and [`epoch_keys`], the keys for a node's term notes, in slots that the node serves.
 
-use auto_mutex_core::store::Name;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use auto_mutex_core::store::{Address, Name};
+
+use super::topology::Topology;
+use crate::connect::term::EPOCH;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Slot(pub(super) u16);
@@ -45,6 +51,39 @@ const TABLE: [u16; 256] = {
     table
 };
 
+/// One key is not enough, because a key cannot be used while its slot migrates.
+const SPARE: usize = 3;
+
+/// All members of a cluster choose the same keys. The choice ignores the order of slot numbers, so it rarely changes
+/// when a few slots move.
+pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
+    let mut slots: Vec<Slot> = topology.slots_of(address).collect();
+    slots.sort_unstable_by_key(rank);
+    slots.truncate(SPARE);
+    slots.into_iter().map(key).collect()
+}
+
+/// The XOR keeps slot 0 from always coming first.
+fn rank(slot: &Slot) -> u16 {
+    (slot.0 ^ 0x2545).wrapping_mul(40503)
+}
+
+fn key(slot: Slot) -> String {
+    /// For each slot, a number whose text hashes to it.
+    static TAGS: LazyLock<HashMap<Slot, u32>> = LazyLock::new(|| {
+        let mut tags = HashMap::new();
+        let mut numbers = 0..;
+        while tags.len() < usize::from(Slot::COUNT)
+            && let Some(number) = numbers.next()
+        {
+            tags.entry(Slot::of_tag(&number.to_string()))
+                .or_insert(number);
+        }
+        tags
+    });
+    format!("{EPOCH}:{{{}}}", TAGS[&slot])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +103,49 @@ mod tests {
         for number in [16384, -1, i64::MAX] {
             assert_eq!(Slot::numbered(number), None);
         }
+    }
+
+    fn topology(ranges: &[(u16, u16, u16)]) -> Topology {
+        let ranges = ranges.iter();
+        Topology {
+            ranges: ranges
+                .map(|(first, last, port)| (Slot(*first), Slot(*last), at(*port)))
+                .collect(),
+            ..Topology::default()
+        }
+    }
+
+    fn at(port: u16) -> Address {
+        let host = "h".to_owned();
+        Address::Tcp { host, port }
+    }
+
+    fn slot(key: &str) -> Slot {
+        let tag = key.strip_prefix("auto_mutex:epoch:{").unwrap();
+        Slot::of_tag(tag.strip_suffix('}').unwrap())
+    }
+
+    #[test]
+    fn keys_are_in_slots_of_the_node() {
+        let topology = topology(&[(0, 99, 1), (100, 16382, 2), (16383, 16383, 1)]);
+        for (port, fits) in [(1, true), (2, false)] {
+            let keys = epoch_keys(&topology, &at(port));
+            assert_eq!(keys.len(), SPARE);
+            for key in keys {
+                let slot = slot(&key).0;
+                assert_eq!(slot < 100 || slot == 16383, fits, "{slot}");
+            }
+        }
+        assert_eq!(epoch_keys(&topology, &at(3)), [""; 0]);
+    }
+
+    #[test]
+    fn they_stay_while_most_slots_stay() {
+        let before = epoch_keys(&topology(&[(0, 5460, 1)]), &at(1));
+        let changed = (1..100)
+            .filter(|moved| epoch_keys(&topology(&[(moved * 10, 5460, 1)]), &at(1))[0] != before[0])
+            .count();
+        // `redis-cli` moves the slots of a node in ascending order.
+        assert!(changed < 99, "each move changed the key");
     }
 }

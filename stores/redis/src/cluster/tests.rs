@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
+use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
     NodeChange, Op, RandomId, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions,
@@ -19,7 +20,7 @@ use super::slot_map::SlotMap;
 use super::store::ClusterStore;
 use crate::RedisEndpoint;
 use crate::connect::Connector;
-use crate::link::driver::unconnected;
+use crate::pipeline::Pipeline;
 
 /// The answers, in the order in which they came.
 #[derive(Default)]
@@ -55,7 +56,7 @@ fn node(number: u16) -> (Arc<Primary>, Box<dyn Driver>) {
     let mut connector = Connector::new(endpoint, &options, MemberId::random());
     lock(&connector.guard.keys).keys.clear();
     connector.is_new = false;
-    let (store, driver) = unconnected(connector);
+    let (store, driver) = unconnected(Pipeline::new(connector));
     let primary = Primary::new(Node(number.into()), address, store);
     primary.set_up(true);
     (Arc::new(primary), driver)

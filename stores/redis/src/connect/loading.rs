@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
+use auto_mutex_core::store::reconnect::{FIRST_PAUSE, USUAL_SILENCE};
 use auto_mutex_core::store::{Backoff, MemberId, StoreErrorKind};
 use tokio::time::sleep;
 
 use crate::error::{self, Code};
-use crate::login::FIRST_PAUSE;
 use crate::login::error::{ConnectError, accept, nonsense, refused};
 use crate::script::Scripts;
-use crate::wire::{Connection, USUAL_SILENCE, Value};
+use crate::wire::{Connection, Value};
 
 /// How long a client may take to load the scripts before another one does.
 const LOADING: Duration = Duration::from_secs(2);

@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use auto_mutex_core::Guarantees;
+use auto_mutex_core::store::reconnect::{Connects, FIRST_PAUSE, USUAL_SILENCE};
 use auto_mutex_core::store::{Backoff, MemberId, Name, Op, StoreOptions, Trouble, lock};
-use auto_mutex_core::{Guarantees, SetupError};
 use redis::Cmd;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 
 use self::facts::Facts;
 use self::term::{Guard, Term};
 use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
+use crate::login::hello;
 use crate::login::renewal::Renewal;
-use crate::login::{FIRST_PAUSE, hello};
 use crate::route::{Primary, Route};
 use crate::script::{Scripts, command};
-use crate::wire::{Connection, Limits, USUAL_SILENCE, Value};
+use crate::wire::{Connection, Limits, Value};
 
-const PAUSE: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_secs(2);
 
 const READER: &str = "auto_mutex:operator";
@@ -54,12 +54,51 @@ pub(crate) struct Connector {
     facts: Mutex<Option<(String, Facts)>>,
 }
 
-pub(super) struct Ready {
+pub(crate) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
     pub(super) term: Term,
     pub(super) renewal: Renewal,
     pub(super) knew_scripts: bool,
+}
+
+impl Connects for Connector {
+    type Ready = Ready;
+
+    fn address(&self) -> String {
+        self.route.address_text()
+    }
+
+    fn connect_timeout(&self) -> Duration {
+        self.guard.options.connect_timeout
+    }
+
+    fn turns(&self) -> u32 {
+        2
+    }
+
+    fn has_others(&self) -> bool {
+        self.route.has_sentinels()
+    }
+
+    async fn open(&self, end: Instant, silence: Duration) -> Result<Ready, ConnectError> {
+        // On the heap, because the driver's future lives as long as the store and should not reserve space for this
+        // one.
+        match Box::pin(self.subscribed(Limits { end, silence })).await {
+            Err(ConnectError::Unreachable(Trouble::Silent, _)) if Instant::now() >= end => {
+                Err(self.too_late())
+            }
+            opened => opened,
+        }
+    }
+
+    fn judge(&self, error: ConnectError) -> Result<ConnectError, ConnectError> {
+        self.route.judge(error)
+    }
+
+    async fn moved(&self) {
+        self.route.moved().await;
+    }
 }
 
 impl Connector {
@@ -78,54 +117,10 @@ impl Connector {
         }
     }
 
-    pub(super) fn address_text(&self) -> String {
-        self.route.address_text()
-    }
-
     pub(super) fn guarantees(&self) -> Guarantees {
         let facts = lock(&self.facts);
         let facts = facts.as_ref();
         facts.map_or_else(Guarantees::unknown, |(_, it)| it.guarantees(&self.guard))
-    }
-
-    pub(super) async fn first(&self, left: Duration) -> Result<Ready, SetupError> {
-        let mut passing = None;
-        let end = Instant::now() + left;
-        let opened = timeout_at(end, async {
-            loop {
-                let left = end.saturating_duration_since(Instant::now());
-                let silence = match self.route.has_sentinels() {
-                    // Another server may become the primary during an attempt, so one attempt does not get all the
-                    // time.
-                    true => USUAL_SILENCE.min(left),
-                    false => left,
-                };
-                // At the deadline, the attempt still returns its own error, because inner futures are polled first.
-                let error = match self.open(Limits { end, silence }).await {
-                    Err(ConnectError::Unreachable(Trouble::Silent, _)) if Instant::now() >= end => {
-                        self.too_late()
-                    }
-                    Err(error) => error,
-                    ready => return ready,
-                };
-                // The deadline may have cut this attempt short. The error of the previous attempt is then more precise.
-                if let Some(known) = passing.take_if(|_| Instant::now() >= end) {
-                    return Err(known);
-                }
-                passing = Some(self.route.judge(error)?);
-                sleep(PAUSE).await;
-            }
-        })
-        .await;
-        let result = opened.unwrap_or_else(|_| Err(passing.unwrap_or_else(|| self.too_late())));
-        result.map_err(|error| error.at(&self.address_text()))
-    }
-
-    pub(super) async fn attempt(&self, silence: Duration) -> Result<Ready, ConnectError> {
-        // A server that is given more time for each reply also needs more for all replies together.
-        let whole = self.guard.options.connect_timeout.max(silence * 2);
-        let limits = Limits::new(whole, silence.min(whole));
-        limits.within(self.open(limits)).await
     }
 
     pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
@@ -160,10 +155,6 @@ impl Connector {
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
         let limits = Limits::new(self.guard.options.connect_timeout, silence);
         limits.within(Box::pin(self.prepared(limits))).await
-    }
-
-    fn too_late(&self) -> ConnectError {
-        ConnectError::too_late(self.guard.options.connect_timeout)
     }
 
     async fn prepared(&self, limits: Limits) -> Result<Ready, ConnectError> {
@@ -278,10 +269,8 @@ impl Connector {
         selected.and(missing).map(|missing| (missing, lag))
     }
 
-    async fn open(&self, limits: Limits) -> Result<Ready, ConnectError> {
-        // On the heap, because the driver's future lives as long as the store and should not reserve space for this
-        // one.
-        let mut ready = Box::pin(self.prepared(limits)).await?;
+    async fn subscribed(&self, limits: Limits) -> Result<Ready, ConnectError> {
+        let mut ready = self.prepared(limits).await?;
         let connection = &mut ready.connection;
         let mut question = redis::cmd("SUBSCRIBE");
         question.arg(command::channel(self.member));
@@ -292,7 +281,7 @@ impl Connector {
                 _ => {}
             }
         }
-        Box::pin(self.check(&mut ready)).await?;
+        self.check(&mut ready).await?;
         Ok(ready)
     }
 }

@@ -12,8 +12,7 @@ use redis::Cmd;
 use super::Connector;
 use super::facts::Facts;
 use crate::error::{self, Code};
-use crate::login::error::{ConnectError, accept, refused};
-use crate::login::unsuitable;
+use crate::login::error::{ConnectError, NO_WAIT, accept, refused};
 use crate::script::reply;
 use crate::script::{code, command};
 use crate::wire::{Connection, Value};
@@ -103,9 +102,7 @@ pub(super) async fn run(
     if replicas.is_some() {
         let waited = accept(connection.reply().await?).map(drop);
         result = result.and(waited.map_err(|error| match error {
-            ConnectError::Unsuitable(_, error) => {
-                ConnectError::Unsuitable(unsuitable::NO_WAIT.into(), error)
-            }
+            ConnectError::Unsuitable(_, error) => ConnectError::Unsuitable(NO_WAIT.into(), error),
             error => error,
         }));
     }

@@ -3,16 +3,16 @@
 use std::io::{self, ErrorKind};
 
 use auto_mutex_core::TlsError;
+use auto_mutex_core::store::reconnect::USUAL_SILENCE;
 use auto_mutex_core::store::{Address, Granted, Trouble, socket::Tls};
 use redis::Cmd;
 use tokio::time::Instant;
 
-use super::error::{ConnectError, refused};
-use super::unsuitable;
+use super::error::{ConnectError, of_end, of_hello, refused};
 use crate::RedisEndpoint;
-use crate::access::Login;
 use crate::error;
-use crate::wire::{Connection, ErrorReply, Limits, USUAL_SILENCE, Value};
+use crate::login::renewal::Login;
+use crate::wire::{Connection, ErrorReply, Limits, Value};
 
 const OLDEST: (u32, u32) = (6, 2);
 const INTRODUCTIONS: (u32, u32) = (7, 2);
@@ -82,7 +82,7 @@ pub(crate) async fn greet<'a>(
     {
         return Err(gone.into());
     }
-    Err(match unsuitable::of_end(&error) {
+    Err(match of_end(&error) {
         Some(error) => ConnectError::Unreachable(Trouble::Unreachable, error),
         None => error.into(),
     })
@@ -153,7 +153,7 @@ fn field<'a>(reply: &'a Value<'_>, name: &str) -> &'a str {
 }
 
 pub(crate) fn refusal(error: &ErrorReply<'_>) -> ConnectError {
-    match unsuitable::of_hello(error) {
+    match of_hello(error) {
         Some((advice, error)) => ConnectError::Unsuitable(advice.into(), error),
         None => refused(error::of_server(error)),
     }

@@ -3,9 +3,3 @@
 pub(crate) mod error;
 pub(crate) mod hello;
 pub(crate) mod renewal;
-pub(crate) mod unsuitable;
-
-use std::time::Duration;
-
-/// The shortest pause between two attempts to connect.
-pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(10);

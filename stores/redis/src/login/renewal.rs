@@ -1,15 +1,15 @@
-//! [`Renewal`]: new credentials for an open connection, before the old ones expire.
+//! [`Login`]: the credentials for a server. [`Renewal`]: new ones for an open connection, before the old ones expire.
 
 use std::future::{pending, poll_fn};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Boxed, Granted, Instant, clock, first, jittered, tell};
+use auto_mutex_core::store::{
+    Address, Boxed, Granted, Instant, Secret, Source, clock, first, jittered, tell,
+};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
-
-use crate::access::Login;
 
 /// A renewal leaves a fifth of the validity, or at random up to half as much more, so that clients do not all ask at
 /// once.
@@ -18,6 +18,50 @@ const LEAST: Duration = Duration::from_secs(1);
 const RETRY: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// The longest sleep before reading the clock again. Timers do not count suspended time.
 const NAP: Duration = Duration::from_secs(1);
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Login {
+    pub(crate) user: Option<Secret>,
+    pub(crate) password: Option<Secret>,
+    /// Called for each connection. With a provider, `user` and `password` are `None`.
+    pub(crate) source: Option<Source>,
+}
+
+impl Login {
+    /// A user without a password logs in with an empty password, which suits a `nopass` user.
+    pub(crate) fn new(user: String, password: String) -> Self {
+        let has_password = !user.is_empty() || !password.is_empty();
+        Self {
+            user: (!user.is_empty()).then(|| Secret::new(user)),
+            password: has_password.then(|| Secret::new(password)),
+            source: None,
+        }
+    }
+
+    pub(crate) fn ask(&mut self, source: Source) -> Result<(), &'static str> {
+        if self.user.is_some() || self.password.is_some() {
+            return Err("the URL has a user or a password, too: leave that to the provider");
+        }
+        self.source = Some(source);
+        Ok(())
+    }
+
+    /// A provider gets `limit` to answer. Cancel safe.
+    pub(crate) async fn granted(
+        &self,
+        address: &Address,
+        limit: Duration,
+    ) -> Result<Granted, StoreError> {
+        match &self.source {
+            Some(source) => source.ask(address, limit).await,
+            None => Ok(Granted {
+                user: self.user.clone(),
+                password: self.password.clone(),
+                ..Granted::default()
+            }),
+        }
+    }
+}
 
 /// The owner of the connection sends the credentials and reports the answer. Without a provider, it is never ready.
 pub(crate) struct Renewal {

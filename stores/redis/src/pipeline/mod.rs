@@ -3,9 +3,11 @@
 //! thread must be woken; otherwise the background thread, so that requests of several threads share a write. Before it
 //! sleeps, the background thread also writes releases, and the requests of tasks that it has just woken.
 
-mod background;
-mod caller;
-pub(crate) mod pending;
+mod link;
+#[cfg(feature = "replicas")]
+mod replicas;
+mod replies;
+mod shard_channels;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -15,23 +17,26 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
-use std::thread::ThreadId;
+use std::thread::{self, ThreadId};
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Op, Request, lock, not_yet};
+use auto_mutex_core::store::reconnect::Connects as _;
+use auto_mutex_core::store::{Answer, Op, Request, ServerHealth, Store, lock, not_yet};
+use auto_mutex_core::{Guarantees, StoreError};
 use redis::Cmd;
 
+use self::replies::{Awaited, Begins, Sending};
+use self::shard_channels::ShardChannels;
 use crate::connect::Connector;
 use crate::connect::term::Term;
-use crate::pipeline::pending::{Awaited, Begins, Sending};
 use crate::script::command::{self, Part};
-use crate::shard_channels::ShardChannels;
 use crate::wire::Outbox;
 
 /// The limits of requests in flight and of bytes in the buffer. Beyond these, requests wait unencoded.
 const MOST: usize = 8192;
 const ROOM: usize = 256 << 10;
 const KEPT: usize = 1024;
+/// With at most this many requests in flight, the caller writes.
+const FEW: usize = 4;
 /// How many names one command may have, so that no run of the script takes long.
 const MOST_NAMES: usize = 16;
 /// How often in a row one writer writes. Requests may arrive while it does.
@@ -69,8 +74,67 @@ struct State {
     background: Option<Waker>,
 }
 
+impl Store for Pipeline {
+    fn submit(&self, request: Request) -> Option<Answer> {
+        let mut state = lock(&self.state);
+        if state.closed {
+            let error = StoreError::disconnected("the connection is closed");
+            return Some(request.failed(error));
+        }
+        if state.is_new {
+            return Some(request.unsent());
+        }
+        state.urgent |= !matches!(request.op, Op::Release { .. });
+        if state.waiting.is_empty() && self.takes_more(&state) {
+            self.begin(&mut state, request);
+        } else {
+            state.waiting.push_back(request);
+        }
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    fn flush(&self) {
+        if !self.touched.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut state = lock(&self.state);
+        self.touched.store(false, Ordering::Relaxed);
+        if !state.waiting.is_empty() || state.out.is_stuck() {
+            Self::wake(state);
+        } else if state.out.is_taken()
+            || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
+        {
+            // The current writer sends them, or the background thread before it sleeps, together with those of the
+            // other tasks it has woken.
+        } else if self.under_way.load(Ordering::Relaxed) <= FEW {
+            self.write(state);
+        } else {
+            state.urgent = false;
+            Self::wake(state);
+        }
+    }
+
+    fn close(&self) {
+        let mut state = lock(&self.state);
+        state.closed = true;
+        Self::wake(state);
+    }
+
+    fn guarantees(&self) -> Guarantees {
+        self.connector.guarantees()
+    }
+
+    fn servers(&self) -> Vec<ServerHealth> {
+        let address = self.connector.address();
+        let state = lock(&self.state);
+        let (down, closed) = (state.down.clone(), state.term.closed);
+        vec![ServerHealth::new(address, down, closed)]
+    }
+}
+
 impl Pipeline {
-    pub(super) fn new(connector: Connector) -> Self {
+    pub(crate) fn new(connector: Connector) -> Self {
         let mut state = State {
             is_new: connector.is_new,
             due: true,
@@ -83,6 +147,28 @@ impl Pipeline {
             state: Mutex::new(state),
             under_way: AtomicUsize::new(0),
             touched: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes a request that another node has redirected with ASK. Returns the request if there is no room.
+    pub(crate) fn ask(&self, request: Request) -> Option<Request> {
+        let mut state = lock(&self.state);
+        if state.closed || !state.waiting.is_empty() || !self.takes_more(&state) {
+            return Some(request);
+        }
+        let mut sending = Sending::new(request);
+        sending.asking = true;
+        self.append(&mut state, sending);
+        state.urgent = true;
+        self.touched.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// Requests in flight fail immediately. Whether they have run is unknown.
+    pub(crate) fn cut(&self) {
+        self.close();
+        if let Some(stream) = lock(&self.state).out.stream() {
+            stream.close();
         }
     }
 

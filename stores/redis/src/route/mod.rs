@@ -4,7 +4,6 @@
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod sentinel;
-mod watch;
 
 use std::future::pending;
 use std::sync::Mutex;
@@ -183,7 +182,7 @@ impl Route {
     pub(super) async fn watch(&self) {
         match self.has_sentinels() {
             // The watch is on the heap, because most drivers need none.
-            true => Box::pin(watch::run(self)).await,
+            true => Box::pin(sentinel::watch(self)).await,
             false => pending().await,
         }
     }

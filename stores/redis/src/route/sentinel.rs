@@ -1,11 +1,20 @@
 //! A single sentinel: requests to it, and its replies.
 
-use auto_mutex_core::store::{Address, Granted};
-use redis::Cmd;
+use std::convert::Infallible;
+use std::time::Duration;
 
+use auto_mutex_core::store::reconnect::FIRST_PAUSE;
+use auto_mutex_core::store::{
+    Address, Backoff, Granted, Throttle, first, lock, random_number, tell, with_sources,
+};
+use redis::Cmd;
+use tokio::time::{sleep, timeout};
+
+use super::{Route, SENTINEL_SILENCE};
 use crate::RedisEndpoint;
-use crate::login::error::{ConnectError, accept};
+use crate::login::error::{ConnectError, accept, accepted};
 use crate::login::hello;
+use crate::login::renewal::Renewal;
 use crate::rights::SWITCHED;
 use crate::wire::{Connection, Limits, Value};
 
@@ -98,14 +107,14 @@ pub(super) async fn view(sentinel: &mut Connection, service: &str) -> Result<Vie
     Ok(View::new(primary, &sentinel.ask(&question).await?))
 }
 
-pub(super) async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
+async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
     let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
     sentinel.send(&question).await?;
     accept(sentinel.next().await?).map(drop)
 }
 
 /// Cancel safe.
-pub(super) async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
+async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
     loop {
         if let Value::Push(words) = sentinel.whenever().await?
             && words.get(1).and_then(Value::as_text) == Some(SWITCHED)
@@ -124,6 +133,76 @@ fn address(instance: &Value<'_>) -> Option<Address> {
         host: instance.field("ip")?.to_owned(),
         port: instance.field("port")?.parse().ok()?,
     })
+}
+
+/// After this much silence, the sentinel is asked, because it may be dead, or may have been cut off during a failover.
+const QUIET: Duration = Duration::from_secs(3);
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// Subscribes to any sentinel that answers, so that a connection to a former primary is closed immediately.
+pub(super) async fn watch(route: &Route) {
+    // The start is random, so that not all clients listen to the same sentinel.
+    let mut index = random_number() as usize;
+    let mut backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+    let mut warnings = Throttle::default();
+    loop {
+        let all = lock(&route.all).clone();
+        index = index.wrapping_add(1);
+        let address = &all[index % all.len()];
+        let mut heard = false;
+        let Err(error) = listen(route, address, &mut heard).await;
+        let address = address.to_string();
+        if heard {
+            backoff = Backoff::new(FIRST_PAUSE, SENTINEL_SILENCE);
+            warnings = Throttle::default();
+        }
+        let needs_a_person = error.needs_a_person();
+        let error = with_sources(&error.at(&address));
+        match needs_a_person && warnings.is_new(&error) {
+            true => tell(move || {
+                tracing::warn!(error, "no connection to a sentinel, trying again");
+            }),
+            false => tell(move || {
+                tracing::debug!(error, "not listening to this sentinel any more");
+            }),
+        }
+        route.latest.send_replace(None);
+        sleep(backoff.pause()).await;
+    }
+}
+
+async fn listen(
+    route: &Route,
+    address: &Address,
+    heard: &mut bool,
+) -> Result<Infallible, ConnectError> {
+    let endpoint = &route.endpoint;
+    let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
+    let (mut connection, granted) = open(endpoint, address, limits).await?;
+    let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
+    subscribe(&mut connection).await?;
+    loop {
+        let view = view(&mut connection, &endpoint.service).await?;
+        let mut views = vec![(address.clone(), view)];
+        route.take_in(&mut views);
+        let Some((_, view)) = views.pop() else {
+            return Err(ConnectError::unreachable(
+                "this sentinel sees too few others",
+            ));
+        };
+        *heard = true;
+        route.latest.send_replace(Some(view.primary));
+        let switched = async { switched(&mut connection).await.map(|()| None) };
+        let due = async { Ok(Some(renewal.due().await)) };
+        // A new primary, silence or due credentials have woken this task. The next iteration asks for the current
+        // primary.
+        if let Ok(woken) = timeout(QUIET, first(switched, due)).await
+            && let Some(granted) = woken?
+        {
+            let auth = hello::auth(&granted);
+            renewal.answered(accepted(&connection.ask(&auth).await?));
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Driver, MemberId, Name, Op, Replicas, Reply, StoreOptions, same_kind,
 };
@@ -17,7 +18,6 @@ use tempfile::TempDir;
 use crate::RedisEndpoint;
 use crate::connect::Connector;
 use crate::connect::term::Guard;
-use crate::link::driver::unconnected;
 use crate::pipeline::Pipeline;
 use crate::script::Scripts;
 use crate::script::reply;
@@ -131,7 +131,7 @@ pub(super) async fn connect(
         ..options(false)
     };
     let connector = Connector::new(endpoint.clone(), &options, member);
-    let (store, mut driver) = unconnected(connector);
+    let (store, mut driver) = unconnected(Pipeline::new(connector));
     driver.open(limit).await?;
     Ok((store, driver))
 }

@@ -2,7 +2,6 @@
 //!
 //! No error repeats any part of the URL, because each may contain a piece of an unescaped password.
 
-mod parts;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
@@ -11,10 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Layout, Parsed, Url, decode, invalid, number};
+use auto_mutex_core::store::{
+    Address, Layout, Parsed, Url, decode, host_and_port, invalid, number, socket::Tls,
+};
 
-use self::parts::{endpoint, finish, login};
 use crate::RedisEndpoint;
+use crate::login::renewal::Login;
 
 const SERVER_PORT: u16 = 6379;
 const SENTINEL_PORT: u16 = 26379;
@@ -28,16 +29,6 @@ pub(super) fn parse(scheme: &str, rest: &str) -> Parsed {
         _ => unix(rest),
     };
     Ok(Arc::new(endpoint?))
-}
-
-pub(super) fn tls_is_there() -> Result<(), SetupError> {
-    match cfg!(feature = "tls-no-provider") {
-        true => Ok(()),
-        false => Err(SetupError::unsupported(
-            "rediss",
-            "this program was built without TLS: run `cargo add auto-mutex --features tls`",
-        )),
-    }
 }
 
 fn tcp(rest: &str, secure: bool) -> Result<RedisEndpoint, SetupError> {
@@ -110,4 +101,79 @@ fn database(text: &str) -> Result<u32, SetupError> {
         Some(db) if i32::try_from(db).is_ok() => Ok(db),
         _ => Err(invalid("the database is not a number")),
     }
+}
+
+/// `[user[:password]@]host[:port],…[/database]`
+fn endpoint(
+    mut url: Url<'_>,
+    layout: Layout,
+    default_port: u16,
+    db: &str,
+    secure: bool,
+) -> Result<RedisEndpoint, SetupError> {
+    let (user, password, servers) = url.login()?;
+    let servers = servers.split(',');
+    let servers = servers.map(|server| host_and_port(server, default_port));
+    let servers = servers.collect::<Result<_, _>>()?;
+    let tls = tls(&mut url, secure)?;
+    finish(url)?;
+    Ok(RedisEndpoint {
+        login: Login::new(user, password),
+        db: database(db)?,
+        tls,
+        ..RedisEndpoint::new(layout, servers)
+    })
+}
+
+fn login(url: &mut Url<'_>, user: &'static str, password: &'static str) -> Login {
+    let mut text = |key| url.take(key).unwrap_or_default();
+    Login::new(text(user), text(password))
+}
+
+#[allow(clippy::needless_update, reason = "with TLS, there is more")]
+fn tls(url: &mut Url<'_>, secure: bool) -> Result<Option<Tls>, SetupError> {
+    let asked = match url.take("tls").as_deref() {
+        None => secure,
+        Some("true") => true,
+        Some("false") if !secure => false,
+        Some("false") => return Err(invalid("`rediss://` is TLS: `tls=false` contradicts it")),
+        Some(_) => return Err(invalid("`tls` is either `true` or `false`")),
+    };
+    let ca = url.file("ca")?;
+    let identity = match (url.file("cert")?, url.file("key")?) {
+        (Some(cert), Some(key)) => Some((cert, key)),
+        (None, None) => None,
+        _ => return Err(invalid("`cert` and `key` only make sense together")),
+    };
+    let server_name = url.take("server_name").filter(|name| !name.is_empty());
+    let tls = Tls {
+        ca,
+        identity,
+        server_name,
+        ..Tls::default()
+    };
+    if !asked && tls != Tls::default() {
+        return Err(invalid(
+            "`ca`, `cert`, `key` and `server_name` need TLS: `rediss://`, or `tls=true`",
+        ));
+    }
+    match (asked, cfg!(feature = "tls-no-provider")) {
+        (false, _) => Ok(None),
+        (true, true) => Ok(Some(tls)),
+        (true, false) => Err(SetupError::unsupported(
+            "rediss",
+            "this program was built without TLS: run `cargo add auto-mutex --features tls`",
+        )),
+    }
+}
+
+fn finish(mut url: Url<'_>) -> Result<(), SetupError> {
+    if let Some(protocol) = url.take("protocol")
+        && !matches!(protocol.as_str(), "resp3" | "3")
+    {
+        return Err(invalid(
+            "the protocol must be `resp3`: wake-ups arrive as its push messages",
+        ));
+    }
+    url.finish()
 }

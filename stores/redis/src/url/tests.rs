@@ -6,7 +6,7 @@ use auto_mutex_core::store::{Engine, Secret, parse, same_kind};
 use auto_mutex_quorum as _;
 
 use super::*;
-use crate::access::Login;
+use crate::login::renewal::Login;
 #[cfg(feature = "tls-no-provider")]
 use auto_mutex_core::store::socket::Tls;
 

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long a server may be silent at first. If that was too short, later attempts wait longer.
-pub(crate) const USUAL_SILENCE: Duration = Duration::from_secs(2);
 /// Bytes per second on the slowest supported link, from which the transit time of sent bytes is estimated.
 const SLOWEST: f64 = 8192.0;
 

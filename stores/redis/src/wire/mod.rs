@@ -1,7 +1,6 @@
 //! Sockets, bytes, and RESP3. This folder knows neither commands nor the meaning of replies.
 
 mod connection;
-mod frame;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod inbox;
@@ -15,7 +14,7 @@ mod value;
 
 pub(super) use self::connection::Connection;
 pub(super) use self::inbox::Inbox;
-pub(crate) use self::limits::{Limits, USUAL_SILENCE};
+pub(crate) use self::limits::Limits;
 pub(super) use self::outbox::Outbox;
 pub(super) use self::value::ErrorReply;
 pub(crate) use self::value::Value;

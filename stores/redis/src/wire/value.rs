@@ -1,4 +1,4 @@
-//! [`Value`]: a reply or push, borrowed from the receive buffer. `frame.rs` has found its end.
+//! [`Value`]: a reply or push, borrowed from the receive buffer. `inbox.rs` has found its end.
 
 use std::borrow::Cow;
 

@@ -8,7 +8,7 @@
 //! - The other accepts blanks around numbers, any negative length as nil, a bare `
 //! ` within a line, a push within a value, and deeper values.
 
-use super::super::frame::Frame;
+use super::super::inbox::Frame;
 use super::super::value::{DEEPEST, Garbage, Value, parse};
 
 /// Reads `bytes` with both parsers, value by value, and fails where the results differ.

@@ -5,7 +5,10 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Answer, Backoff, Granted, Op, Reply, StoreErrorKind, first, tell};
+use auto_mutex_core::store::reconnect::{Connects as _, USUAL_SILENCE};
+use auto_mutex_core::store::{
+    Answer, Backoff, Granted, Op, Reply, StoreErrorKind, first, lock, tell,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -16,7 +19,7 @@ use crate::login::error::accepted;
 use crate::login::hello;
 use crate::pipeline::Pipeline;
 use crate::script::{command, reply};
-use crate::wire::{Connection, USUAL_SILENCE, Value};
+use crate::wire::{Connection, Value};
 
 const MOST: usize = 256;
 const GRACE: Duration = Duration::from_millis(500);
@@ -121,7 +124,12 @@ impl Barrier<'_> {
             }
         };
         let left = ends.saturating_duration_since(Instant::now());
-        let first = command::until(ready.term.opens().max(self.pipeline.opens()));
+        let first = command::until(
+            ready
+                .term
+                .opens()
+                .max(lock(&self.pipeline.state).term.opens()),
+        );
         let mut question = redis::pipe();
         for answer in batch {
             let name = &answer.request.name;
@@ -139,7 +147,7 @@ impl Barrier<'_> {
 
 async fn connect(connector: &Connector) -> Result<Ready, String> {
     let opened = connector.unsubscribed(USUAL_SILENCE).await;
-    let mut ready = opened.map_err(|error| error.at(&connector.address_text()).to_string())?;
+    let mut ready = opened.map_err(|error| error.at(&connector.address()).to_string())?;
     ready.connection.lift_limits();
     Ok(ready)
 }

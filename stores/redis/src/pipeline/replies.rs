@@ -1,15 +1,84 @@
-//! Replies and pushes on a [`Link`], and requests that must be sent again.
+//! Expected replies, and what a [`Link`] does with those that arrive: it answers requests, or sends them again.
 
-use auto_mutex_core::store::{Answer, Node, NodeChange, Op, Reply, StoreErrorKind, tell};
+use std::sync::atomic::Ordering;
+
+use auto_mutex_core::store::{
+    Answer, Name, Node, NodeChange, Op, Reply, Request, StoreErrorKind, lock, tell,
+};
 use auto_mutex_core::{StoreError, store};
 
-use super::Link;
-use crate::connect::facts;
+use super::link::Link;
+use crate::connect::facts::{self, Facts};
 use crate::error::{self, Code};
 use crate::login::error::accepted;
-use crate::pipeline::pending::{Awaited, Begins, Sending};
 use crate::script::reply;
 use crate::wire::Value;
+
+const RELOADS: u32 = 3;
+
+pub(super) enum Awaited {
+    /// The command of this request may have others too, which follow.
+    Request(Sending),
+    Term(usize),
+    /// One answer to [`Facts::question`](crate::connect::facts::Facts::question).
+    Fact,
+    ShardChannel(String),
+    /// SCRIPT LOAD, ASKING or PING, whose replies change nothing.
+    Unimportant,
+    Auth,
+}
+
+/// What a request begins among the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Begins {
+    Command,
+    /// The next name in the same command.
+    Name,
+    /// Nothing: it is the second operation on the same name.
+    Nothing,
+}
+
+pub(super) struct Sending {
+    pub(super) request: Request,
+    pub(super) begins: Begins,
+    /// Whether another node redirected the request here with ASK, because this node is importing the slot.
+    pub(super) asking: bool,
+    reloads: u32,
+    /// The reply to the first run, if the request is sent again because an earlier one must run before it.
+    pub(super) before: Option<Box<Reply>>,
+}
+
+impl Sending {
+    pub(super) fn new(request: Request) -> Self {
+        Self {
+            request,
+            begins: Begins::Command,
+            asking: false,
+            reloads: 0,
+            before: None,
+        }
+    }
+
+    pub(super) fn again(&mut self, reply: &Value<'_>) -> bool {
+        let lost = matches!(reply, Value::Error(error) if Code::of(error) == Code::NoScript);
+        let again = lost && self.reloads < RELOADS;
+        self.reloads += u32::from(again);
+        again
+    }
+
+    /// The answer for the member. If a release ran twice, it is that of the first run, because the second finds no
+    /// ticket.
+    pub(super) fn told(&mut self, result: Result<Reply, StoreError>) -> Result<Reply, StoreError> {
+        match self.before.take().map(|before| *before) {
+            Some(before @ (Reply::Released { .. } | Reply::Cancelled))
+                if matches!(result, Ok(Reply::Gone)) =>
+            {
+                Ok(before)
+            }
+            _ => result,
+        }
+    }
+}
 
 impl Link<'_> {
     pub(super) fn land(&mut self, value: Value<'_>) -> Result<(), StoreError> {
@@ -21,7 +90,7 @@ impl Link<'_> {
             let text = "the server sent a reply to no request";
             return Err(StoreError::disconnected(text));
         };
-        self.pipeline.replied();
+        self.pipeline.under_way.fetch_sub(1, Ordering::Relaxed);
         let value = &value;
         let mut result = outlives(value);
         match awaited {
@@ -36,7 +105,11 @@ impl Link<'_> {
             },
             Awaited::Fact => {
                 self.facts.push(facts::text(value));
-                self.pipeline.facts_are(&mut self.facts);
+                let lag = lock(&self.pipeline.state).term.lag;
+                let facts = Facts::of(&mut self.facts, lag);
+                if let Some(facts) = facts.filter(Facts::are_definite) {
+                    self.pipeline.connector.note_facts(facts);
+                }
             }
             Awaited::ShardChannel(channel) => {
                 if let Value::Error(error) = value {
@@ -94,7 +167,7 @@ impl Link<'_> {
     fn next_request(&mut self) -> Option<Sending> {
         match self.awaited.pop_front() {
             Some(Awaited::Request(next)) => {
-                self.pipeline.replied();
+                self.pipeline.under_way.fetch_sub(1, Ordering::Relaxed);
                 Some(next)
             }
             _ => None,
@@ -112,7 +185,7 @@ impl Link<'_> {
                 let asked = matches!(self.awaited.front(), Some(Awaited::ShardChannel(asked)) if asked.as_bytes() == *channel);
                 if asked {
                     self.awaited.pop_front();
-                    self.pipeline.replied();
+                    self.pipeline.under_way.fetch_sub(1, Ordering::Relaxed);
                 }
                 asked
             }
@@ -134,7 +207,7 @@ impl Link<'_> {
                 if matches!(sending.request.op, Op::Acquire { .. })
                     && matches!(result, Ok(Reply::Queued { .. }))
                 {
-                    self.pipeline.queued(&sending.request.name);
+                    self.queued(&sending.request.name);
                 }
                 self.tell(sending, result);
                 return;
@@ -142,7 +215,7 @@ impl Link<'_> {
             sending.before = result.ok().map(Box::new);
         }
         if self.again.is_empty() {
-            self.pipeline.hold();
+            lock(&self.pipeline.state).held = true;
         }
         self.again.push(sending);
     }
@@ -164,21 +237,49 @@ impl Link<'_> {
     }
 
     pub(super) fn write_again(&mut self) {
-        if !self.again.is_empty() && self.pipeline.is_quiet() {
-            self.pipeline.write_again(&mut self.again);
+        if self.again.is_empty() || !self.pipeline.is_quiet() {
+            return;
+        }
+        let mut state = lock(&self.pipeline.state);
+        self.pipeline.load_scripts(&mut state);
+        for sending in self.again.drain(..) {
+            self.pipeline.append(&mut state, sending);
+        }
+        state.held = false;
+    }
+
+    fn queued(&self, name: &Name) {
+        let connector = &self.pipeline.connector;
+        if connector.scripts.are_of_cluster() {
+            let mut state = lock(&self.pipeline.state);
+            if let Some(channel) = state.shard_channels.queued(name, connector.member) {
+                self.pipeline.subscribe(&mut state, channel);
+            }
         }
     }
 
     pub(super) fn lose(mut self, error: &StoreError) {
-        self.pipeline.disconnect(&mut self.awaited, error);
-        // The requests in `again` are older than all requests in flight.
-        for sending in std::mem::take(&mut self.again) {
-            self.tell(sending, Err(error.clone()));
+        let mut state = lock(&self.pipeline.state);
+        state.down = Some(error.clone());
+        // Another thread may be writing now, and must not continue on this connection.
+        if let Some(stream) = state.out.stream() {
+            stream.close();
         }
-        for awaited in std::mem::take(&mut self.awaited) {
-            if let Awaited::Request(sending) = awaited {
-                self.tell(sending, Err(error.clone()));
-            }
+        state.out.open(None);
+        state.due = true;
+        state.held = false;
+        self.awaited.append(&mut state.awaited);
+        (state.open, state.names) = (0, 0);
+        self.pipeline.under_way.store(0, Ordering::Relaxed);
+        drop(state);
+        // The requests in `again` are older than all requests in flight.
+        let awaited = std::mem::take(&mut self.awaited).into_iter();
+        let awaited = awaited.filter_map(|awaited| match awaited {
+            Awaited::Request(sending) => Some(sending),
+            _ => None,
+        });
+        for sending in std::mem::take(&mut self.again).into_iter().chain(awaited) {
+            self.tell(sending, Err(error.clone()));
         }
     }
 
