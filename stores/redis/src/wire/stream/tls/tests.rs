@@ -16,9 +16,7 @@ use rustls::crypto::ring;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use tokio::time::{Instant, timeout};
 
-use super::super::Stream;
-use super::super::socket::Socket;
-use super::Session;
+use super::{Session, Socket, Stream};
 
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;
@@ -81,7 +79,7 @@ fn write_some(session: &Stream, bytes: &mut &[u8]) {
 
 async fn write_all(session: &Stream, mut bytes: &[u8]) {
     while !bytes.is_empty() {
-        poll_fn(|cx| session.socket.poll_write_ready(cx))
+        poll_fn(|cx| session.socket.0.poll_write_ready(cx))
             .await
             .unwrap();
         write_some(session, &mut bytes);

@@ -2,20 +2,21 @@
 //!
 //! No error repeats any part of the URL, because each may contain a piece of an unescaped password.
 
-mod servers;
-mod tls;
-
+use std::net::Ipv6Addr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Parsed, Url, decode, invalid};
+use auto_mutex_core::store::{
+    Address, Parsed, Url, decode, host_and_port, invalid, number, socket,
+};
 use tokio_postgres::Config;
+use tokio_postgres::config::ChannelBinding;
 
-use self::servers::servers;
-use self::tls::tls;
-use crate::engine::Postgres;
+use crate::engine::{Postgres, Tls, TlsMode};
 
+const PORT: u16 = 5432;
 /// A waiter that is first in line must ask before it is passed over.
 const SLOWEST_POLL: Duration = Duration::from_millis(1100);
 const FASTEST_POLL: Duration = Duration::from_millis(10);
@@ -31,6 +32,21 @@ const REFUSED: &str = "gssdelegation gsslib hostaddr krbsrvname max_protocol_ver
     oauth_client_secret oauth_issuer oauth_scope passfile replication require_auth requirepeer scram_client_key scram_server_key \
     service servicefile sslaccept sslcertmode sslcrl sslcrldir sslidentity sslkeylogfile sslpassword ssl_max_protocol_version \
     ssl_min_protocol_version";
+
+const MODES: [(&str, TlsMode); 6] = [
+    ("disable", TlsMode::Disable),
+    // libpq tries it without TLS first. With it is better.
+    ("allow", TlsMode::Prefer),
+    ("prefer", TlsMode::Prefer),
+    ("require", TlsMode::Require),
+    ("verify-ca", TlsMode::VerifyCa),
+    ("verify-full", TlsMode::VerifyFull),
+];
+const BINDINGS: [(&str, ChannelBinding); 3] = [
+    ("disable", ChannelBinding::Disable),
+    ("prefer", ChannelBinding::Prefer),
+    ("require", ChannelBinding::Require),
+];
 
 pub(crate) fn parse(_: &str, rest: &str) -> Parsed {
     if rest.contains("%00") {
@@ -126,4 +142,91 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
     }
     url.finish()?;
     Ok(postgres)
+}
+
+/// The servers: before the path as usual, or in the parameters `host` and `port` as in libpq.
+fn servers(url: &mut Url<'_>, hosts: &str) -> Result<Vec<Address>, SetupError> {
+    let (named, ports) = (text(url, "host"), text(url, "port").unwrap_or_default());
+    let ports = ports.split(',').map(|port| match (port, number(port)) {
+        ("", _) => Ok(PORT),
+        (_, Some(port)) if port > 0 => Ok(port),
+        _ => Err(invalid("`port` is not a number from 1 to 65535")),
+    });
+    let ports = ports.collect::<Result<Vec<_>, _>>()?;
+    let hosts = match (hosts, named) {
+        ("", Some(named)) => named,
+        ("", None) => {
+            return Err(invalid(
+                "the host is missing: `postgres://user@host/database`, or `postgres:///database?host=/run/postgresql`",
+            ));
+        }
+        (hosts, None) => hosts.to_owned(),
+        _ => {
+            return Err(invalid(
+                "it names hosts twice: before the `/`, and as `host`",
+            ));
+        }
+    };
+    let hosts: Vec<_> = hosts.split(',').collect();
+    if ports.len() > 1 && ports.len() != hosts.len() {
+        return Err(invalid("it has more or fewer ports than hosts"));
+    }
+    let hosts = hosts.into_iter().zip(ports.into_iter().cycle());
+    hosts.map(|(host, port)| address(host, port)).collect()
+}
+
+fn address(text: &str, port: u16) -> Result<Address, SetupError> {
+    let path = decode(text)?;
+    // A host that begins with a slash is the folder of a socket.
+    if path.starts_with('/') {
+        let (folder, port) = match path.rsplit_once(':') {
+            Some((folder, given)) => (folder, number(given).unwrap_or(port)),
+            None => (&*path, port),
+        };
+        let socket = Path::new(folder).join(format!(".s.PGSQL.{port}"));
+        return Ok(Address::Unix(socket));
+    }
+    match text.parse::<Ipv6Addr>() {
+        Ok(_) => host_and_port(&format!("[{text}]"), port),
+        Err(_) => host_and_port(text, port),
+    }
+}
+
+/// `sslmode` and what belongs to it. The names of our other engines work too: `ca`, `cert`, `key`.
+fn tls(url: &mut Url<'_>, config: &mut Config) -> Result<Tls, SetupError> {
+    let asked = one_of(url, "sslmode", &MODES)?;
+    let binding = one_of(url, "channel_binding", &BINDINGS)?;
+    let mut file =
+        |name, ours| -> Result<_, SetupError> { Ok(url.file(name)?.or(url.file(ours)?)) };
+    let ca = file("sslrootcert", "ca")?;
+    let identity = match (file("sslcert", "cert")?, file("sslkey", "key")?) {
+        (Some(cert), Some(key)) => Some((cert, key)),
+        (None, None) => None,
+        _ => return Err(invalid("`sslcert` and `sslkey` only make sense together")),
+    };
+    let is_of_system = ca.as_ref().is_some_and(|ca| ca.as_os_str() == "system");
+    let mode = match (asked, &ca) {
+        _ if is_of_system => TlsMode::VerifyFull,
+        // As libpq: who names an authority wants to know the server.
+        (Some(TlsMode::Require), Some(_)) => TlsMode::VerifyCa,
+        (asked, _) => asked.unwrap_or(TlsMode::Prefer),
+    };
+    let needs = mode >= TlsMode::Require || binding == Some(ChannelBinding::Require);
+    if needs && !cfg!(feature = "tls-no-provider") {
+        return Err(SetupError::unsupported(
+            "postgres",
+            "this program was built without TLS: run `cargo add auto-mutex --features tls`",
+        ));
+    }
+    if let Some(binding) = binding {
+        config.channel_binding(binding);
+    }
+    let files = socket::Tls {
+        ca: ca.filter(|_| !is_of_system),
+        identity,
+        server_name: text(url, "server_name"),
+        #[cfg(feature = "tls-no-provider")]
+        verifier: crate::socket::verifier(mode),
+    };
+    Ok(Tls { mode, files })
 }
