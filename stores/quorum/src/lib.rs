@@ -5,5 +5,4 @@
 mod driver;
 mod engine;
 mod inspector;
-mod rounds;
 mod store;

@@ -166,7 +166,7 @@ impl Refresher {
     }
 
     fn work(&mut self, events: &dyn Events) {
-        let work = self.store.take_work();
+        let work = std::mem::take(&mut *lock(&self.store.work));
         if work.refresh {
             self.stale = !self.surveys.is_empty();
             self.due = self.due.min(self.earliest.max(clock::now()));
@@ -277,7 +277,7 @@ impl Refresher {
             self.new.push(opened);
         }
         let map = Arc::new(old.next(&self.topology, self.seen, primaries));
-        self.store.set_map(map.clone());
+        *lock(&self.store.map) = map.clone();
         map
     }
 

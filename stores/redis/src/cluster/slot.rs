@@ -57,7 +57,9 @@ const SPARE: usize = 3;
 /// All members of a cluster choose the same keys. The choice ignores the order of slot numbers, so it rarely changes
 /// when a few slots move.
 pub(super) fn epoch_keys(topology: &Topology, address: &Address) -> Vec<String> {
-    let mut slots: Vec<Slot> = topology.slots_of(address).collect();
+    let ranges = topology.ranges.iter().filter(|range| range.2 == *address);
+    let slots = ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot));
+    let mut slots: Vec<Slot> = slots.collect();
     slots.sort_unstable_by_key(rank);
     slots.truncate(SPARE);
     slots.into_iter().map(key).collect()

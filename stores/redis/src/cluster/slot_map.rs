@@ -14,7 +14,8 @@ use super::topology::Topology;
 pub(super) struct SlotMap {
     slots: Vec<Option<Arc<Primary>>>,
     primaries: Vec<Arc<Primary>>,
-    moved: HashMap<Slot, Instant>,
+    /// When slots were redirected.
+    pub(super) moved: HashMap<Slot, Instant>,
 }
 
 impl SlotMap {
@@ -89,10 +90,6 @@ impl SlotMap {
     pub(super) fn note_moved(&mut self, slot: Slot, to: &Arc<Primary>, now: Instant) {
         self.set(slot, to);
         self.moved.insert(slot, now);
-    }
-
-    pub(super) fn moved_at(&self, slot: Slot) -> Option<Instant> {
-        self.moved.get(&slot).copied()
     }
 
     pub(super) fn is_complete(&self) -> bool {

@@ -24,10 +24,10 @@ pub(super) const NOWHERE: Node = Node(u32::MAX);
 const MOVE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) struct ClusterStore {
-    map: Mutex<Arc<SlotMap>>,
+    pub(super) map: Mutex<Arc<SlotMap>>,
     seeds: String,
     pub(super) closed: AtomicBool,
-    work: Mutex<Work>,
+    pub(super) work: Mutex<Work>,
     pub(super) has_work: Notify,
 }
 
@@ -56,17 +56,9 @@ impl ClusterStore {
         lock(&self.map).clone()
     }
 
-    pub(super) fn set_map(&self, map: Arc<SlotMap>) {
-        *lock(&self.map) = map;
-    }
-
     pub(super) fn schedule(&self, add: impl FnOnce(&mut Work)) {
         add(&mut lock(&self.work));
         self.has_work.notify_one();
-    }
-
-    pub(super) fn take_work(&self) -> Work {
-        std::mem::take(&mut *lock(&self.work))
     }
 
     /// Returns the request if it must wait.
@@ -82,7 +74,7 @@ impl ClusterStore {
     ) -> Option<Request> {
         let mut current = lock(&self.map);
         let now = clock::now();
-        let moved = current.moved_at(slot);
+        let moved = current.moved.get(&slot);
         let again = moved.is_some_and(|moved| moved.after(MOVE_INTERVAL) > now);
         if again || !current.is_at(slot, from) {
             return Some(request);

@@ -103,7 +103,7 @@ async fn a_request_that_is_sent_on_is_not_overtaken() {
         map.set(Slot::of(name), &old);
     }
     let store = Arc::new(ClusterStore::new(String::new()));
-    store.set_map(Arc::new(map));
+    *lock(&store.map) = Arc::new(map);
     let redirector = Redirector {
         store: store.clone(),
         primary: old.clone(),

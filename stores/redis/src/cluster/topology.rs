@@ -28,10 +28,27 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    /// Reads the reply to CLUSTER SLOTS of the node at `asked`.
+    /// Reads the reply to CLUSTER SLOTS of the node at `asked`. Ignores malformed ranges.
     pub(super) fn read_slots(&mut self, reply: &Value<'_>, asked: &Address) {
+        let slot = |value: &Value<'_>| match value {
+            Value::Integer(number) => Slot::numbered(*number),
+            _ => None,
+        };
         for range in reply.as_list().unwrap_or_default() {
-            self.range(range, asked);
+            let [first, last, primary, replicas @ ..] = range.as_list().unwrap_or_default() else {
+                continue;
+            };
+            let (Some(first), Some(last)) = (slot(first), slot(last)) else {
+                continue;
+            };
+            if let Some(address) = node(primary, asked) {
+                self.ranges.push((first, last, address));
+            }
+            for address in replicas.iter().filter_map(|replica| node(replica, asked)) {
+                if !self.replicas.contains(&address) {
+                    self.replicas.push(address);
+                }
+            }
         }
     }
 
@@ -48,11 +65,6 @@ impl Topology {
         }
     }
 
-    pub(super) fn slots_of(&self, address: &Address) -> impl Iterator<Item = Slot> {
-        let ranges = self.ranges.iter().filter(move |range| range.2 == *address);
-        ranges.flat_map(|(first, last, _)| (first.0..=last.0).map(Slot))
-    }
-
     pub(super) fn serves(&self, address: &Address, slot: Slot) -> bool {
         let mut ranges = self.ranges.iter();
         ranges.any(|(first, last, at)| (first.0..=last.0).contains(&slot.0) && at == address)
@@ -63,28 +75,6 @@ impl Topology {
         let mut seen = HashSet::new();
         let all = self.ranges.iter().map(|range| &range.2);
         all.filter(move |address| seen.insert(*address))
-    }
-
-    /// Ignores malformed ranges.
-    fn range(&mut self, range: &Value<'_>, asked: &Address) {
-        let [first, last, primary, replicas @ ..] = range.as_list().unwrap_or_default() else {
-            return;
-        };
-        let slot = |value: &Value<'_>| match value {
-            Value::Integer(number) => Slot::numbered(*number),
-            _ => None,
-        };
-        let (Some(first), Some(last)) = (slot(first), slot(last)) else {
-            return;
-        };
-        if let Some(address) = node(primary, asked) {
-            self.ranges.push((first, last, address));
-        }
-        for address in replicas.iter().filter_map(|replica| node(replica, asked)) {
-            if !self.replicas.contains(&address) {
-                self.replicas.push(address);
-            }
-        }
     }
 }
 

@@ -22,7 +22,8 @@ use crate::login::error::{ConnectError, accept};
 use crate::login::hello;
 use crate::login::renewal::Renewal;
 use crate::route::{Primary, Route};
-use crate::script::{Scripts, command};
+use crate::script::Scripts;
+use crate::script::command::{self, Part};
 use crate::wire::{Connection, Limits, Value};
 
 const LOADING: Duration = Duration::from_secs(2);
@@ -125,7 +126,9 @@ impl Connector {
 
     pub(super) fn evaluation(&self, name: &Name, first: Option<(u8, u64)>, op: &Op) -> Cmd {
         let (scripts, member) = (&self.scripts, self.member);
-        command::evaluate(&mut Cmd::new(), scripts, member, name, first, &[op]).take()
+        let joins = false;
+        let parts = [Part { name, op, joins }].into_iter();
+        command::evaluate(&mut Cmd::new(), scripts, member, first, parts).take()
     }
 
     /// Checks the first server, and reads the settings of each new one, after a restart or a promotion.

@@ -249,7 +249,7 @@ impl Pipeline {
         });
         state
             .out
-            .encode(|cmd| command::evaluate_all(cmd, scripts, member, first, parts));
+            .encode(|cmd| command::evaluate(cmd, scripts, member, first, parts));
     }
 
     fn encode(
@@ -302,15 +302,9 @@ impl Pipeline {
                 break;
             }
         }
-        if state.is_unwritten() || state.failed.is_some() {
+        if state.open > 0 || state.out.len() > 0 || state.failed.is_some() {
             Self::wake(state);
         }
-    }
-}
-
-impl State {
-    fn is_unwritten(&self) -> bool {
-        self.open > 0 || self.out.len() > 0
     }
 }
 

@@ -107,12 +107,6 @@ pub(super) async fn view(sentinel: &mut Connection, service: &str) -> Result<Vie
     Ok(View::new(primary, &sentinel.ask(&question).await?))
 }
 
-async fn subscribe(sentinel: &mut Connection) -> Result<(), ConnectError> {
-    let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
-    sentinel.send(&question).await?;
-    accept(sentinel.next().await?).map(drop)
-}
-
 /// Cancel safe.
 async fn switched(sentinel: &mut Connection) -> Result<(), ConnectError> {
     loop {
@@ -180,7 +174,9 @@ async fn listen(
     let limits = Limits::new(LONGEST, SENTINEL_SILENCE);
     let (mut connection, granted) = open(endpoint, address, limits).await?;
     let mut renewal = Renewal::new(&endpoint.sentinel_login, address, LONGEST, granted);
-    subscribe(&mut connection).await?;
+    let question = redis::cmd("SUBSCRIBE").arg(SWITCHED).get_packed_command();
+    connection.send(&question).await?;
+    accept(connection.next().await?)?;
     loop {
         let view = view(&mut connection, &endpoint.service).await?;
         let mut views = vec![(address.clone(), view)];

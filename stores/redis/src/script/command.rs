@@ -34,25 +34,8 @@ pub(crate) struct Part<'a> {
     pub(crate) joins: bool,
 }
 
-/// `first` precedes the operations, with its parameter.
-pub(crate) fn evaluate<'a>(
-    cmd: &'a mut Cmd,
-    scripts: &Scripts,
-    member: MemberId,
-    name: &Name,
-    first: Option<(u8, u64)>,
-    ops: &[&Op],
-) -> &'a mut Cmd {
-    let parts = ops.iter().enumerate().map(|(index, op)| Part {
-        name,
-        op,
-        joins: index > 0,
-    });
-    evaluate_all(cmd, scripts, member, first, parts)
-}
-
-/// `first` precedes the operations of each name.
-pub(crate) fn evaluate_all<'a, 'b>(
+/// `first` precedes the operations of each name, with its parameter.
+pub(crate) fn evaluate<'a, 'b>(
     cmd: &'a mut Cmd,
     scripts: &Scripts,
     member: MemberId,

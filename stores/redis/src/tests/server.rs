@@ -20,8 +20,9 @@ use crate::connect::Connector;
 use crate::connect::term::Guard;
 use crate::pipeline::Pipeline;
 use crate::script::Scripts;
+use crate::script::code;
+use crate::script::command::{self, Part};
 use crate::script::reply;
-use crate::script::{code, command};
 use crate::wire::{ErrorReply, Value};
 
 /// The source of time of the scripts in tests with a manual clock: the key `now`.
@@ -159,7 +160,7 @@ pub(super) fn run<T: FromRedisValue>(connection: &mut Connection, words: &[&str]
 
 /// Returns the command for an operation, as bytes.
 pub(super) fn evaluate(scripts: &Scripts, member: MemberId, name: &Name, op: &Op) -> Vec<u8> {
-    command::evaluate(&mut Cmd::new(), scripts, member, name, None, &[op]).get_packed_command()
+    evaluate_after(None, scripts, member, name, op)
 }
 
 /// Like [`evaluate`], but makes the script keep all tickets in the other keys, and none in the first.
@@ -169,8 +170,19 @@ pub(super) fn evaluate_spread(
     name: &Name,
     op: &Op,
 ) -> Vec<u8> {
-    let spread = Some((code::SPREAD, 0));
-    command::evaluate(&mut Cmd::new(), scripts, member, name, spread, &[op]).get_packed_command()
+    evaluate_after(Some((code::SPREAD, 0)), scripts, member, name, op)
+}
+
+fn evaluate_after(
+    first: Option<(u8, u64)>,
+    scripts: &Scripts,
+    member: MemberId,
+    name: &Name,
+    op: &Op,
+) -> Vec<u8> {
+    let joins = false;
+    let parts = [Part { name, op, joins }].into_iter();
+    command::evaluate(&mut Cmd::new(), scripts, member, first, parts).get_packed_command()
 }
 
 /// Runs a command that may return an error reply.

@@ -107,7 +107,7 @@ impl Bench {
             })
         });
         let mut cmd = Cmd::new();
-        command::evaluate_all(&mut cmd, &self.scripts, request.member, before, parts);
+        command::evaluate(&mut cmd, &self.scripts, request.member, before, parts);
         cmd
     }
 

@@ -12,7 +12,7 @@ use auto_mutex_difference::START;
 use redis::Cmd;
 use serde_json::{Value as Json, json};
 
-use crate::script::command;
+use crate::script::command::{self, Part};
 use crate::script::{Scripts, code};
 
 /// The fields of each operation, in the order of a step.
@@ -79,11 +79,13 @@ impl Call {
 
     /// The command for the server. Of `scripts`, only the digest matters.
     pub(super) fn command(&self, scripts: &Scripts, name: &Name) -> Cmd {
-        let ops: Vec<_> = self.ops.iter().collect();
         let first = command::until(self.opens());
-        let mut cmd = Cmd::new();
-        command::evaluate(&mut cmd, scripts, member(self.member), name, first, &ops);
-        cmd
+        let parts = self.ops.iter().enumerate();
+        let parts = parts.map(|(index, op)| {
+            let joins = index > 0;
+            Part { name, op, joins }
+        });
+        command::evaluate(&mut Cmd::new(), scripts, member(self.member), first, parts).take()
     }
 
     /// The key and the arguments of the command.

@@ -141,7 +141,7 @@ impl Real {
         let parts = std::iter::once(foreign).chain(own);
         let first = command::until(call.opens());
         let mut cmd = Cmd::new();
-        command::evaluate_all(&mut cmd, &self.scripts, member(call.member), first, parts);
+        command::evaluate(&mut cmd, &self.scripts, member(call.member), first, parts);
         match attempt(&mut self.connection, &cmd.get_packed_command()) {
             Value::Array(mut both) if both.len() == 2 => both.remove(1),
             other => other,
