@@ -7,7 +7,7 @@ use std::time::Duration;
 use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
-    same_kind, socket,
+    same_kind, socket::Tls,
 };
 use tokio_postgres::Config;
 
@@ -28,6 +28,7 @@ pub(crate) struct Postgres {
     pub(crate) config: Config,
     /// Called for each connection. The URL has no password then.
     pub(crate) source: Option<Source>,
+    pub(crate) tls_mode: TlsMode,
     pub(crate) tls: Tls,
     /// The pause after which a client asks for its messages, if it does not listen. Its connection may come from a pooler then.
     pub(crate) poll: Option<Duration>,
@@ -36,14 +37,8 @@ pub(crate) struct Postgres {
 /// Without what may contain a piece of a password.
 impl fmt::Debug for Postgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Postgres({})", self.listed())
+        write!(f, "Postgres({})", self.servers())
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tls {
-    pub(crate) mode: TlsMode,
-    pub(crate) files: socket::Tls,
 }
 
 /// `sslmode`, with the meaning that libpq gives it.
@@ -66,10 +61,8 @@ impl Postgres {
             servers,
             config: Config::new(),
             source: None,
-            tls: Tls {
-                mode: TlsMode::Prefer,
-                files: socket::Tls::default(),
-            },
+            tls_mode: TlsMode::Prefer,
+            tls: Tls::default(),
             poll: None,
         }
     }
@@ -77,11 +70,6 @@ impl Postgres {
     /// The name of the database, if the URL tells it.
     pub(crate) fn database(&self) -> Option<&str> {
         self.config.get_dbname().or(self.config.get_user())
-    }
-
-    pub(crate) fn listed(&self) -> String {
-        let servers: Vec<_> = self.servers.iter().map(Address::to_string).collect();
-        servers.join(",")
     }
 }
 
@@ -98,7 +86,8 @@ impl Engine for Postgres {
     }
 
     fn servers(&self) -> String {
-        self.listed()
+        let servers: Vec<_> = self.servers.iter().map(Address::to_string).collect();
+        servers.join(",")
     }
 
     fn is_same_store(&self, other: &dyn Engine) -> bool {

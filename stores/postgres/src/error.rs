@@ -120,10 +120,6 @@ pub(crate) fn is_without_database(error: &ConnectError) -> bool {
 
 /// The error of a socket, or of TLS.
 pub(crate) fn of_io(error: &io::Error) -> ConnectError {
-    #[cfg(feature = "tls-no-provider")]
-    let explained = crate::socket::explained(error);
-    #[cfg(feature = "tls-no-provider")]
-    let error = explained.as_ref().unwrap_or(error);
     if let Some(error) = auto_mutex_core::TlsError::of_io(error) {
         return ConnectError::Tls(error.clone());
     }

@@ -10,15 +10,15 @@
 //! # Inside
 //!
 //! The rules of `docs/protocol.md` are PL/pgSQL functions, which a client calls through one connection.
-//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready, and `link/` serves it;
+//! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready;
 //! core's `store::reconnect` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
-//! Requests from any thread come through `pipeline/`. Nothing here knows about kinds of locks, or the queues of waiters in this process.
+//! `pipeline/` takes requests from any
+//! thread, and serves the connection. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
 mod call;
 mod engine;
 mod error;
 mod facts;
-mod link;
 mod pipeline;
 mod reader;
 mod reply;

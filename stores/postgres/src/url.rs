@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use auto_mutex_core::SetupError;
 use auto_mutex_core::store::{
-    Address, Parsed, Url, decode, host_and_port, invalid, number, socket,
+    Address, Parsed, Url, decode, host_and_port, invalid, number, socket::Tls,
 };
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 
-use crate::engine::{Postgres, Tls, TlsMode};
+use crate::engine::{Postgres, TlsMode};
 
 const PORT: u16 = 5432;
 /// A waiter that is first in line must ask before it is passed over.
@@ -115,7 +115,7 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
             _ => return Err(invalid(format!("it has `{key}` twice"))),
         }
     }
-    postgres.tls = tls(&mut url, &mut postgres.config)?;
+    (postgres.tls_mode, postgres.tls) = tls(&mut url, &mut postgres.config)?;
     for (key, harmless) in [
         ("target_session_attrs", "any read-write primary"),
         ("gssencmode", "disable prefer"),
@@ -193,7 +193,7 @@ fn address(text: &str, port: u16) -> Result<Address, SetupError> {
 }
 
 /// `sslmode` and what belongs to it. The names of our other engines work too: `ca`, `cert`, `key`.
-fn tls(url: &mut Url<'_>, config: &mut Config) -> Result<Tls, SetupError> {
+fn tls(url: &mut Url<'_>, config: &mut Config) -> Result<(TlsMode, Tls), SetupError> {
     let asked = one_of(url, "sslmode", &MODES)?;
     let binding = one_of(url, "channel_binding", &BINDINGS)?;
     let mut file =
@@ -221,12 +221,12 @@ fn tls(url: &mut Url<'_>, config: &mut Config) -> Result<Tls, SetupError> {
     if let Some(binding) = binding {
         config.channel_binding(binding);
     }
-    let files = socket::Tls {
+    let tls = Tls {
         ca: ca.filter(|_| !is_of_system),
         identity,
         server_name: text(url, "server_name"),
         #[cfg(feature = "tls-no-provider")]
         verifier: crate::socket::verifier(mode),
     };
-    Ok(Tls { mode, files })
+    Ok((mode, tls))
 }

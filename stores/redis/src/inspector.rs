@@ -13,7 +13,7 @@ use crate::wire::Value;
 use auto_mutex_core::store::reconnect::Connects as _;
 use auto_mutex_core::store::{
     Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
-    clock,
+    clock, lock,
 };
 use auto_mutex_core::{SetupError, StoreError};
 
@@ -151,7 +151,8 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let address = opened.server.address.to_string();
     let guard = connector.guard.reading();
     let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
-    let closed = term.closed.filter(|_| guard.is_noted());
+    let is_noted = lock(&guard.keys).note.2 > 0;
+    let closed = term.closed.filter(|_| is_noted);
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
     server.closed_for = closed.and_then(|closed| closed.left(clock::now()));
     server.version = facts.field("redis_version").map(str::to_owned);

@@ -1,5 +1,6 @@
 //! Sockets, for engines that connect to servers: TCP, socket files, and what TLS needs.
 
+mod stream;
 #[cfg(feature = "tls-no-provider")]
 mod tls;
 
@@ -12,8 +13,9 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 
+pub use self::stream::Stream;
 #[cfg(feature = "tls-no-provider")]
-pub use self::tls::*;
+pub use self::tls::{Trust, Verifier, fault, of_handshake, trust, trust_of};
 
 /// The kernel's keepalive detects a dead peer while the connection's watchdog does not run.
 const KEEPALIVE: Duration = Duration::from_secs(10);

@@ -12,7 +12,8 @@ use auto_mutex_core::Guarantees;
 use auto_mutex_core::StoreError;
 use auto_mutex_core::store::reconnect::Connects;
 use auto_mutex_core::store::{
-    Address, ConnectError, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble, lock,
+    Address, ConnectError, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble,
+    lock,
 };
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Error, Row, Statement};
@@ -61,7 +62,7 @@ impl Connects for Connector {
     fn address(&self) -> String {
         let server = lock(&self.server);
         let server = server.as_ref().map(Address::to_string);
-        server.unwrap_or_else(|| self.postgres.listed())
+        server.unwrap_or_else(|| self.postgres.servers())
     }
 
     fn connect_timeout(&self) -> Duration {
@@ -114,7 +115,7 @@ impl Connects for Connector {
 
     fn too_late(&self) -> ConnectError {
         let error = ConnectError::too_late(self.options.connect_timeout);
-        ConnectError::At(self.postgres.listed(), Box::new(error))
+        ConnectError::At(self.postgres.servers(), Box::new(error))
     }
 }
 

@@ -7,6 +7,7 @@ mod greeting;
 mod tls;
 
 use std::io;
+use std::net::Shutdown;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -14,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::Address;
-use auto_mutex_core::store::socket::{dial, local};
+use auto_mutex_core::store::socket::{Stream, dial, local};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -22,19 +23,14 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use self::greeting::Greeting;
 #[cfg(feature = "tls-no-provider")]
-pub(crate) use self::tls::{explained, verifier};
+pub(crate) use self::tls::verifier;
 use crate::engine::{Postgres, TlsMode};
 
 /// The request for TLS, before anything else is sent.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
-/// A connection, with or without TLS.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
-
 pub(crate) struct Channel {
-    stream: Box<dyn Stream>,
+    stream: Stream,
     greeting: Option<Greeting>,
     /// The process id in the server's greeting, once it was read; before that, 0.
     pub(crate) pid: Arc<AtomicI32>,
@@ -50,7 +46,7 @@ pub(crate) async fn open(
     #[cfg_attr(not(feature = "tls-no-provider"), expect(unused_variables))] end: Instant,
 ) -> io::Result<Channel> {
     let (mut stream, mode) = match server {
-        Address::Tcp { host, port } => (dial(host, *port).await?, postgres.tls.mode),
+        Address::Tcp { host, port } => (dial(host, *port).await?, postgres.tls_mode),
         Address::Unix(path) => (local(path).await?, TlsMode::Disable),
     };
     let tries = mode > TlsMode::Disable && cfg!(feature = "tls-no-provider");
@@ -62,10 +58,8 @@ pub(crate) async fn open(
     }
     let (stream, binding) = match (is_secure, server) {
         #[cfg(feature = "tls-no-provider")]
-        (true, Address::Tcp { host, .. }) => {
-            tls::open(&postgres.tls.files, host, stream, end).await?
-        }
-        _ => (Box::new(stream) as Box<dyn Stream>, None),
+        (true, Address::Tcp { host, .. }) => tls::open(&postgres.tls, host, stream, end).await?,
+        _ => (Stream::plain(stream), None),
     };
     Ok(Channel {
         stream,
@@ -92,7 +86,8 @@ impl AsyncRead for Channel {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let count = ready!(self.stream.poll_read(cx, buffer.initialize_unfilled()))?;
+        buffer.advance(count);
         if let Some(greeting) = &mut self.greeting
             && let Some(pid) = greeting.read(&buffer.filled()[before..])?
         {
@@ -105,19 +100,26 @@ impl AsyncRead for Channel {
 
 impl AsyncWrite for Channel {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        loop {
+            ready!(self.stream.poll_ready(cx))?;
+            match self.stream.try_write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                written => return Poll::Ready(written),
+            }
+        }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stream.close(Shutdown::Write);
+        Poll::Ready(Ok(()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::socket::{self, Tls, fault, of_handshake, trust};
+use auto_mutex_core::store::socket::{self, Stream, Tls, trust};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -12,9 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
-use tokio_rustls::TlsConnector;
 
-use super::Stream;
 use super::fingerprint::fingerprint;
 use crate::engine::TlsMode;
 
@@ -24,21 +22,13 @@ pub(super) async fn open(
     host: &str,
     stream: TcpStream,
     end: Instant,
-) -> io::Result<(Box<dyn Stream>, Option<Vec<u8>>)> {
-    let (config, name) = trust(tls, host, end).await.map_err(TlsError::into_io)?;
-    let provider = config.crypto_provider().clone();
-    let connected = TlsConnector::from(config).connect(name, stream).await;
-    let stream = connected.map_err(|error| explained(&error).unwrap_or(of_handshake(error)))?;
-    let (_, session) = stream.get_ref();
-    let certificate = session.peer_certificates().and_then(|all| all.first());
-    let binding = certificate.and_then(|it| fingerprint(it, &provider));
-    Ok((Box::new(stream), binding))
-}
-
-/// The error of rustls in the error of a socket.
-pub(crate) fn explained(error: &io::Error) -> Option<io::Error> {
-    let cause = error.get_ref()?.downcast_ref::<Error>()?;
-    Some(fault(cause).into_io())
+) -> io::Result<(Stream, Option<Vec<u8>>)> {
+    let trust = trust(tls, host, end).await.map_err(TlsError::into_io)?;
+    let provider = trust.0.crypto_provider().clone();
+    let stream = Stream::secure(stream, trust).await?;
+    let certificate = stream.certificate();
+    let binding = certificate.and_then(|it| fingerprint(&it, &provider));
+    Ok((stream, binding))
 }
 
 /// What checks a certificate in place of the usual verifier.

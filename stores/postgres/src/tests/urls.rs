@@ -47,8 +47,8 @@ fn usual_urls_are_understood() {
         let password = parse(url).config.get_password().map(<[u8]>::to_vec);
         assert_eq!(password.as_deref(), Some(&b"p@ss"[..]), "{url}");
     }
-    assert_eq!(parse("h").tls.mode, TlsMode::Prefer);
-    assert_eq!(parse("h?sslmode=disable").tls.mode, TlsMode::Disable);
+    assert_eq!(parse("h").tls_mode, TlsMode::Prefer);
+    assert_eq!(parse("h?sslmode=disable").tls_mode, TlsMode::Disable);
     let pause = Duration::from_millis(200);
     assert_eq!(parse("h?poll=200ms").poll, Some(pause));
     assert!(parse("a,b/db").is_same_store(&parse("b/db")));
@@ -64,7 +64,7 @@ fn tls_is_as_in_libpq() {
         ("sslmode=verify-full&ca=/ca", TlsMode::VerifyFull),
         ("sslrootcert=system", TlsMode::VerifyFull),
     ] {
-        assert_eq!(parse(&format!("h?{query}")).tls.mode, mode, "{query}");
+        assert_eq!(parse(&format!("h?{query}")).tls_mode, mode, "{query}");
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct TermKeys {
     unnamed: bool,
     /// The note in the last reply: term, since, lease_ms and turn (see `scripts/term.lua`). Passed to the next key, which
     /// may have no note.
-    note: (String, u64, u64, u64),
+    pub(crate) note: (String, u64, u64, u64),
 }
 
 impl TermKeys {
@@ -92,11 +92,6 @@ impl Guard {
                 ..self.options
             },
         }
-    }
-
-    /// Whether any client has noted a term.
-    pub(crate) fn is_noted(&self) -> bool {
-        lock(&self.keys).note.2 > 0
     }
 
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {

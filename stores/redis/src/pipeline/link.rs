@@ -199,7 +199,8 @@ impl Link<'_> {
         {
             if let Value::Push(words) = &value {
                 replied |= self.confirm(words);
-                answered += u32::from(tell(self.events, words));
+                let granted = reply::message(words).is_some_and(|it| deliver(self.events, it));
+                answered += u32::from(granted);
                 continue;
             }
             replied = true;
@@ -240,11 +241,6 @@ impl Link<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns whether it was a grant.
-fn tell(events: &dyn Events, words: &[Value<'_>]) -> bool {
-    reply::message(words).is_some_and(|text| deliver(events, text))
 }
 
 impl Pipeline {
@@ -354,7 +350,8 @@ impl Pipeline {
                 state.waiting = VecDeque::new();
             }
             // The current writer wakes the background thread if anything is left.
-            let idle = state.out.is_taken() || !state.is_unwritten();
+            let unwritten = state.open > 0 || state.out.len() > 0;
+            let idle = state.out.is_taken() || !unwritten;
             if idle {
                 let done = state.closed && state.waiting.is_empty() && !state.held;
                 if done && self.is_quiet() {

@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
@@ -168,7 +169,7 @@ impl Pipeline {
     pub(crate) fn cut(&self) {
         self.close();
         if let Some(stream) = lock(&self.state).out.stream() {
-            stream.close();
+            stream.close(Shutdown::Both);
         }
     }
 

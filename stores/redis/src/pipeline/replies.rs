@@ -1,5 +1,6 @@
 //! Expected replies, and what a [`Link`] does with those that arrive: it answers requests, or sends them again.
 
+use std::net::Shutdown;
 use std::sync::atomic::Ordering;
 
 use auto_mutex_core::store::{
@@ -263,7 +264,7 @@ impl Link<'_> {
         state.down = Some(error.clone());
         // Another thread may be writing now, and must not continue on this connection.
         if let Some(stream) = state.out.stream() {
-            stream.close();
+            stream.close(Shutdown::Both);
         }
         state.out.open(None);
         state.due = true;

@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::{Address, socket::Tls};
+use auto_mutex_core::store::Address;
+use auto_mutex_core::store::socket::{Stream, Tls, local};
 use redis::Cmd;
 use tokio::time::Instant;
 
 use super::inbox::Inbox;
 use super::limits::Limits;
-use super::stream::Stream;
 use super::value::{Garbage, Value};
 
 const NO_LIMIT: Duration = Duration::MAX;
@@ -21,7 +21,8 @@ const NO_LIMIT: Duration = Duration::MAX;
 pub(crate) struct Connection {
     pub(crate) stream: Arc<Stream>,
     pub(crate) inbox: Inbox,
-    silence: Duration,
+    /// How long the server may be silent while it is asked.
+    pub(crate) silence: Duration,
     /// How many bytes were sent last. They may still be in transit.
     sent: usize,
     pub(crate) slowest: Duration,
@@ -34,7 +35,7 @@ impl Connection {
         limits: Limits,
     ) -> io::Result<Self> {
         // On the heap, because large nested futures could overflow a thread's stack in debug builds.
-        let stream = Box::pin(Stream::open(address, tls, limits)).await?;
+        let stream = Box::pin(open(address, tls, limits)).await?;
         Ok(Self {
             stream: Arc::new(stream),
             inbox: Inbox::new(),
@@ -42,10 +43,6 @@ impl Connection {
             sent: 0,
             slowest: Duration::ZERO,
         })
-    }
-
-    pub(crate) fn lift_limits(&mut self) {
-        self.silence = NO_LIMIT;
     }
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -113,6 +110,19 @@ impl Connection {
                 return Err(io::Error::new(io::ErrorKind::UnexpectedEof, closed));
             }
         }
+    }
+}
+
+async fn open(address: &Address, tls: Option<&Tls>, limits: Limits) -> io::Result<Stream> {
+    match (address, tls) {
+        (Address::Unix(path), _) => local(path).await.map(Stream::plain),
+        (Address::Tcp { host, port }, None) => limits.dial(host, *port).await.map(Stream::plain),
+        #[cfg(feature = "tls-no-provider")]
+        (Address::Tcp { host, port }, Some(tls)) => {
+            super::tls::open(host, *port, tls, limits).await
+        }
+        #[cfg(not(feature = "tls-no-provider"))]
+        (Address::Tcp { .. }, Some(_)) => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use super::stream::Stream;
+use auto_mutex_core::store::socket::Stream;
+
 use super::value::{Garbage, Value, number, parse};
 
 const SMALL: usize = 16 << 10;

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
+use auto_mutex_core::store::socket::dial;
+use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 
 /// Bytes per second on the slowest supported link, from which the transit time of sent bytes is estimated.
@@ -32,6 +34,10 @@ impl Limits {
             end: self.end.min(Instant::now() + most),
             ..self
         }
+    }
+
+    pub(super) async fn dial(self, host: &str, port: u16) -> io::Result<TcpStream> {
+        Self::step(self.silence, 0, dial(host, port)).await
     }
 
     pub(crate) async fn within<T, E: From<io::Error>>(

@@ -6,10 +6,11 @@ pub(super) mod fuzzing;
 mod inbox;
 mod limits;
 mod outbox;
-mod stream;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "tls-no-provider")]
+mod tls;
 mod value;
 
 pub(super) use self::connection::Connection;

@@ -3,9 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
+use auto_mutex_core::store::socket::Stream;
 use redis::Cmd;
-
-use super::stream::Stream;
 
 const KEPT: usize = 64 << 10;
 

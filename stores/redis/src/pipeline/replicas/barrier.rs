@@ -148,7 +148,7 @@ impl Barrier<'_> {
 async fn connect(connector: &Connector) -> Result<Ready, String> {
     let opened = connector.unsubscribed(USUAL_SILENCE).await;
     let mut ready = opened.map_err(|error| error.at(&connector.address()).to_string())?;
-    ready.connection.lift_limits();
+    ready.connection.silence = Duration::MAX;
     Ok(ready)
 }
 

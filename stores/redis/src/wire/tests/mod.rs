@@ -2,6 +2,8 @@
 
 mod garbage;
 mod second_reader;
+#[cfg(feature = "tls")]
+mod tls;
 mod values;
 
 use super::inbox::Inbox;

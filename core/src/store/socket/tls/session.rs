@@ -1,79 +1,32 @@
-//! TLS, over a TCP connection.
+//! [`Session`]: the TLS of one connection.
 
-#[cfg(repository)]
-#[cfg(all(test, feature = "tls"))]
-mod tests;
-
-use std::future::{pending, poll_fn};
+use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write as _};
-use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
-use auto_mutex_core::TlsError;
-use auto_mutex_core::store::first;
-use auto_mutex_core::store::socket::{Tls, Trust, fault, of_handshake, trust};
 use rustls::ClientConnection;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use super::{Socket, Stream};
-use crate::wire::Limits;
-
-const BEFORE_GUESS: Duration = Duration::from_millis(500);
-const PATIENCE: Duration = Duration::from_secs(2);
-
-pub(super) async fn open(host: &str, port: u16, tls: &Tls, limits: Limits) -> io::Result<Stream> {
-    // Check the files first, so that unusable ones are reported even if no server listens.
-    let until = limits.at_most(limits.silence).end;
-    let trust = trust(tls, host, until).await.map_err(TlsError::into_io)?;
-    let socket = Socket::connect(host, port, limits).await?;
-    // Client and server each send two flights, so a handshake gets more time.
-    let end = limits.at_most(limits.silence.saturating_mul(2)).end;
-    let handshake = Session::begin(&socket, trust, end);
-    // A server without TLS may take the handshake for the start of a command, and wait for the rest.
-    let guess = async {
-        sleep(BEFORE_GUESS).await;
-        match timeout(PATIENCE, speaks_plainly(host, port)).await {
-            Ok(Ok(true)) => Err(TlsError::NotTls.into_io()),
-            _ => pending().await,
-        }
-    };
-    let session = first(handshake, guess).await?;
-    Ok(Stream {
-        socket,
-        tls: Some(Box::new(Mutex::new(session))),
-    })
-}
-
-/// Whether a server that did not understand the handshake speaks plain Redis.
-async fn speaks_plainly(host: &str, port: u16) -> io::Result<bool> {
-    let limits = Limits::new(PATIENCE, PATIENCE);
-    let socket = Socket::connect(host, port, limits).await?;
-    poll_fn(|cx| socket.0.poll_write_ready(cx)).await?;
-    // Short enough for the buffer of a new socket.
-    (&socket).write_all(b"PING\r\n")?;
-    let mut answer = [0; 2];
-    poll_fn(|cx| socket.poll_read(cx, &mut answer)).await?;
-    Ok(matches!(answer, [b'+' | b'-', b'A'..=b'Z']))
-}
+use super::super::stream::Socket;
+use super::{Trust, fault, of_handshake};
 
 /// The TLS of one connection. The background thread reads; that thread and the callers write.
-pub(super) struct Session {
+pub(crate) struct Session {
     tls: ClientConnection,
     /// How many of the offered bytes are encrypted, but not taken by the socket yet.
     owed: usize,
 }
 
 impl Session {
-    async fn begin(socket: &Socket, (config, server): Trust, end: Instant) -> io::Result<Self> {
+    pub(crate) async fn begin(socket: &Socket, (config, server): Trust) -> io::Result<Self> {
         let tls = ClientConnection::new(config, server);
         let tls = tls.map_err(|error| fault(&error).into_io())?;
         let mut session = Self { tls, owed: 0 };
-        match timeout_at(end, poll_fn(|cx| session.poll_handshake(socket, cx))).await {
-            Ok(Ok(())) => Ok(session),
-            Ok(Err(error)) => Err(of_handshake(error)),
-            Err(_) => Err(TlsError::NoAnswer.into_io()),
-        }
+        let done = poll_fn(|cx| session.poll_handshake(socket, cx)).await;
+        done.map_err(of_handshake).map(|()| session)
+    }
+
+    pub(crate) fn certificate(&self) -> Option<Vec<u8>> {
+        Some(self.tls.peer_certificates()?.first()?.to_vec())
     }
 
     fn poll_handshake(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -94,7 +47,7 @@ impl Session {
         }
     }
 
-    pub(super) fn poll_read(
+    pub(crate) fn poll_read(
         &mut self,
         socket: &Socket,
         cx: &mut Context<'_>,
@@ -116,7 +69,7 @@ impl Session {
 
     /// After `WouldBlock`, the caller must offer the same bytes again, because the socket may have taken a part of
     /// them, encrypted.
-    pub(super) fn try_write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn try_write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
         if self.owed == 0 {
             self.owed = self.tls.writer().write(bytes)?;
         }

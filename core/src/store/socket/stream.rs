@@ -1,59 +1,52 @@
 //! [`Stream`]: a connection by TCP or a socket file, perhaps with TLS. Only this folder knows the kinds of sockets.
 
-#[cfg(feature = "tls-no-provider")]
-mod tls;
-
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::Shutdown;
-#[cfg(feature = "tls-no-provider")]
-use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
-use auto_mutex_core::store::Address;
-#[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::lock;
-use auto_mutex_core::store::socket::{Tls, dial, local};
-use redis::io::tcp::socket2::SockRef;
+use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-use super::limits::Limits;
+#[cfg(feature = "tls-no-provider")]
+use super::tls::{Session, Trust};
+#[cfg(feature = "tls-no-provider")]
+use crate::base::{sync::Mutex, wait::lock};
 
 /// A connection. One task reads from it; any thread may write.
-pub(crate) struct Stream {
+pub struct Stream {
     socket: Socket,
     #[cfg(feature = "tls-no-provider")]
-    tls: Option<Box<Mutex<tls::Session>>>,
+    tls: Option<Box<Mutex<Session>>>,
 }
 
 impl Stream {
-    pub(super) async fn open(
-        address: &Address,
-        tls: Option<&Tls>,
-        limits: Limits,
-    ) -> io::Result<Self> {
-        let socket = match address {
-            Address::Tcp { host, port } => match tls {
-                None => Socket::connect(host, *port, limits).await?,
-                #[cfg(feature = "tls-no-provider")]
-                Some(tls) => return tls::open(host, *port, tls, limits).await,
-                #[cfg(not(feature = "tls-no-provider"))]
-                Some(_) => return Err(ErrorKind::Unsupported.into()),
-            },
-            Address::Unix(path) => Socket(local(path).await?),
-        };
-        Ok(Self {
-            socket,
+    /// A connection without TLS.
+    pub fn plain(stream: TcpStream) -> Self {
+        Self {
+            socket: Socket(stream),
             #[cfg(feature = "tls-no-provider")]
             tls: None,
-        })
+        }
     }
 
-    pub(super) fn poll_read(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
+    /// Begins TLS on a connection.
+    #[cfg(feature = "tls-no-provider")]
+    pub async fn secure(stream: TcpStream, trust: Trust) -> io::Result<Self> {
+        let socket = Socket(stream);
+        let session = Session::begin(&socket, trust).await?;
+        let tls = Some(Box::new(Mutex::new(session)));
+        Ok(Self { socket, tls })
+    }
+
+    /// The server's certificate, with TLS.
+    #[cfg(feature = "tls-no-provider")]
+    pub fn certificate(&self) -> Option<Vec<u8>> {
+        lock(self.tls.as_ref()?).certificate()
+    }
+
+    /// Reads at least one byte, unless the connection has ended.
+    pub fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         #[cfg(feature = "tls-no-provider")]
         if let Some(session) = &self.tls {
             return lock(session).poll_read(&self.socket, cx, buffer);
@@ -62,7 +55,7 @@ impl Stream {
     }
 
     /// Adds the number of bytes that the socket took to `written`. The rest must be written next.
-    pub(super) fn write(&self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
+    pub fn write(&self, bytes: &[u8], written: &mut usize) -> io::Result<()> {
         while *written < bytes.len() {
             match self.try_write(&bytes[*written..]) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
@@ -75,7 +68,8 @@ impl Stream {
         Ok(())
     }
 
-    fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+    /// Writes some bytes. After `WouldBlock`, the same bytes must be offered again.
+    pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(feature = "tls-no-provider")]
         if let Some(session) = &self.tls {
             return lock(session).try_write(&self.socket, bytes);
@@ -83,29 +77,25 @@ impl Stream {
         self.socket.0.try_write(bytes)
     }
 
-    /// Closes both directions, even if other threads still use the socket.
-    pub(crate) fn close(&self) {
-        let _ = self.socket.raw().shutdown(Shutdown::Both);
+    /// Waits until the socket takes bytes.
+    pub fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.socket.0.poll_write_ready(cx)
     }
 
-    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.0.poll_write_ready(cx)
+    /// Closes these directions, even if other threads still use the socket.
+    pub fn close(&self, directions: Shutdown) {
+        let _ = self.socket.raw().shutdown(directions);
     }
 }
 
 /// A connection without TLS. Its methods do not wait, and any thread may call them.
 #[derive(Debug)]
-struct Socket(
+pub(super) struct Socket(
     /// Also used for Unix sockets, which differ only in options that are set before.
-    TcpStream,
+    pub(super) TcpStream,
 );
 
 impl Socket {
-    async fn connect(host: &str, port: u16, limits: Limits) -> io::Result<Self> {
-        let stream = Limits::step(limits.silence, 0, dial(host, port)).await?;
-        Ok(Self(stream))
-    }
-
     fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.0.poll_read_ready(cx))?;
@@ -127,7 +117,7 @@ impl Socket {
     }
 
     /// The socket itself, independent of the runtime's readiness state.
-    fn raw(&self) -> SockRef<'_> {
+    pub(super) fn raw(&self) -> SockRef<'_> {
         SockRef::from(&self.0)
     }
 }

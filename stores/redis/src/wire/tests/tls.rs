@@ -2,21 +2,19 @@
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::socket::{Tls, trust_of};
+use auto_mutex_core::store::socket::{Stream, Tls, trust_of};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use tokio::time::{Instant, timeout};
-
-use super::{Session, Socket, Stream};
+use tokio::time::timeout;
 
 const LONG: Duration = Duration::from_secs(60);
 type Peer = StreamOwned<ServerConnection, TcpStream>;
@@ -49,17 +47,13 @@ async fn session<T: Send + 'static>(
     });
     let socket = tokio::net::TcpStream::connect(address).await.unwrap();
     SockRef::from(&socket).set_send_buffer_size(4096).unwrap();
-    let socket = Socket(socket);
     let tls = Tls {
         ca: Some(ca.path().to_owned()),
         ..Tls::default()
     };
     let trust = trust_of(&tls, "localhost").unwrap();
-    let session = Session::begin(&socket, trust, Instant::now() + LONG)
-        .await
-        .unwrap();
-    let tls = Some(Box::new(Mutex::new(session)));
-    (Stream { socket, tls }, go, peer)
+    let session = timeout(LONG, Stream::secure(socket, trust)).await;
+    (session.unwrap().unwrap(), go, peer)
 }
 
 fn pattern(length: usize) -> Vec<u8> {
@@ -79,9 +73,7 @@ fn write_some(session: &Stream, bytes: &mut &[u8]) {
 
 async fn write_all(session: &Stream, mut bytes: &[u8]) {
     while !bytes.is_empty() {
-        poll_fn(|cx| session.socket.0.poll_write_ready(cx))
-            .await
-            .unwrap();
+        poll_fn(|cx| session.poll_ready(cx)).await.unwrap();
         write_some(session, &mut bytes);
     }
 }
@@ -173,11 +165,7 @@ async fn what_was_said_before_the_end_is_heard_by_who_writes() {
     .await;
     go.send(()).unwrap();
     let _socket = peer.join().unwrap();
-    session
-        .socket
-        .raw()
-        .shutdown(std::net::Shutdown::Write)
-        .unwrap();
+    session.close(Shutdown::Write);
     let error = session.try_write(b"a question").unwrap_err();
     let inner = TlsError::of_io(&error);
     assert_eq!(inner, Some(&TlsError::NotTls), "{error:?}");

@@ -1,23 +1,16 @@
 //! [`Pipeline`]: the requests of callers, in a queue from which the background thread sends them.
 
-use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::task::{Context, Poll};
-use std::time::Duration;
+mod link;
 
-use auto_mutex_core::store::reconnect::{Connects as _, Serves};
-use auto_mutex_core::store::{
-    Answer, Closed, ConnectError, Events, Request, ServerHealth, Store, lock, not_yet,
-};
+use std::sync::Mutex;
+
+use auto_mutex_core::store::reconnect::Connects as _;
+use auto_mutex_core::store::{Answer, Closed, Request, ServerHealth, Store, lock, not_yet};
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::session::{Connector, Ready};
+use crate::session::Connector;
 use crate::term::Term;
-use crate::{error, link};
-
-/// The pause after a brief connection: if a part of a table is missing, each one ends with its first request.
-const BRIEF: Duration = Duration::from_millis(200);
 
 pub(crate) struct Pipeline {
     pub(crate) connector: Connector,
@@ -50,18 +43,6 @@ impl Pipeline {
             state: Mutex::new(state),
             coming: Mutex::new(coming),
         }
-    }
-
-    /// The next request; `None` once the store is closed.
-    pub(crate) fn poll_request(&self, cx: &mut Context<'_>) -> Poll<Option<Request>> {
-        lock(&self.coming).poll_recv(cx)
-    }
-
-    /// From now on, requests are answered at once. Returns those that nobody has taken.
-    pub(crate) fn disconnect(&self, error: &StoreError) -> Vec<Request> {
-        lock(&self.state).down = Some(error.clone());
-        let mut coming = lock(&self.coming);
-        std::iter::from_fn(|| coming.try_recv().ok()).collect()
     }
 
     /// A new answer to the question for the term. An error if the server has lost its locks.
@@ -112,43 +93,5 @@ impl Store for Pipeline {
         let state = lock(&self.state);
         let (down, closed) = (state.down.clone(), state.term.closed);
         vec![ServerHealth::new(address, down, closed)]
-    }
-}
-
-impl Serves for Pipeline {
-    type Connector = Connector;
-
-    const BRIEF: Duration = BRIEF;
-
-    fn connector(&self) -> &Connector {
-        &self.connector
-    }
-
-    fn connected(&self, ready: &Ready) -> (Option<Closed>, VecDeque<Request>) {
-        let mut state = lock(&self.state);
-        state.is_new = false;
-        state.down = None;
-        state.term = ready.term.clone();
-        (ready.term.closed, VecDeque::new())
-    }
-
-    async fn serve(&self, events: &dyn Events, ready: Ready) -> Option<StoreError> {
-        link::serve(self, events, ready).await
-    }
-
-    fn still_disconnected(&self, error: StoreError) {
-        lock(&self.state).down = Some(error);
-    }
-
-    fn is_done(&self) -> bool {
-        lock(&self.state).requests.is_none()
-    }
-
-    fn poll_refused(&self, cx: &mut Context<'_>) -> Poll<Option<Request>> {
-        self.poll_request(cx)
-    }
-
-    fn forgets(&self, error: &ConnectError) -> bool {
-        error::is_without_database(error)
     }
 }

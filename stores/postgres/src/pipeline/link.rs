@@ -8,18 +8,19 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
+use auto_mutex_core::store::reconnect::Serves;
 use auto_mutex_core::store::{
-    self, Answer, BEAT, Boxed, Events, Node, NodeChange, Op, Request, StoreErrorKind, Watchdog,
-    parse_message,
+    self, Answer, BEAT, Boxed, Closed, ConnectError, Events, Node, NodeChange, Op, Request,
+    StoreErrorKind, Watchdog, lock, parse_message,
 };
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Error, Row};
 
+use super::Pipeline;
 use crate::call::{Call, stored};
 use crate::error;
-use crate::pipeline::Pipeline;
 use crate::reply;
-use crate::session::Ready;
+use crate::session::{Connector, Ready};
 use crate::term::Term;
 
 /// How often the server is asked for its term. Suspended time counts.
@@ -28,6 +29,8 @@ const TERM: Duration = Duration::from_secs(10);
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
 const MOST: usize = 1024;
+/// The pause after a brief connection: if a part of a table is missing, each one ends with its first request.
+const BRIEF: Duration = Duration::from_millis(200);
 
 /// What an answer is for.
 enum Use {
@@ -55,31 +58,59 @@ struct Link<'a> {
     mail: Option<Pin<Box<Sleep>>>,
 }
 
-/// Returns `None` once the store is closed and all requests are answered. An error is the answer to all requests in
-/// flight.
-pub(crate) async fn serve(
-    pipeline: &Pipeline,
-    events: &dyn Events,
-    ready: Ready,
-) -> Option<StoreError> {
-    let lease = pipeline.connector.options.lease();
-    // The first question for messages, before all requests, tells the store of this member.
-    let asks = pipeline.connector.is_pooled();
-    let mut link = Link {
-        pipeline,
-        events,
-        ready,
-        flying: VecDeque::new(),
-        watchdog: Watchdog::new(lease, Duration::ZERO),
-        wrote: false,
-        term: store::clock::now().after(TERM),
-        beat: Box::pin(sleep(BEAT)),
-        mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
-    };
-    let served = poll_fn(|cx| link.poll(cx)).await;
-    let lost = served.err()?.as_kind(StoreErrorKind::Disconnected);
-    link.lose(&lost);
-    Some(lost)
+impl Serves for Pipeline {
+    type Connector = Connector;
+
+    const BRIEF: Duration = BRIEF;
+
+    fn connector(&self) -> &Connector {
+        &self.connector
+    }
+
+    fn connected(&self, ready: &Ready) -> (Option<Closed>, VecDeque<Request>) {
+        let mut state = lock(&self.state);
+        state.is_new = false;
+        state.down = None;
+        state.term = ready.term.clone();
+        (ready.term.closed, VecDeque::new())
+    }
+
+    async fn serve(&self, events: &dyn Events, ready: Ready) -> Option<StoreError> {
+        let lease = self.connector.options.lease();
+        // The first question for messages, before all requests, tells the store of this member.
+        let asks = self.connector.is_pooled();
+        let mut link = Link {
+            pipeline: self,
+            events,
+            ready,
+            flying: VecDeque::new(),
+            watchdog: Watchdog::new(lease, Duration::ZERO),
+            wrote: false,
+            term: store::clock::now().after(TERM),
+            beat: Box::pin(sleep(BEAT)),
+            mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
+        };
+        let served = poll_fn(|cx| link.poll(cx)).await;
+        let lost = served.err()?.as_kind(StoreErrorKind::Disconnected);
+        link.lose(&lost);
+        Some(lost)
+    }
+
+    fn still_disconnected(&self, error: StoreError) {
+        lock(&self.state).down = Some(error);
+    }
+
+    fn is_done(&self) -> bool {
+        lock(&self.state).requests.is_none()
+    }
+
+    fn poll_refused(&self, cx: &mut Context<'_>) -> Poll<Option<Request>> {
+        lock(&self.coming).poll_recv(cx)
+    }
+
+    fn forgets(&self, error: &ConnectError) -> bool {
+        error::is_without_database(error)
+    }
 }
 
 impl Link<'_> {
@@ -161,7 +192,7 @@ impl Link<'_> {
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         let (caller, opens) = (self.pipeline.connector.member, self.pipeline.opens());
         while self.flying.len() < MOST {
-            let Poll::Ready(request) = self.pipeline.poll_request(cx) else {
+            let Poll::Ready(request) = lock(&self.pipeline.coming).poll_recv(cx) else {
                 return false;
             };
             let Some(request) = request else {
@@ -243,7 +274,8 @@ impl Link<'_> {
     }
 
     fn lose(&mut self, error: &StoreError) {
-        let unsent = self.pipeline.disconnect(error);
+        lock(&self.pipeline.state).down = Some(error.clone());
+        let unsent = std::iter::from_fn(|| lock(&self.pipeline.coming).try_recv().ok());
         let flying = std::mem::take(&mut self.flying).into_iter();
         let flying = flying.filter_map(|(purpose, _)| match purpose {
             Use::Request(request, _) => Some(request),
