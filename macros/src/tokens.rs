@@ -1,7 +1,7 @@
 //! Helpers for tokens and spans.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::ToTokens;
+use quote::{ToTokens, quote_spanned};
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 
@@ -56,7 +56,12 @@ pub(crate) fn module(runtime: Option<&Path>, name: &str) -> TokenStream {
 
 /// Like [`private`], but errors about the path are shown at `span`.
 pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
-    moved(private(runtime), span)
+    let span = ours(span);
+    let Some(path) = runtime else {
+        return quote_spanned!(span=> ::auto_mutex::__private);
+    };
+    let path = moved(path.to_token_stream(), span);
+    quote_spanned!(span=> #path::__private)
 }
 
 /// The same tokens at another span. Their names still resolve as in the user's code (`$crate`).
