@@ -92,13 +92,6 @@ impl LockQueue {
         drop(spares);
     }
 
-    #[cfg(any(test, feature = "test-util"))]
-    pub(super) fn valid_holds(&self) -> Vec<Arc<super::hold::Hold>> {
-        let slot = self.lock();
-        let valid = slot.holds.iter().filter(|hold| hold.is_valid());
-        valid.cloned().collect()
-    }
-
     /// Runs the timers now.
     #[cfg(any(test, feature = "test-util"))]
     pub(super) fn look(self: &Arc<Self>) {

@@ -282,19 +282,9 @@ impl Hold {
         self.valid.store(valid.as_nanos(), Ordering::Release);
     }
 
-    #[cfg(test)]
-    pub(crate) fn park(&self, now: Instant) -> Duration {
-        now.until(Instant::from_nanos(
-            self.parked_until.load(Ordering::Acquire),
-        ))
-    }
-
     /// Whether another client may hold the lock by now. This never changes back to `false`.
     pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost_at(clock::now())
-    }
-
-    fn is_lost_at(&self, now: Instant) -> bool {
+        let now = clock::now();
         // A forked child only has a copy; the parent keeps the hold.
         if self.queue.core.is_forked() {
             return true;

@@ -6,8 +6,6 @@ use super::ClientCore;
 use crate::base::clock;
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
-#[cfg(test)]
-use crate::queue::lock_queue::LockQueue;
 use crate::queue::{Held, Hold, Witness};
 use crate::store::Ticket;
 
@@ -46,15 +44,9 @@ impl ClientCore {
 
     fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {
         let queue = self.register.find(name);
-        queue.map(|queue| queue.valid_holds()).unwrap_or_default()
-    }
-
-    /// The queue with this ticket; `None` if the client does not know the ticket.
-    #[cfg(test)]
-    pub(crate) fn queue_of(&self, name: &Name, ticket: Ticket) -> Option<Arc<LockQueue>> {
-        let found = self.register.find_ticket(name, Some(ticket.public()))?;
-        let known = found.lock().state.ticket(ticket.public());
-        known.map(|_| found)
+        let mut holds = queue.map_or_else(Vec::new, |queue| queue.lock().holds.clone());
+        holds.retain(|hold| hold.is_valid());
+        holds
     }
 
     /// Ends the lease of the ticket now.

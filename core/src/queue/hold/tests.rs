@@ -53,6 +53,14 @@ fn of(units: u32, capacity: u32) -> Arc<Hold> {
     ))
 }
 
+impl Hold {
+    /// How long the store keeps the ticket after a release.
+    pub(crate) fn park(&self, now: Instant) -> Duration {
+        let until = self.parked_until.load(Ordering::Acquire);
+        now.until(Instant::from_nanos(until))
+    }
+}
+
 /// Each call makes these values and copies the hold once, so they must stay small. The limits are for 64-bit machines.
 #[test]
 fn what_each_call_makes_stays_small() {

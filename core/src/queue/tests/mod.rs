@@ -44,7 +44,7 @@ use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::config::Config;
 use crate::lease::Terms;
-use crate::queue::{ClientCore, Hold, Holds};
+use crate::queue::{ClientCore, Hold, Holds, LockQueue};
 use crate::store::{
     Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, RandomId, Reply, Request,
     Share, Store, Ticket,
@@ -82,6 +82,15 @@ impl Asks for Want {
 impl Asks for (Want, Requester) {
     fn parts(&self) -> (&Want, Requester) {
         (&self.0, self.1.clone())
+    }
+}
+
+impl ClientCore {
+    /// The queue with this ticket; `None` if the client does not know the ticket.
+    fn queue_of(&self, name: &Name, ticket: Ticket) -> Option<Arc<LockQueue>> {
+        let found = self.register.find_ticket(name, Some(ticket.public()))?;
+        let known = found.lock().state.ticket(ticket.public());
+        known.map(|_| found)
     }
 }
 
