@@ -26,6 +26,8 @@ mod instant;
 mod kind;
 pub mod leading;
 mod limits;
+#[cfg(any(test, feature = "test-util"))]
+mod link;
 mod loss;
 mod message;
 mod node;
@@ -49,6 +51,9 @@ pub use self::id::{MemberId, Ticket};
 pub use self::instant::{Instant, between, drift};
 pub use self::kind::{HoldKind, LockKind, RW_LOCK};
 pub use self::limits::{LIMITS, Limits, TOKENS_END, TOKENS_OF_A_GRANT};
+#[cfg(any(test, feature = "test-util"))]
+#[doc(hidden)]
+pub use self::link::{Link, Sent};
 pub use self::loss::LossCause;
 pub use self::message::Message;
 pub use self::node::{Node, NodeChange};

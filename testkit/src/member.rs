@@ -1,7 +1,6 @@
 //! [`Member`]: a client of a World, with its connection to the store. It is the [`Store`] and the [`Driver`] of that
 //! client.
 
-use std::collections::VecDeque;
 use std::future::ready;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -11,18 +10,13 @@ use tokio::sync::Notify;
 use super::events::Happening;
 use super::gate::others_first;
 use super::world::Shared;
-use auto_mutex_core::Guarantees;
-use auto_mutex_core::hook::Cycle;
-use auto_mutex_core::hook::{ClientCore, Held, Witness};
-use auto_mutex_core::store::Boxed;
-use auto_mutex_core::store::Driver;
-use auto_mutex_core::store::Mutex;
-use auto_mutex_core::store::Name;
+use auto_mutex_core::hook::{ClientCore, Cycle, Held, Witness};
 use auto_mutex_core::store::clock::{self, Instant};
-use auto_mutex_core::store::{Answer, Events, MemberId, Node, NodeChange, Op, Request};
-use auto_mutex_core::store::{Store, StoreOptions, deliver, not_yet};
-use auto_mutex_core::store::{first, lock};
-use auto_mutex_core::{SetupError, StoreError};
+use auto_mutex_core::store::{
+    Answer, Boxed, Driver, Events, Link, MemberId, Mutex, Name, Node, NodeChange, Request, Sent,
+    Store, StoreOptions, deliver, first, lock, not_yet,
+};
+use auto_mutex_core::{Guarantees, SetupError, StoreError};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How late the copies of requests may arrive whose connection broke. The first choice is: not at all.
@@ -37,51 +31,15 @@ pub(super) const RUNS: u8 = 0;
 pub(super) const STANDS: u8 = 1;
 pub(super) const DEAD: u8 = 2;
 
-/// Something on its way between a client and the store.
-enum Sent {
-    Request(Request),
-    Reply(Answer),
-    /// The text on the member's channel.
-    Message(String),
-    /// The copy of a request whose connection broke.
-    Late(Name, Op),
-}
-
-#[derive(Default)]
-struct Link {
-    /// What is on its way, by kind, each with the time when it arrives.
-    sent: [VecDeque<(Instant, Sent)>; 4],
-    /// The term of the server to which it is connected.
+/// The connection of a client, and what is in flight, each with the time when it arrives. A message is the text on the
+/// member's channel.
+pub(super) struct Connection {
+    pub(super) link: Link<Name, String, Instant>,
+    /// The term of the server to which it is connected, or was.
     term: Option<u32>,
-    was_connected: bool,
     is_cut: bool,
     breaks: bool,
     is_closing: bool,
-}
-
-impl Link {
-    fn send(&mut self, at: Instant, sent: Sent) {
-        let kind = match sent {
-            Sent::Request(_) => 0,
-            Sent::Reply(_) => 1,
-            Sent::Message(..) => 2,
-            Sent::Late(..) => 3,
-        };
-        self.sent[kind].push_back((at, sent));
-    }
-
-    /// Removes the requests without an answer, each with whether it is still on its way.
-    fn unanswered(&mut self) -> Vec<(bool, Request)> {
-        self.sent[2].clear();
-        let [requests, replies, ..] = &mut self.sent;
-        let all = replies.drain(..).chain(requests.drain(..));
-        let requests = all.filter_map(|(_, sent)| match sent {
-            Sent::Request(request) => Some((true, request)),
-            Sent::Reply(answer) => Some((false, answer.request)),
-            _ => None,
-        });
-        requests.collect()
-    }
 }
 
 pub(super) struct Member {
@@ -91,7 +49,7 @@ pub(super) struct Member {
     world: Weak<Shared>,
     /// The client, and its id.
     core: OnceLock<(u64, Weak<ClientCore>)>,
-    link: Mutex<Link>,
+    pub(super) connection: Mutex<Connection>,
     /// Notified when there is something to send, or the connection changes.
     busy: Notify,
     state: AtomicU8,
@@ -120,7 +78,13 @@ impl Member {
             options,
             world,
             core: OnceLock::new(),
-            link: Mutex::default(),
+            connection: Mutex::new(Connection {
+                link: Link::new(false),
+                term: None,
+                is_cut: false,
+                breaks: false,
+                is_closing: false,
+            }),
             busy: Notify::new(),
             state: AtomicU8::new(RUNS),
             changed: Notify::new(),
@@ -146,7 +110,7 @@ impl Member {
         let witness: Weak<Self> = Arc::downgrade(self);
         core.set_witness(witness);
         self.step(&**core);
-        if lock(&self.link).term.is_none() {
+        if !lock(&self.connection).link.connected {
             core.node_changed(Node::ONLY, NodeChange::Disconnected(not_yet()));
         }
     }
@@ -179,7 +143,7 @@ impl Member {
     }
 
     pub(super) fn cut(&self, is_cut: bool) {
-        lock(&self.link).is_cut = is_cut;
+        lock(&self.connection).is_cut = is_cut;
         self.look();
     }
 
@@ -189,18 +153,18 @@ impl Member {
 
     /// Whether it is connected to the server of this term.
     pub(super) fn hears(&self, term: Option<u32>) -> bool {
-        self.is_on(&lock(&self.link), term)
+        self.is_on(&lock(&self.connection), term)
     }
 
-    fn is_on(&self, link: &Link, term: Option<u32>) -> bool {
-        link.term.is_some() && link.term == term && !self.is_dead()
+    fn is_on(&self, connection: &Connection, term: Option<u32>) -> bool {
+        connection.link.connected && connection.term == term && !self.is_dead()
     }
 
     /// Sends it a message of the server of this term, if it is connected to that.
     pub(super) fn tell(&self, term: Option<u32>, at: Instant, text: String) {
-        let mut link = lock(&self.link);
-        if self.is_on(&link, term) {
-            link.send(at, Sent::Message(text));
+        let mut connection = lock(&self.connection);
+        if self.is_on(&connection, term) {
+            connection.link.tell(text, at);
             self.look();
         }
     }
@@ -216,24 +180,24 @@ impl Member {
             (failure, _) => Err(failure.unwrap_or_else(down)),
         };
         let at = clock::now().after(world.delay());
-        let mut link = lock(&self.link);
-        link.breaks |= breaks;
-        link.send(at, Sent::Reply(Answer { request, result }));
+        let mut connection = lock(&self.connection);
+        connection.breaks |= breaks;
+        let answer = Answer { request, result };
+        connection.link.answers.push_back((answer, at));
     }
 
-    /// Loses what is on its way. Requests may still arrive, but late.
-    fn break_link(&self, world: &Shared, link: &mut Link) -> Vec<(bool, Request)> {
-        (link.term, link.breaks) = (None, false);
-        let unanswered = link.unanswered();
-        for (_, request) in unanswered.iter().filter(|request| request.0) {
-            let late = LATE[world.below(LATE.len() as u64) as usize];
-            if late < Duration::MAX {
-                let copy = Sent::Late(request.name.clone(), request.op.clone());
-                link.send(clock::now().after(late), copy);
-            }
+    /// Breaks the connection. Requests in flight may still arrive, but late.
+    pub(super) fn break_off(
+        &self,
+        events: &dyn Events,
+        late: impl FnMut(Instant) -> Option<Instant>,
+    ) {
+        let unanswered = lock(&self.connection).link.break_off(late);
+        let error = StoreError::disconnected("the connection to the lock store broke");
+        events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
+        for request in unanswered {
+            events.answered(request.failed(error.clone()));
         }
-        link.sent[3].make_contiguous().sort_by_key(|late| late.0);
-        unanswered
     }
 
     fn step(&self, events: &dyn Events) -> Step {
@@ -241,50 +205,42 @@ impl Member {
             return Step::Over;
         };
         let (now, term) = (clock::now(), world.term());
-        let mut link = lock(&self.link);
-        let reached = term.filter(|_| !link.is_cut);
-        let fail = |unanswered: Vec<(bool, Request)>, error: StoreError| {
-            let requests = unanswered.into_iter().map(|request| request.1);
-            requests.for_each(|request| events.answered(request.failed(error.clone())));
-        };
-        if link.term.is_some() && (link.breaks || link.term != reached) {
-            let unanswered = self.break_link(&world, &mut link);
-            drop(link);
-            let error = StoreError::disconnected("the connection to the lock store broke");
-            events.node_changed(Node::ONLY, NodeChange::Disconnected(error.clone()));
-            fail(unanswered, error);
+        let mut connection = lock(&self.connection);
+        let reached = term.filter(|_| !connection.is_cut);
+        let breaks = connection.breaks || connection.term != reached;
+        if connection.link.connected && breaks {
+            connection.breaks = false;
+            drop(connection);
+            self.break_off(events, |_| {
+                let late = LATE[world.below(LATE.len() as u64) as usize];
+                (late < Duration::MAX).then(|| now.after(late))
+            });
             return Step::Done;
         }
-        if link.term.is_none() {
-            // What was submitted without a connection.
-            let unsent = link.unanswered();
-            link.term = reached;
-            let again = link.was_connected;
-            link.was_connected |= reached.is_some();
-            drop(link);
-            fail(unsent, down());
-            if reached.is_some() {
-                let closed = NodeChange::Closed(world.closed());
-                events.node_changed(Node::ONLY, closed);
-                events.node_changed(Node::ONLY, NodeChange::Connected { again });
-                return Step::Done;
-            }
-            link = lock(&self.link);
+        if !connection.link.connected && reached.is_some() {
+            connection.link.connected = true;
+            let again = std::mem::replace(&mut connection.term, reached).is_some();
+            drop(connection);
+            let closed = NodeChange::Closed(world.closed());
+            events.node_changed(Node::ONLY, closed);
+            events.node_changed(Node::ONLY, NodeChange::Connected { again });
+            return Step::Done;
         }
-        let next = link.sent.each_ref().map(|sent| Some(sent.front()?.0));
+        let next = connection.link.next();
         let due = (0..next.len()).filter(|kind| next[*kind].is_some_and(|at| at <= now));
         let due: Vec<_> = due.collect();
         if due.is_empty() {
-            return match link.is_closing && next[0].or(next[1]).is_none() {
+            return match connection.is_closing && connection.link.unanswered() == 0 {
                 true => Step::Over,
                 false => Step::Waits(next.into_iter().flatten().min()),
             };
         }
-        let sent = link.sent[due[world.below(due.len() as u64) as usize]].pop_front();
-        drop(link);
-        match sent.map(|sent| sent.1) {
+        let kind = due[world.below(due.len() as u64) as usize];
+        let sent = connection.link.take(kind);
+        drop(connection);
+        match sent {
             Some(Sent::Request(request)) => self.execute(&world, request),
-            Some(Sent::Reply(answer)) => events.answered(answer),
+            Some(Sent::Answer(answer)) => events.answered(answer),
             Some(Sent::Message(text)) => drop(deliver(events, &text)),
             // The server that it was sent to may be gone.
             Some(Sent::Late(name, op)) if term.is_some() => drop(world.execute(self, &name, &op)),
@@ -314,20 +270,20 @@ fn down() -> StoreError {
 
 impl Store for Member {
     fn submit(&self, request: Request) -> Option<Answer> {
-        let mut link = lock(&self.link);
-        if link.is_closing || self.is_dead() {
+        let mut connection = lock(&self.connection);
+        if connection.is_closing || self.is_dead() {
             return Some(request.failed(down()));
         }
         let delay = self.world().map_or(Duration::ZERO, |world| world.delay());
         let at = clock::now().after(delay);
-        link.send(at, Sent::Request(request));
-        drop(link);
+        let failed = connection.link.send(request, at);
+        drop(connection);
         self.look();
-        None
+        failed.map(|request| request.failed(down()))
     }
 
     fn close(&self) {
-        lock(&self.link).is_closing = true;
+        lock(&self.connection).is_closing = true;
         self.look();
     }
 

@@ -50,7 +50,7 @@ impl World {
         let link = &member.link;
         if !link.requests.is_empty() && !self.is_slow(me, rules) {
             Some(Step::Execute(me))
-        } else if !link.replies.is_empty() {
+        } else if !link.answers.is_empty() {
             Some(Step::Reply(me))
         } else if !link.messages.is_empty() {
             Some(Step::Message(me, 0))

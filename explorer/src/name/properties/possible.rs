@@ -88,7 +88,7 @@ fn by_message(run: &Setup, world: &World) -> bool {
             let mut holders = record.holders.iter();
             let claims = |op: &Op| op.ticket() == Some(guard.ticket);
             holders.any(|holder| holder.ticket == guard.ticket && holder.token > 0)
-                && member.link.requests.iter().any(|(_, op)| claims(op))
+                && member.link.requests.iter().any(|sent| claims(&sent.0.op))
         })
     })
 }
@@ -120,7 +120,7 @@ fn is_entered_again(world: &World) -> bool {
 fn is_recalled(world: &World, which: impl Fn(&Member) -> bool) -> bool {
     world.members.iter().any(|member| {
         let mut messages = member.link.messages.iter();
-        messages.any(|message| matches!(message, Message::Recall { .. })) && which(member)
+        messages.any(|sent| matches!(sent.0, Message::Recall { .. })) && which(member)
     })
 }
 
@@ -135,7 +135,7 @@ fn recalled_inside(_: &Setup, world: &World) -> bool {
 fn tomb(_: &Setup, world: &World) -> bool {
     world.members.iter().any(|member| {
         let mut late = member.link.late.iter();
-        late.any(|(op, _)| {
+        late.any(|((_, op), _)| {
             let ticket = op.ticket().filter(|_| matches!(op, Op::Acquire { .. }));
             ticket.is_some_and(|ticket| member.state.waits_with(ticket).is_none())
         })
@@ -181,9 +181,10 @@ fn doubted(_: &Setup, world: &World) -> bool {
     world.members.iter().any(|member| {
         let mut guards = member.holders();
         guards.any(|guard| {
-            let mut replies = member.link.replies.iter();
-            replies.any(|(_, op, reply)| {
-                op.ticket() == Some(guard.ticket) && matches!(reply, Reply::Queued { .. })
+            let mut answers = member.link.answers.iter();
+            answers.any(|(answer, _)| {
+                answer.request.op.ticket() == Some(guard.ticket)
+                    && matches!(answer.result, Ok(Reply::Queued { .. }))
             })
         })
     })

@@ -119,7 +119,7 @@ fn duty(member: &Member, order: Order, rules: &Setup) -> Option<Action> {
     if !link.messages.is_empty() {
         return Some(Action::Message(me, 0));
     }
-    if !link.replies.is_empty() {
+    if !link.answers.is_empty() {
         return Some(Action::Reply(me));
     }
     if !member.guards.is_empty() {

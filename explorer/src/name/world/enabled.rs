@@ -127,7 +127,7 @@ impl World {
         if member.dead {
             return;
         }
-        if !link.replies.is_empty() {
+        if !link.answers.is_empty() {
             actions.push(Action::Reply(me));
         }
         for index in 0..link.messages.len() as u8 {

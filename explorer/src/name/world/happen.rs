@@ -4,13 +4,13 @@ use core::time::Duration;
 
 use auto_mutex_protocol::client::{AskId, Call, Input, Patience, Phase};
 use auto_mutex_protocol::{
-    Env, LockKind, LossCause, MemberId, Message, NameRecord, NodeChange, Op, Reply, SharedStr,
-    Signal, State, StoreError, Ticket, TicketRecord,
+    Answer, Env, LockKind, LossCause, MemberId, Message, NameRecord, NodeChange, Op, Reply,
+    SharedStr, Signal, State, StoreError, Ticket, TicketRecord,
 };
 
 use super::action::{ERRORS, query_of};
-use super::member::{expires, member_of, ticket};
-use super::{Action, Member, NAME, World, text};
+use super::member::{answered, asked, expires, member_of, ticket};
+use super::{Action, Member, NAME, World, link, text, thin_out};
 use crate::name::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 /// It has no calls of its own.
@@ -95,29 +95,31 @@ impl World {
             }
             Action::ReleaseKept(me) => self.input(me, Input::ReleaseKept, rules),
             Action::Execute(me) => {
-                let (ask, op) = self.members[usize::from(me)].link.requests.remove(0);
-                self.execute(me, Some(ask), op, rules);
+                let sent = self.members[usize::from(me)].link.requests.pop_front();
+                let (request, _) = sent.expect("a request");
+                let ask = AskId(request.id.0);
+                self.execute(me, Some(ask), request.op, rules);
             }
             Action::Late(me, index) => {
-                let (op, _) = self.members[usize::from(me)].link.late.remove(index.into());
+                let ((_, op), _) = self.members[usize::from(me)].link.late.remove(index.into());
                 self.execute(me, None, op, rules);
             }
             Action::Reply(me) => self.reply(me, rules),
             Action::Message(me, index) => {
                 let messages = &mut self.members[usize::from(me)].link.messages;
-                let message = messages.remove(index.into());
+                let (message, _) = messages.remove(index.into());
                 self.hear(me, &message.seal(NAME), rules);
             }
             Action::Copy(me, index) => {
                 self.left.copies -= 1;
                 let messages = &self.members[usize::from(me)].link.messages;
-                let text = messages[usize::from(index)].seal(NAME);
+                let text = messages[usize::from(index)].0.seal(NAME);
                 self.hear(me, &text, rules);
             }
             Action::Overhear(me, index) => {
                 self.left.overhears -= 1;
                 let messages = &self.members[usize::from(me)].link.messages;
-                self.overheard = Some(messages[usize::from(index)].clone());
+                self.overheard = Some(messages[usize::from(index)].0.clone());
             }
             Action::Forge(way) => self.forge(way, rules),
             Action::Lose(me, index) => {
@@ -141,7 +143,7 @@ impl World {
                 self.members[usize::from(me)].die();
             }
             Action::Notice(me) => {
-                self.members[usize::from(me)].link.break_off(rules.late);
+                (self.members[usize::from(me)].link).break_off(|_| Some(rules.late));
             }
             Action::Tick(slow) => self.tick(slow, rules),
             Action::StepBack => {
@@ -168,9 +170,10 @@ impl World {
             }
             Action::Refuse(me, error) => {
                 self.left.errors -= 1;
-                let (ask, op) = self.members[usize::from(me)].link.requests.remove(0);
-                let result = Err(StoreError::new(ERRORS[usize::from(error)], "refused"));
-                self.input(me, Input::Answered { ask, op, result }, rules);
+                let link = &mut self.members[usize::from(me)].link;
+                let (request, _) = link.requests.pop_front().expect("a request");
+                let error = StoreError::new(ERRORS[usize::from(error)], "refused");
+                self.input(me, answered(request.failed(error)), rules);
             }
             Action::Ask(me, query) => {
                 self.left.queries -= 1;
@@ -240,7 +243,7 @@ impl World {
     fn tick(&mut self, slow: u8, rules: &Setup) {
         self.store.tick();
         for member in &mut self.members {
-            member.link.tick();
+            link::tick(&mut member.link);
             if slow >> member.me & 1 == 1 {
                 member.slips -= 1;
                 member.tick(SLIP);
@@ -262,7 +265,7 @@ impl World {
 
     fn disconnect(&mut self, me: u8, late: u8, rules: &Setup) {
         let member = &mut self.members[usize::from(me)];
-        let unanswered = member.link.break_off(late);
+        let unanswered = member.link.break_off(|_| Some(late));
         if !member.dead {
             member.disconnected(unanswered, &mut self.past, rules);
         }
@@ -286,7 +289,9 @@ impl World {
         let reply = reply.expect("each reply has a text");
         let member = &mut self.members[usize::from(me)];
         if let Some(ask) = ask.filter(|_| !member.dead) {
-            member.link.replies.push((ask, op, reply));
+            let request = asked(ask, op);
+            let result = Ok(reply);
+            (member.link.answers).push_back((Answer { request, result }, 0));
             if rules.prompt {
                 self.reply(me, rules);
             }
@@ -314,8 +319,9 @@ impl World {
         self.note_grants(op, &before, &after);
         for (to, message) in messages {
             let member = &mut self.members[usize::from(Member::number(to))];
-            if member.link.connected && !member.dead {
-                member.link.tell(message, rules.messages);
+            if !member.dead {
+                member.link.tell(message, 0);
+                thin_out(&mut member.link.messages, rules.messages);
             }
         }
         reply
@@ -360,9 +366,8 @@ impl World {
 
     fn reply(&mut self, me: u8, rules: &Setup) {
         let member = &mut self.members[usize::from(me)];
-        let (ask, op, reply) = member.link.replies.remove(0);
-        let result = Ok(reply);
-        self.tell(me, Input::Answered { ask, op, result }, rules);
+        let (answer, _) = member.link.answers.pop_front().expect("an answer");
+        self.tell(me, answered(answer), rules);
     }
 
     /// A text arrives on the channel of a client.

@@ -8,8 +8,8 @@ use auto_mutex_protocol::client::{
     Servers, Via, View,
 };
 use auto_mutex_protocol::{
-    Cause, Closed, Instant, LossCause, MemberId, Node, NodeChange, Op, StoreError,
-    TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
+    Answer, Cause, Closed, Instant, LossCause, MemberId, Node, NodeChange, Op, Request, RequestId,
+    StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
 };
 
 use super::{Link, Past};
@@ -91,7 +91,7 @@ pub(crate) fn ticket(member: u8, number: u64) -> Ticket {
     bytes[0] = member;
     bytes[4..8].copy_from_slice(&(number as u32).to_be_bytes());
     bytes[15] = 1;
-    Ticket::from_bytes(bytes)
+    Ticket::from_random(bytes)
 }
 
 /// The client of a ticket.
@@ -112,7 +112,7 @@ impl Member {
             parked: Vec::new(),
             removed: Vec::new(),
             to_come: rules.calls_of(me).0,
-            link: Link::new(),
+            link: Link::new(true),
             slips: rules.slips,
             phase: Phase::Open,
             dead: false,
@@ -250,10 +250,8 @@ impl Member {
         match effect {
             Effect::Send { ask, op } => {
                 past.asked_beyond |= self.asks_beyond(&op);
-                match self.link.connected {
-                    true => self.link.requests.push((ask, op)),
-                    false => inputs.push_back(unanswered(ask, op)),
-                }
+                let failed = self.link.send(asked(ask, op), 0);
+                inputs.extend(failed.map(unanswered));
             }
             Effect::Granted { caller, grant, .. } => {
                 // What an operator has taken away can be granted late.
@@ -371,13 +369,13 @@ impl Member {
 
     pub(super) fn disconnected(
         &mut self,
-        requests: Vec<(AskId, Op)>,
+        requests: Vec<Request<()>>,
         past: &mut Past,
         rules: &Setup,
     ) {
         self.changed(NodeChange::Disconnected(disconnected()), past, rules);
-        for (ask, op) in requests {
-            self.on(unanswered(ask, op), past, rules);
+        for request in requests {
+            self.on(unanswered(request), past, rules);
         }
     }
 
@@ -388,7 +386,7 @@ impl Member {
         self.guards.clear();
         self.removed.clear();
         (self.to_come, self.asked) = (0, 0);
-        self.link.replies.clear();
+        self.link.answers.clear();
         self.link.messages.clear();
     }
 
@@ -411,17 +409,17 @@ impl Member {
         self.parked.retain(|parked| *now < parked.1);
         // What is about no ticket that it has.
         let is_known = |ticket: Ticket| state.ticket(ticket.public()).is_some();
-        link.replies
-            .retain(|(_, op, _)| op.ticket().is_none_or(is_known));
+        link.answers
+            .retain(|(answer, _)| answer.request.op.ticket().is_none_or(is_known));
         link.messages
-            .retain(|message| message.ticket().is_none_or(is_known));
+            .retain(|(message, _)| message.ticket().is_none_or(is_known));
         self.removed.retain(|removed| is_known(removed.0));
     }
 
     /// What tells it from other clients, without its number.
     pub(super) fn looks(&self) -> impl Ord + use<> {
         let link = &self.link;
-        let sent = (link.requests.len(), link.replies.len());
+        let sent = (link.requests.len(), link.answers.len());
         let told = (link.messages.len(), link.late.len(), link.connected);
         let calls = (self.to_come, self.guards.len(), self.state.load().waiting);
         (
@@ -469,7 +467,17 @@ fn disconnected() -> StoreError {
     StoreError::disconnected("")
 }
 
-fn unanswered(ask: AskId, op: Op) -> Input<Call> {
-    let result = Err(disconnected());
+pub(super) fn asked(ask: AskId, op: Op) -> Request<()> {
+    let (name, id) = ((), RequestId(ask.0));
+    Request { name, op, id }
+}
+
+pub(super) fn answered(answer: Answer<()>) -> Input<Call> {
+    let Answer { request, result } = answer;
+    let (ask, op) = (AskId(request.id.0), request.op);
     Input::Answered { ask, op, result }
+}
+
+fn unanswered(request: Request<()>) -> Input<Call> {
+    answered(request.failed(disconnected()))
 }

@@ -16,7 +16,7 @@ pub use self::action::Action;
 pub(crate) use self::action::is_of_call;
 pub(crate) use self::canonical::counted;
 pub use self::canonical::fingerprint;
-pub use self::link::Link;
+pub use self::link::{Link, thin_out};
 pub(crate) use self::member::ticket;
 pub use self::member::{Guard, Member};
 
