@@ -169,7 +169,7 @@ pub async fn set_up<C: Connects>(connector: &C, limit: Duration) -> Result<C::Re
                 false => left,
             };
             // At the deadline, the attempt still returns its own error, because inner futures are polled first.
-            let error = match connector.open(end, silence).await {
+            let error = match Box::pin(connector.open(end, silence)).await {
                 Ok(ready) => return Ok(ready),
                 Err(error) => error,
             };
@@ -242,7 +242,7 @@ async fn reconnect<S: Serves>(store: &S, events: &dyn Events, was_connected: boo
     let mut backoff = Backoff::new(FIRST_PAUSE, USUAL_SILENCE);
     let mut warnings = Throttle::default();
     loop {
-        let attempt = async {
+        let attempting = async {
             match attempt(connector, backoff.silence()).await {
                 Ok(ready) => return Some(ready),
                 Err(error) => {
@@ -265,7 +265,7 @@ async fn reconnect<S: Serves>(store: &S, events: &dyn Events, was_connected: boo
             connector.moved().await;
             None
         };
-        if let Some(ready) = first(attempt, moved).await {
+        if let Some(ready) = first(attempting, moved).await {
             return ready;
         }
     }
@@ -276,7 +276,9 @@ async fn attempt<C: Connects>(connector: &C, silence: Duration) -> Result<C::Rea
     let whole = silence * connector.turns();
     let whole = connector.connect_timeout().max(whole).min(LONGEST);
     let end = Instant::now() + whole;
-    let opened = timeout_at(end, connector.open(end, silence.min(whole))).await;
+    // On the heap, because the driver's future lives as long as the store and should not reserve space for this one.
+    let opening = Box::pin(connector.open(end, silence.min(whole)));
+    let opened = timeout_at(end, opening).await;
     opened.unwrap_or_else(|_| Err(connector.too_late()))
 }
 

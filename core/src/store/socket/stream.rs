@@ -1,6 +1,6 @@
 //! [`Stream`]: a connection by TCP or a socket file, perhaps with TLS. Only this folder knows the kinds of sockets.
 
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read as _};
 use std::net::Shutdown;
 use std::task::{Context, Poll, ready};
 
@@ -15,16 +15,17 @@ use crate::base::{sync::Mutex, wait::lock};
 
 /// A connection. One task reads from it; any thread may write.
 pub struct Stream {
-    socket: Socket,
+    /// Also used for Unix sockets, which differ only in options that are set before.
+    tcp: TcpStream,
     #[cfg(feature = "tls-no-provider")]
     tls: Option<Box<Mutex<Session>>>,
 }
 
 impl Stream {
     /// A connection without TLS.
-    pub fn plain(stream: TcpStream) -> Self {
+    pub fn plain(tcp: TcpStream) -> Self {
         Self {
-            socket: Socket(stream),
+            tcp,
             #[cfg(feature = "tls-no-provider")]
             tls: None,
         }
@@ -32,11 +33,10 @@ impl Stream {
 
     /// Begins TLS on a connection.
     #[cfg(feature = "tls-no-provider")]
-    pub async fn secure(stream: TcpStream, trust: Trust) -> io::Result<Self> {
-        let socket = Socket(stream);
-        let session = Session::begin(&socket, trust).await?;
+    pub async fn secure(tcp: TcpStream, trust: Trust) -> io::Result<Self> {
+        let session = Session::begin(&tcp, trust).await?;
         let tls = Some(Box::new(Mutex::new(session)));
-        Ok(Self { socket, tls })
+        Ok(Self { tcp, tls })
     }
 
     /// The server's certificate, with TLS.
@@ -49,9 +49,9 @@ impl Stream {
     pub fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         #[cfg(feature = "tls-no-provider")]
         if let Some(session) = &self.tls {
-            return lock(session).poll_read(&self.socket, cx, buffer);
+            return lock(session).poll_read(&self.tcp, cx, buffer);
         }
-        self.socket.poll_read(cx, buffer)
+        poll_read(&self.tcp, cx, buffer)
     }
 
     /// Adds the number of bytes that the socket took to `written`. The rest must be written next.
@@ -72,73 +72,39 @@ impl Stream {
     pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(feature = "tls-no-provider")]
         if let Some(session) = &self.tls {
-            return lock(session).try_write(&self.socket, bytes);
+            return lock(session).try_write(&self.tcp, bytes);
         }
-        self.socket.0.try_write(bytes)
+        self.tcp.try_write(bytes)
     }
 
     /// Waits until the socket takes bytes.
     pub fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.socket.0.poll_write_ready(cx)
+        self.tcp.poll_write_ready(cx)
     }
 
     /// Closes these directions, even if other threads still use the socket.
     pub fn close(&self, directions: Shutdown) {
-        let _ = self.socket.raw().shutdown(directions);
+        let _ = SockRef::from(&self.tcp).shutdown(directions);
     }
 }
 
-/// A connection without TLS. Its methods do not wait, and any thread may call them.
-#[derive(Debug)]
-pub(super) struct Socket(
-    /// Also used for Unix sockets, which differ only in options that are set before.
-    pub(super) TcpStream,
-);
-
-impl Socket {
-    fn poll_read(&self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
-        loop {
-            ready!(self.0.poll_read_ready(cx))?;
-            let mut short = None;
-            let read = self.0.try_io(Interest::READABLE, || {
-                let count = (&*self.raw()).read(buffer)?;
-                if count > 0 && count < buffer.len() {
-                    // A short read has emptied the socket. Telling tokio avoids another read to find out.
-                    short = Some(count);
-                    return Err(ErrorKind::WouldBlock.into());
-                }
-                Ok(count)
-            });
-            match short.map_or(read, Ok) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                read => return Poll::Ready(read),
+/// Reads without TLS.
+fn poll_read(tcp: &TcpStream, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(tcp.poll_read_ready(cx))?;
+        let mut short = None;
+        let read = tcp.try_io(Interest::READABLE, || {
+            let count = (&*SockRef::from(tcp)).read(buffer)?;
+            if count > 0 && count < buffer.len() {
+                // A short read has emptied the socket. Telling tokio avoids another read to find out.
+                short = Some(count);
+                return Err(ErrorKind::WouldBlock.into());
             }
+            Ok(count)
+        });
+        match short.map_or(read, Ok) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            read => return Poll::Ready(read),
         }
-    }
-
-    /// The socket itself, independent of the runtime's readiness state.
-    pub(super) fn raw(&self) -> SockRef<'_> {
-        SockRef::from(&self.0)
-    }
-}
-
-impl Read for &Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.try_read(buffer)
-    }
-}
-
-impl Write for &Socket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
-    }
-
-    // In one write: if the server refused the first of several, its alert would be lost.
-    fn write_vectored(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -83,9 +83,7 @@ impl Connects for Connector {
     }
 
     async fn open(&self, end: Instant, silence: Duration) -> Result<Ready, ConnectError> {
-        // On the heap, because the driver's future lives as long as the store and should not reserve space for this
-        // one.
-        match Box::pin(self.subscribed(Limits { end, silence })).await {
+        match self.subscribed(Limits { end, silence }).await {
             Err(ConnectError::Unreachable(Trouble::Silent, _)) if Instant::now() >= end => {
                 Err(self.too_late())
             }

@@ -73,25 +73,27 @@ impl TermKeys {
 }
 
 impl Guard {
+    pub(crate) fn new(keys: Vec<String>, options: StoreOptions) -> Self {
+        Self {
+            keys: Mutex::new(TermKeys::new(keys)),
+            options,
+        }
+    }
+
     /// Makes the guard from the options, with the key for a server that is not a node of a cluster.
     pub(crate) fn of(options: &StoreOptions) -> Self {
-        Self {
-            keys: Mutex::new(TermKeys::new(vec![EPOCH.to_owned()])),
-            options: *options,
-        }
+        Self::new(vec![EPOCH.to_owned()], *options)
     }
 
     /// Reads the notes of others, but writes none.
     pub(crate) fn reading(&self) -> Self {
         let keys = lock(&self.keys).keys.clone();
-        Self {
-            keys: Mutex::new(TermKeys::new(keys)),
-            options: StoreOptions {
-                longest_lease: Duration::ZERO,
-                restart_guard: false,
-                ..self.options
-            },
-        }
+        let options = StoreOptions {
+            longest_lease: Duration::ZERO,
+            restart_guard: false,
+            ..self.options
+        };
+        Self::new(keys, options)
     }
 
     pub(crate) fn after_restart(&self, lag: Duration) -> Duration {

@@ -1,6 +1,5 @@
 //! Input from a server.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
@@ -11,7 +10,6 @@ use auto_mutex_core::store::{
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
 use crate::connect::facts::{self, Facts};
-use crate::connect::term::TermKeys;
 use crate::connect::term::{self, Guard, Term};
 use crate::login::hello;
 use crate::script::reply;
@@ -101,18 +99,16 @@ fn understood(value: &Value<'_>, op: &Op) {
 }
 
 pub(crate) fn guard() -> Guard {
-    Guard {
-        keys: Mutex::new(TermKeys::new(vec!["key".to_owned()])),
-        options: StoreOptions {
-            connect_timeout: Duration::from_secs(10),
-            restart_guard: true,
-            trust_failover: false,
-            longest_lease: Duration::from_secs(10),
-            lease: None,
-            replicas: None,
-            is_voter: false,
-        },
-    }
+    let options = StoreOptions {
+        connect_timeout: Duration::from_secs(10),
+        restart_guard: true,
+        trust_failover: false,
+        longest_lease: Duration::from_secs(10),
+        lease: None,
+        replicas: None,
+        is_voter: false,
+    };
+    Guard::new(vec!["key".to_owned()], options)
 }
 
 fn ops() -> Vec<Op> {

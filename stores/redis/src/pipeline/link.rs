@@ -229,7 +229,7 @@ impl Link<'_> {
             if self.terms.is_multiple_of(TERMS_PER_FACTS) {
                 pipeline.seal(&mut state);
                 for cmd in Facts::question().cmd_iter() {
-                    cmd.write_packed_command(state.out.filling());
+                    cmd.write_packed_command(&mut state.out.filling);
                     pipeline.expect(&mut state, Awaited::Fact);
                 }
             }
@@ -272,7 +272,7 @@ impl Pipeline {
         let lag = state.term.lag;
         let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
         self.seal(state);
-        let asked = term::ask(state.out.filling(), scripts, guard, key, lag);
+        let asked = term::ask(&mut state.out.filling, scripts, guard, key, lag);
         if asked {
             lock(&guard.keys).asked_again();
             self.expect(state, Awaited::Term(key));
@@ -360,7 +360,8 @@ impl Pipeline {
                 state.sleep(cx);
                 return Poll::Pending;
             }
-            let stuck = state.out.stream().filter(|_| state.out.is_stuck());
+            let stuck = state.out.stream.as_ref();
+            let stuck = stuck.filter(|_| state.out.is_stuck());
             match stuck.map(|stream| stream.poll_ready(cx)) {
                 None | Some(Poll::Ready(Ok(()))) => self.write(state),
                 Some(Poll::Ready(Err(cause))) => return failed(cause),

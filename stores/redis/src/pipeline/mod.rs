@@ -168,13 +168,13 @@ impl Pipeline {
     /// Requests in flight fail immediately. Whether they have run is unknown.
     pub(crate) fn cut(&self) {
         self.close();
-        if let Some(stream) = lock(&self.state).out.stream() {
+        if let Some(stream) = &lock(&self.state).out.stream {
             stream.close(Shutdown::Both);
         }
     }
 
     fn takes_more(&self, state: &State) -> bool {
-        state.out.stream().is_some()
+        state.out.stream.is_some()
             && !state.held
             && state.out.len() < ROOM
             && self.under_way.load(Ordering::Relaxed) < MOST

@@ -263,7 +263,7 @@ impl Link<'_> {
         let mut state = lock(&self.pipeline.state);
         state.down = Some(error.clone());
         // Another thread may be writing now, and must not continue on this connection.
-        if let Some(stream) = state.out.stream() {
+        if let Some(stream) = &state.out.stream {
             stream.close(Shutdown::Both);
         }
         state.out.open(None);

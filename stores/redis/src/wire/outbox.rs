@@ -10,8 +10,8 @@ const KEPT: usize = 64 << 10;
 
 #[derive(Default)]
 pub(crate) struct Outbox {
-    stream: Option<Arc<Stream>>,
-    filling: Vec<u8>,
+    pub(crate) stream: Option<Arc<Stream>>,
+    pub(crate) filling: Vec<u8>,
     /// The command being encoded. The next command reuses its memory.
     command: Cmd,
     /// What the last writer has put back; `None` while a thread writes, and without a connection.
@@ -38,10 +38,6 @@ impl Outbox {
         };
     }
 
-    pub(crate) fn filling(&mut self) -> &mut Vec<u8> {
-        &mut self.filling
-    }
-
     pub(crate) fn encode(&mut self, build: impl FnOnce(&mut Cmd) -> &mut Cmd) {
         let before = self.filling.len();
         build(&mut self.command);
@@ -50,10 +46,6 @@ impl Outbox {
             true => self.command = Cmd::new(),
             false => self.command.clear(),
         }
-    }
-
-    pub(crate) fn stream(&self) -> Option<&Arc<Stream>> {
-        self.stream.as_ref()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -1,12 +1,14 @@
 //! [`Session`]: the TLS of one connection.
 
 use std::future::poll_fn;
-use std::io::{self, ErrorKind, Read, Write as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::task::{Context, Poll, ready};
 
 use rustls::ClientConnection;
+use socket2::SockRef;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
 
-use super::super::stream::Socket;
 use super::{Trust, fault, of_handshake};
 
 /// The TLS of one connection. The background thread reads; that thread and the callers write.
@@ -17,7 +19,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) async fn begin(socket: &Socket, (config, server): Trust) -> io::Result<Self> {
+    pub(crate) async fn begin(socket: &TcpStream, (config, server): Trust) -> io::Result<Self> {
         let tls = ClientConnection::new(config, server);
         let tls = tls.map_err(|error| fault(&error).into_io())?;
         let mut session = Self { tls, owed: 0 };
@@ -29,18 +31,18 @@ impl Session {
         Some(self.tls.peer_certificates()?.first()?.to_vec())
     }
 
-    fn poll_handshake(&mut self, socket: &Socket, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_handshake(&mut self, socket: &TcpStream, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             match self.send(socket) {
                 Ok(()) if !self.tls.is_handshaking() => return Poll::Ready(Ok(())),
                 Ok(()) => {
-                    ready!(socket.0.poll_read_ready(cx))?;
-                    if !self.receive(&mut &*socket, socket)? {
+                    ready!(socket.poll_read_ready(cx))?;
+                    if !self.receive(socket)? {
                         return Poll::Ready(Err(ErrorKind::UnexpectedEof.into()));
                     }
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    ready!(socket.0.poll_write_ready(cx))?;
+                    ready!(socket.poll_write_ready(cx))?;
                 }
                 Err(error) => return Poll::Ready(Err(error)),
             }
@@ -49,7 +51,7 @@ impl Session {
 
     pub(crate) fn poll_read(
         &mut self,
-        socket: &Socket,
+        socket: &TcpStream,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
@@ -62,14 +64,14 @@ impl Session {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 read => return Poll::Ready(read),
             }
-            ready!(socket.0.poll_read_ready(cx))?;
-            self.receive(&mut &*socket, socket)?;
+            ready!(socket.poll_read_ready(cx))?;
+            self.receive(socket)?;
         }
     }
 
     /// After `WouldBlock`, the caller must offer the same bytes again, because the socket may have taken a part of
     /// them, encrypted.
-    pub(crate) fn try_write(&mut self, socket: &Socket, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn try_write(&mut self, socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
         if self.owed == 0 {
             self.owed = self.tls.writer().write(bytes)?;
         }
@@ -78,16 +80,23 @@ impl Session {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
             // A server that refuses the client may have sent the reason before closing the connection.
             Err(error) => {
-                // Reads from the raw socket, because the runtime may not know yet that it is readable.
-                let heard = self.receive(&mut &*socket.raw(), socket);
+                // Reads whatever the runtime says, because it may not know yet that the socket is readable.
+                let read = self.tls.read_tls(&mut &*SockRef::from(socket));
+                let heard = self.received(read, socket);
                 Err(heard.err().unwrap_or(error))
             }
         }
     }
 
     /// Returns `false` when there will be no more bytes.
-    fn receive(&mut self, from: &mut dyn Read, socket: &Socket) -> io::Result<bool> {
-        let count = match self.tls.read_tls(from) {
+    fn receive(&mut self, socket: &TcpStream) -> io::Result<bool> {
+        let read = || self.tls.read_tls(&mut &*SockRef::from(socket));
+        let read = socket.try_io(Interest::READABLE, read);
+        self.received(read, socket)
+    }
+
+    fn received(&mut self, read: io::Result<usize>, socket: &TcpStream) -> io::Result<bool> {
+        let count = match read {
             Ok(count) => count,
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
@@ -105,9 +114,11 @@ impl Session {
         }
     }
 
-    fn send(&mut self, mut socket: &Socket) -> io::Result<()> {
+    fn send(&mut self, socket: &TcpStream) -> io::Result<()> {
         while self.tls.wants_write() {
-            match self.tls.write_tls(&mut socket) {
+            // In one write: if the server refused the first of several, its alert would be lost.
+            let write = || self.tls.write_tls(&mut &*SockRef::from(socket));
+            match socket.try_io(Interest::WRITABLE, write) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
