@@ -55,11 +55,6 @@ impl LockQueue {
         });
     }
 
-    /// Releases the lock if it is kept.
-    pub(super) fn release_kept(self: &Arc<Self>) {
-        self.step(|step| step.on(Input::ReleaseKept));
-    }
-
     /// Fails the waiters and releases the holds.
     pub(super) fn close(self: &Arc<Self>) {
         let error = self.closing();

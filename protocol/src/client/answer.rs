@@ -118,8 +118,9 @@ impl<C: Caller> Step<'_, '_, C> {
 
     /// The waiter of the ticket relies on its place, and has one now.
     fn registered(&mut self, index: usize) {
-        if let Some(waiter) = self.state.waiter_of(&self.state.tickets[index]) {
-            let waiter = self.state.waiters[waiter].clone();
+        let waiting = self.state.tickets[index].waiting();
+        if let Some(own) = waiting.and_then(|it| self.state.find_waiter(it.waiter?)) {
+            let waiter = self.state.waiters[own].clone();
             self.effects.push(Effect::Registered(waiter));
         }
     }

@@ -465,7 +465,7 @@ impl ClientCore {
         if !self.is_forked() {
             self.orphaned.store(true, Ordering::Release);
             for local in self.register.all() {
-                local.release_kept();
+                local.step(|step| step.on(Input::ReleaseKept));
             }
             self.timers.interrupt();
         }
