@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use auto_mutex_protocol::Dice;
 use stateright::{Checker, Expectation, HasDiscoveries, Model, Property};
 
 /// Makes the rules of a run a model of its world. The last parameter lists its properties.
@@ -102,6 +103,36 @@ pub fn replay<M: Explored>(run: &M, way: &[M::Action]) -> BTreeSet<&'static str>
         broken.extend(broken_now.map(|property| property.name));
     }
     broken
+}
+
+/// Goes one way of so many steps, which a seed chooses. Returns it up to the first state in which a property does not hold.
+pub fn stroll<M: Explored>(
+    run: &M,
+    seed: u64,
+    steps: usize,
+) -> Option<(&'static str, Vec<M::Action>)> {
+    let (mut dice, properties) = (Dice(seed), run.properties());
+    let (mut world, mut way) = (run.init_states().remove(0), Vec::new());
+    for _ in 0..steps {
+        let mut actions = Vec::new();
+        run.actions(&world, &mut actions);
+        if actions.is_empty() {
+            break;
+        }
+        let action = dice.of(&actions);
+        let Some(next) = run.next_state(&world, action) else {
+            continue;
+        };
+        way.push(action);
+        world = next;
+        let mut must_hold = properties
+            .iter()
+            .filter(|it| it.expectation == Expectation::Always);
+        if let Some(broken) = must_hold.find(|it| !(it.condition)(run, &world)) {
+            return Some((broken.name, way));
+        }
+    }
+    None
 }
 
 fn look<M: Explored>(run: M, until: HasDiscoveries) -> Outcome<M::Action> {

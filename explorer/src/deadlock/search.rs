@@ -51,6 +51,12 @@ struct Found {
     steps: Vec<(u64, WaitId)>,
 }
 
+/// What a member reads in the text of a probe.
+fn as_read(probe: &Probe<u8>) -> Probe<u8> {
+    let name = |name: &str| name.parse().expect("the number of a name");
+    Probe::read(&probe.text(), name).expect("a probe")
+}
+
 impl World {
     pub(super) fn enabled_searching(&self, rules: &Setup, actions: &mut Vec<Action>) {
         if self.searches.round().is_none() {
@@ -150,13 +156,21 @@ impl World {
             Effect::Send {
                 name,
                 member,
-                probe: Probe::Ask { round, tickets },
+                probe: asked @ Probe::Ask { .. },
                 ..
             } => {
+                let Probe::Ask { round, tickets } = as_read(&asked) else {
+                    panic!("no question: {asked:?}");
+                };
                 let record = self.record(name, rules);
                 let waits = |ticket| record.waiters.iter().any(|it| it.ticket == ticket);
                 let hold = |ticket| self.hold_of(ticket, number(member), rules);
-                Input::Answered(Answer::to(round, &tickets, hold, waits))
+                let answer = Answer::to(round, &tickets, hold, waits);
+                let answer = answer.parts().swap_remove(0);
+                match as_read(&Probe::Answer(answer)) {
+                    Probe::Answer(answer) => Input::Answered(answer),
+                    other => panic!("no answer: {other:?}"),
+                }
             }
             other => panic!("no question: {other:?}"),
         }

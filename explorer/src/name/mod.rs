@@ -3,6 +3,7 @@
 //! [`rules`] says what may happen in a run, [`properties`] what must hold, and [`runs`] lists the runs.
 
 pub mod properties;
+pub mod random;
 pub mod rules;
 pub mod runs;
 pub mod world;

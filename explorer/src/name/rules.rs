@@ -55,6 +55,8 @@ pub struct Mishaps {
     pub drains: u8,
     /// A client ends, and has time to release what it holds.
     pub closes: u8,
+    /// A client stands still until after its timer, and knows it.
+    pub suspensions: u8,
     /// The store refuses a request with an error.
     pub errors: u8,
     /// A client asks the store something about the name, or deletes it.
@@ -81,6 +83,7 @@ impl Mishaps {
         renewals: 0,
         drains: 0,
         closes: 0,
+        suspensions: 0,
         errors: 0,
         queries: 0,
         overhears: 0,
@@ -131,6 +134,8 @@ pub struct Rules {
     pub mishaps: Mishaps,
     /// Whether calls may give up.
     pub cancels: bool,
+    /// How many of the first waiters are asked to touch more often.
+    pub near: usize,
     /// How many calls can enter with one token of the store.
     pub tokens: u64,
     /// Whether clocks and durations are such that exclusion must hold. Otherwise it is not checked.
@@ -171,6 +176,7 @@ impl Rules {
             clocks: Clocks::Together,
             mishaps: Mishaps::NONE,
             cancels: false,
+            near: 3,
             tokens: 2,
             assumed: true,
             service: false,
@@ -201,7 +207,7 @@ impl Rules {
     fn limits(&self) -> Limits {
         Limits {
             claim: ticks(self.claim),
-            near: 3,
+            near: self.near,
             near_touch: TICK,
             tombstone: ticks(self.tomb),
             claim_within: Duration::ZERO,
@@ -210,7 +216,7 @@ impl Rules {
             retry: TICK,
             brief: TICK,
             look_again: TICK,
-            suspended: Duration::MAX,
+            suspended: TICK,
             tokens_used: self.tokens,
             tell: Duration::ZERO,
             contended: Duration::ZERO,

@@ -314,16 +314,16 @@ fn refusals() -> Vec<Run> {
             },
         ),
         small(
-            "clients_ask_about_the_name",
+            "a_client_asks_about_the_name",
             Rules {
                 keepers: 1,
-                calls: vec![(2, 1), (1, 1)],
+                calls: vec![(2, 1)],
                 mishaps: Mishaps {
                     queries: 1,
                     breaks: 1,
                     ..NONE
                 },
-                ..frozen(2)
+                ..prompt(1)
             },
         ),
         small(
@@ -335,13 +335,16 @@ fn refusals() -> Vec<Run> {
         ),
         small(
             "one_client_wants_more_permits_than_there_are",
-            shares(vec![Share::permits(1, 2), Share::permits(3, 2)]),
+            Rules {
+                calls: vec![(2, 2), (1, 1)],
+                ..shares(vec![Share::permits(1, 2), Share::permits(3, 2)])
+            },
         ),
         small(
             "units_are_added_to_a_semaphore",
             Rules {
-                mishaps: Mishaps { signals: 1, ..NONE },
-                ..shares(vec![Share::permits(1, 1)])
+                mishaps: Mishaps { signals: 2, ..NONE },
+                ..shares(vec![Share::permits(1, 0)])
             },
         ),
     ]

@@ -3,7 +3,7 @@
 //!
 //! In a random run, four members use one name on five nodes. The network is unreliable and cuts connections, nodes freeze or lose their
 //! data, their clocks differ, and a stranger repeats what it hears. What a stranger changes is not sealed, so no member
-//! takes it: `core/src/store/seal.rs` has that rule and its tests. A seed repeats a run.
+//! takes it: `protocol/src/seal.rs` has that rule. A seed repeats a run.
 
 mod leftovers;
 mod network;
@@ -26,4 +26,9 @@ pub struct Outcome {
 /// The run of a seed.
 pub fn run(seed: u64) -> Outcome {
     World::new(seed).run()
+}
+
+/// The run of a seed in which all users wait for notifications.
+pub fn notifications(seed: u64) -> Outcome {
+    World::with(seed, true).run()
 }

@@ -115,7 +115,10 @@ impl User {
             ticket: self.ticket,
             park: Duration::ZERO,
             tomb: self.counter > 1,
-            used: 0,
+            used: match self.share.capacity {
+                0 => self.token,
+                _ => 0,
+            },
         })
     }
 
@@ -144,6 +147,7 @@ impl User {
             Stage::Rests(until) if until <= now => {
                 self.ticket = dice.ticket();
                 (self.counter, self.queued, self.since) = (0, false, now);
+                self.token = 0;
                 self.sent.clear();
                 self.before = judge.last();
                 Some(self.acquire(now))
@@ -222,7 +226,10 @@ impl User {
                 self.until = until;
                 let times = (now, until, self.before);
                 let units = (self.share.units, self.share.capacity);
-                judge.granted((self.index, token), units, times);
+                // Those who are notified exclude nobody.
+                if self.share != Share::NOTIFICATION {
+                    judge.granted((self.index, token), units, times);
+                }
                 let length = match dice.below(12) {
                     0 => 4_000_000,
                     _ => 20_000,

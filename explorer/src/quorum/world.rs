@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use auto_mutex_protocol::quorum::{self, Effect, Env, Input};
 use auto_mutex_protocol::{
-    Answer, Cause, Closed, Dice, Instant, LIMITS, MemberId, Message, Mode, NodeChange, Request,
-    Share, State,
+    Answer, Cause, Closed, Dice, Instant, LIMITS, MemberId, Message, Mode, NodeChange, Op, Request,
+    RequestId, Share, SharedStr, Signal, State,
 };
 
 use super::Outcome;
@@ -88,6 +88,7 @@ pub(super) struct Member {
 }
 
 pub(super) struct World {
+    notifies: bool,
     pub(super) now: Instant,
     pub(super) dice: Dice,
     pub(super) nodes: Vec<Node>,
@@ -105,6 +106,11 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(seed: u64) -> Self {
+        Self::with(seed, false)
+    }
+
+    /// With `notifies`, the users wait for notifications, which never cease.
+    pub(super) fn with(seed: u64, notifies: bool) -> Self {
         let mut dice = Dice(seed);
         let began = Instant::START.after(Duration::from_secs(1000));
         let nodes = (0..NODES).map(|_| Node {
@@ -119,13 +125,14 @@ impl World {
         let members = (0..MEMBERS).map(|index| {
             // Two members always want one unit, and always wait in the queue.
             let odd = index > 1;
-            let mode = if odd && dice.below(4) == 0 {
+            let mode = if odd && !notifies && dice.below(4) == 0 {
                 Mode::Try
             } else {
                 Mode::Queue
             };
             let units = 1 + u32::from(odd) * dice.below(u64::from(capacity)) as u32;
             let share = match capacity {
+                _ if notifies => Share::NOTIFICATION,
                 1 => Share::MUTEX,
                 _ => Share::permits(units, capacity),
             };
@@ -143,6 +150,7 @@ impl World {
             }
         });
         Self {
+            notifies,
             members: members.collect(),
             now: began,
             dice,
@@ -223,10 +231,35 @@ impl World {
                 self.feed(index, asked.map(Input::Asked));
             }
         }
+        self.ask();
         self.look_for_leftovers();
         if self.now > self.calm.after(PATIENCE) {
             self.look_for_starving();
         }
+    }
+
+    /// Sometimes a member asks something about the name, or notifies a user.
+    fn ask(&mut self) {
+        let ticket = self.dice.ticket();
+        let op = match self.dice.below(40) {
+            0 => Op::Inspect { above: 0 },
+            1 => Op::Kick {
+                token: 0,
+                by: SharedStr::EMPTY,
+            },
+            2 if self.notifies => Op::Signal {
+                ticket,
+                signal: Signal::All,
+            },
+            3..20 if self.notifies => Op::Signal {
+                ticket,
+                signal: Signal::One,
+            },
+            _ => return,
+        };
+        let (name, id) = (NAME, RequestId(MEMBERS as u64));
+        let index = self.dice.roll(MEMBERS);
+        self.feed(index, Some(Input::Asked(Request { name, op, id })));
     }
 
     /// Other users may find the lock taken every time, because they want several units, or do not wait.

@@ -35,7 +35,8 @@ mod several;
 
 use std::fmt::{Debug, Display};
 
-use auto_mutex_explorer::check::{Explored, explore, refute, replay};
+use auto_mutex_explorer::check::{Explored, explore, refute, replay, stroll};
+use auto_mutex_explorer::name::random;
 use auto_mutex_explorer::name::rules::Setup;
 use auto_mutex_explorer::name::runs::{all, assumptions};
 use auto_mutex_explorer::name::world::Action::{
@@ -45,6 +46,15 @@ use auto_mutex_explorer::name::world::Action::{
 fn steps(way: &[impl ToString]) -> String {
     let steps: Vec<_> = way.iter().map(ToString::to_string).collect();
     steps.join("; ")
+}
+
+/// The seeds of random runs.
+fn seeds(usual: u64) -> impl Iterator<Item = u64> {
+    let number = |variable| Some(std::env::var(variable).ok()?.parse().unwrap());
+    let seed = number("AUTO_MUTEX_SEED");
+    let runs = number("AUTO_MUTEX_RUNS").unwrap_or(if seed.is_some() { 1 } else { usual });
+    let first = seed.unwrap_or(1);
+    first..first + runs
 }
 
 fn run(name: &str) -> Setup {
@@ -122,7 +132,7 @@ runs! {
     a_client_drains_and_ends_and_keeps_nothing
     the_store_refuses_a_request
     the_store_refuses_a_request_of_a_client_that_tries
-    clients_ask_about_the_name
+    a_client_asks_about_the_name
     one_client_keeps_another_kind_of_lock
     one_client_wants_more_permits_than_there_are
     units_are_added_to_a_semaphore
@@ -139,6 +149,18 @@ runs! {
     kept_and_a_connection_breaks
     kept_and_a_late_request_arrives
     kept_by_both
+}
+
+/// `AUTO_MUTEX_SEED=n` repeats one way, `AUTO_MUTEX_RUNS=n` goes more.
+#[test]
+fn random_ways_through_large_runs() {
+    for seed in seeds(100) {
+        let run = Setup::new(random::rules(seed));
+        if let Some((broken, way)) = stroll(&run, seed, 1000) {
+            println!("As a test: replays(&Setup::new(random::rules({seed})), &{way:?});");
+            panic!("AUTO_MUTEX_SEED={seed}: {broken}: {}", steps(&way));
+        }
+    }
 }
 
 #[test]

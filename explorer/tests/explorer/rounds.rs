@@ -1,24 +1,22 @@
 //! Small quorums, in every state, and random runs. `AUTO_MUTEX_SEED=n` repeats one, `AUTO_MUTEX_RUNS=n` makes more, and both make more from there.
 
-use auto_mutex_explorer::quorum::run;
 use auto_mutex_explorer::quorum::small::Small;
+use auto_mutex_explorer::quorum::{notifications, run};
 
-use super::holds;
-
-const RUNS: u64 = 100;
-
-fn number(variable: &str) -> Option<u64> {
-    let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap())
-}
+use super::{holds, seeds};
 
 #[test]
 fn a_majority_never_grants_too_much_and_everybody_gets_on() {
-    let seed = number("AUTO_MUTEX_SEED");
-    let runs = number("AUTO_MUTEX_RUNS").unwrap_or(if seed.is_some() { 1 } else { RUNS });
-    let first = seed.unwrap_or(1);
-    for seed in first..first + runs {
+    for seed in seeds(100) {
         let broken = run(seed).broken;
+        assert!(broken.is_none(), "AUTO_MUTEX_SEED={seed}: {broken:?}");
+    }
+}
+
+#[test]
+fn everybody_is_notified_by_a_majority() {
+    for seed in seeds(20) {
+        let broken = notifications(seed).broken;
         assert!(broken.is_none(), "AUTO_MUTEX_SEED={seed}: {broken:?}");
     }
 }

@@ -6,7 +6,7 @@ mod service;
 
 use stateright::Property;
 
-use crate::name::rules::Setup;
+use crate::name::rules::{Clocks, Setup};
 
 /// The store never grants more than the capacity.
 pub const CAPACITY: &str = "the store grants no more than the capacity";
@@ -77,8 +77,9 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     if rules.assumed && mishaps.breaks + mishaps.doubts == 0 {
         all.push(Property::always(KEPT, safety::kept));
     }
-    // A promoted replica may have missed a release. The hold then stays in the store until its lease ends.
-    if mishaps.failovers == 0 {
+    // A promoted replica may have missed a release, and one that finds foreign data is not repeated for long. The hold then
+    // stays in the store until its lease ends.
+    if mishaps.failovers + mishaps.errors == 0 {
         all.push(Property::always(RELEASED, safety::released));
     }
     if rules.keepers > 0 && mishaps.breaks + mishaps.restarts + mishaps.failovers == 0 {
@@ -87,7 +88,8 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     if rules.keepers == 0 {
         all.push(Property::always(HANDOFFS, safety::handoffs));
     }
-    if mishaps.signals > 0 {
+    // A notified call whose client is away or dies leaves its notification to the next.
+    if mishaps.signals > 0 && rules.clocks == Clocks::Frozen {
         all.push(Property::always(NOTIFIED, safety::notified));
     }
     if rules.asks {

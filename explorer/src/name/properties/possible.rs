@@ -63,7 +63,8 @@ pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
         all.push(Property::sometimes(FORGED, forged));
     }
     // The next call may not be granted before `at_least` is over, and calls of one owner hold together.
-    let hands_on = rules.at_least == 0 && !rules.owned;
+    let takes_all = rules.shares[0].excludes_all() && rules.patience[0].queues();
+    let hands_on = takes_all && rules.at_least == 0 && !rules.owned;
     if hands_on && rules.calls.iter().any(|calls| calls.1 > 1) {
         all.push(Property::sometimes(HANDED_ON, handed_on));
     }

@@ -21,6 +21,8 @@ pub enum Action {
     Leave(u8, u8),
     /// A timer runs.
     Due(u8),
+    /// The client goes on after it was suspended.
+    Resume(u8),
     /// The client no longer keeps the lock.
     ReleaseKept(u8),
     /// The store executes the oldest request.
@@ -120,6 +122,7 @@ impl fmt::Display for Action {
             Self::Adopt(me) => write!(f, "{} takes over", name(me)),
             Self::Leave(me, _) => write!(f, "{} gives up", name(me)),
             Self::Due(me) => write!(f, "{}'s timer runs", name(me)),
+            Self::Resume(me) => write!(f, "{} goes on after it was suspended", name(me)),
             Self::ReleaseKept(me) => write!(f, "{} keeps the lock no longer", name(me)),
             Self::Execute(me) => write!(f, "the store executes {}'s", name(me)),
             Self::Reply(me) => write!(f, "{} hears the reply", name(me)),

@@ -97,6 +97,7 @@ impl World {
             }
             if member.is_due(rules) {
                 actions.push(Action::Due(me));
+                actions.extend((self.left.suspensions > 0).then_some(Action::Resume(me)));
             }
             if member.keeps() && member.to_come == 0 {
                 actions.push(Action::ReleaseKept(me));

@@ -93,6 +93,11 @@ impl World {
                 let armed = self.members[usize::from(me)].now;
                 self.input(me, Input::Due { armed }, rules);
             }
+            Action::Resume(me) => {
+                self.left.suspensions -= 1;
+                let armed = self.members[usize::from(me)].now.before(2 * TICK);
+                self.input(me, Input::Due { armed }, rules);
+            }
             Action::ReleaseKept(me) => self.input(me, Input::ReleaseKept, rules),
             Action::Execute(me) => {
                 let sent = self.members[usize::from(me)].link.requests.pop_front();
@@ -338,7 +343,7 @@ impl World {
         for holder in record.holders {
             if is_meant(holder.token) {
                 let member = &mut self.members[usize::from(Member::number(holder.member))];
-                member.remove(holder.ticket);
+                member.remove(holder.ticket, holder.parked);
             }
         }
     }

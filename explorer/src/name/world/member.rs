@@ -147,7 +147,10 @@ impl Member {
     }
 
     /// An operator takes the lock from the ticket.
-    pub(super) fn remove(&mut self, ticket: Ticket) {
+    pub(super) fn remove(&mut self, ticket: Ticket, parked: bool) {
+        if parked {
+            self.parked.clear();
+        }
         let is_inside = self.guards.iter().any(|guard| guard.ticket == ticket);
         self.removed.push((ticket, is_inside));
     }
@@ -296,8 +299,8 @@ impl Member {
                 }
             }
             Effect::Failed { caller, error } => {
-                past.failed_early |=
-                    matches!(error, Failure::Timeout { .. }) && self.now < caller.deadline();
+                let is_early = caller.want.patience.queues() && self.now < caller.deadline();
+                past.failed_early |= is_early && matches!(error, Failure::Timeout { .. });
                 if let (Failure::TooManyAttempts { attempts, .. }, Patience::Poll { retries, .. }) =
                     (&error, caller.want.patience)
                 {
