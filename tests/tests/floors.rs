@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 /// The most floors of one crate.
 const MOST: usize = 8;
 
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "core",
+    "net",
     "stores/redis",
     "stores/postgres",
     "stores/quorum",

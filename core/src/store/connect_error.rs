@@ -5,8 +5,21 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Trouble;
 use crate::base::error::{SetupError, StoreError, TlsError};
+
+/// What a failure means for the next attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// The server cannot be reached.
+    Unreachable,
+    /// The server, or a proxy before it, is slow or temporarily unusable.
+    Busy,
+    /// The server did not answer in time. The next attempt waits twice as long, because a slow server has to start
+    /// over.
+    Silent,
+    /// A person has to fix something, such as a wrong password.
+    Refused,
+}
 
 /// Why an attempt to connect failed. [`at`](Self::at) makes it an error for the program.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! [`RandomId`]: new tickets and members.
+//! [`RandomId`]: new tickets and members. Also other random numbers.
 //!
 //! Half of a ticket is a secret, so the numbers come from the system. Each thread draws many at a time, because
 //! one system call per id would take longer than the rest of an uncontended call.
@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
+use std::time::Duration;
 
 use auto_mutex_protocol::{MemberId, Ticket};
 
@@ -52,6 +53,16 @@ thread_local! {
 /// A random number for jitter and choices.
 pub fn random_number() -> u32 {
     u128::from_be_bytes(random_bytes()) as u32
+}
+
+/// A random duration between half of `whole` and `whole`.
+pub fn jittered(whole: Duration) -> Duration {
+    between(whole / 2, whole)
+}
+
+/// A random duration between these two.
+pub fn between(from: Duration, to: Duration) -> Duration {
+    auto_mutex_protocol::between(from, to, random_number())
 }
 
 /// Random bytes for one id or number.

@@ -7,7 +7,6 @@
 //! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with every
 //! version before 1.0.
 
-mod backoff;
 mod connect_error;
 pub(crate) mod credentials;
 pub(crate) mod engine;
@@ -16,22 +15,15 @@ pub(crate) mod id;
 pub mod meta;
 mod pattern;
 mod reader;
-pub mod reconnect;
 pub(crate) mod seal;
 mod server_health;
-#[cfg(feature = "sockets")]
-pub mod socket;
 mod store_options;
-mod throttle;
-mod url;
-pub(crate) mod watchdog;
 
-pub use self::backoff::{Backoff, Trouble, between, jittered};
-pub use self::connect_error::ConnectError;
+pub use self::connect_error::{ConnectError, Trouble};
 pub(crate) use self::engine::of_several;
 pub use self::engine::{Checked, Driver, Engine, Layout, Parsed, Scheme, Several, Unconnected};
 pub use self::engine::{decode, invalid, open, parse, same_kind};
-pub use self::id::{RandomId, TicketMap, random_bytes, random_number};
+pub use self::id::{RandomId, TicketMap, between, jittered, random_bytes, random_number};
 pub use self::meta::time_of;
 pub use self::pattern::matches;
 pub use self::reader::{Described, Key, Page, Reader, Reading, Replica, Server, Snapshot};
@@ -40,10 +32,7 @@ pub use self::seal::seal;
 pub use self::seal::{deliver, open as open_message, parse as parse_message};
 pub use self::server_health::ServerHealth;
 pub(crate) use self::server_health::write_state;
-pub use self::store_options::{Replicas, StoreOptions};
-pub use self::throttle::Throttle;
-pub use self::url::{Url, host_and_port, number};
-pub use self::watchdog::{BEAT, Watchdog};
+pub use self::store_options::{RENEWALS, Replicas, StoreOptions};
 pub use crate::base::Boxed;
 pub use crate::base::address::{Address, Secret};
 pub use crate::base::clock;
@@ -58,7 +47,6 @@ pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 pub use auto_mutex_protocol::*;
 
-use crate::base::error::SetupError;
 use crate::store::guarantees::Guarantees;
 
 /// A request of a member of this process.

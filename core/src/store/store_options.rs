@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// A lock is renewed this many times in the length of its lease.
+pub const RENEWALS: u32 = 3;
+
 /// The options of a client that an engine needs.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
-    same_kind, socket::Tls,
+    same_kind,
 };
+use auto_mutex_net::socket::Tls;
+use auto_mutex_net::unconnected;
 use tokio_postgres::Config;
 
 use crate::pipeline::Pipeline;

@@ -11,7 +11,7 @@
 //!
 //! The rules of `docs/protocol.md` are PL/pgSQL functions, which a client calls through one connection.
 //! `url/` reads the URL, `socket/` connects, `session/` makes a connection ready;
-//! core's `store::reconnect` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
+//! `auto-mutex-net` replaces a lost one. `sql/` has the rules; `call/` and `reply/` translate their parameters and results.
 //! `pipeline/` takes requests from any
 //! thread, and serves the connection. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
-    Address, Parsed, Url, decode, host_and_port, invalid, number, socket::Tls,
-};
+use auto_mutex_core::store::{Address, Parsed, decode, invalid};
+use auto_mutex_net::{Url, host_and_port, number, socket::Tls};
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 

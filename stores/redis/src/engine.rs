@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use auto_mutex_core::ServerKind;
-use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, RandomId, Reader, Scheme, Source, StoreOptions,
-    Unconnected, same_kind, socket::Tls,
+    Unconnected, same_kind,
 };
+use auto_mutex_net::socket::Tls;
+use auto_mutex_net::unconnected;
 
 #[cfg(feature = "cluster")]
 use crate::cluster;

@@ -42,8 +42,8 @@ use crate::order::LockOrder;
 use crate::store::guarantees::Guarantees;
 use crate::store::guarantees::weakness::{self, Weakness};
 use crate::store::{
-    Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RequestId, SharedStr,
-    Store, Ticket, meta, random_number, watchdog,
+    Answer, Closed, Events, Limits, MemberId, Message, Node, NodeChange, RENEWALS, RequestId,
+    SharedStr, Store, Ticket, meta, random_number,
 };
 use auto_mutex_protocol::StoreErrorKind;
 
@@ -108,7 +108,7 @@ impl ClientCore {
             logged: Mutex::new(settings.lazily.then(Vec::new)),
             times: ClientTimes {
                 lease: settings.lease(),
-                beat: settings.lease() / watchdog::RENEWALS,
+                beat: settings.lease() / RENEWALS,
                 store_timeout: settings.store_timeout(),
                 handoff: settings.handoff,
                 skips: settings.skips(),

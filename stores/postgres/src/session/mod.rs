@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use auto_mutex_core::Guarantees;
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::reconnect::Connects;
 use auto_mutex_core::store::{
-    Address, ConnectError, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble,
-    lock,
+    Address, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, lock,
 };
+use auto_mutex_core::store::{ConnectError, Trouble};
+use auto_mutex_net::Connects;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Error, Row, Statement};
 

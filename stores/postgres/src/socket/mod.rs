@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::Address;
-use auto_mutex_core::store::socket::{Stream, dial, local};
+use auto_mutex_net::socket::{Stream, dial, local};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use auto_mutex_core::store::Trouble;
 use auto_mutex_core::store::{
-    Address, Backoff, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Throttle,
-    Trouble, clock, jittered, lock, not_yet, tell,
+    Address, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, clock, jittered, lock,
+    not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
+use auto_mutex_net::{Backoff, Throttle};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::reconnect::unconnected;
 use auto_mutex_core::store::{
     Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
     NodeChange, Op, RandomId, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions,
     Ticket, lock,
 };
+use auto_mutex_net::unconnected;
 
 use super::primary::Primary;
 use super::redirector::Redirector;

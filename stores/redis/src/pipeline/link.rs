@@ -10,11 +10,12 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex_core::store::reconnect::{Serves, Serving};
 use auto_mutex_core::store::{
-    BEAT, Boxed, Closed, Events, Request, StoreErrorKind, Watchdog, clock, deliver, first, lock,
+    Boxed, Closed, Events, Request, StoreErrorKind, clock, deliver, first, lock,
 };
 use auto_mutex_core::{StoreError, store};
+use auto_mutex_net::{BEAT, Watchdog};
+use auto_mutex_net::{Serves, Serving};
 use tokio::time::{Instant, Sleep, sleep};
 
 #[cfg(feature = "replicas")]

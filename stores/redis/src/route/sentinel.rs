@@ -3,10 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::reconnect::FIRST_PAUSE;
-use auto_mutex_core::store::{
-    Address, Backoff, Granted, Throttle, first, lock, random_number, tell, with_sources,
-};
+use auto_mutex_core::store::{Address, Granted, first, lock, random_number, tell, with_sources};
+use auto_mutex_net::FIRST_PAUSE;
+use auto_mutex_net::{Backoff, Throttle};
 use redis::Cmd;
 use tokio::time::{sleep, timeout};
 

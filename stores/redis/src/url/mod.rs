@@ -10,9 +10,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
-    Address, Layout, Parsed, Url, decode, host_and_port, invalid, number, socket::Tls,
-};
+use auto_mutex_core::store::{Address, Layout, Parsed, decode, invalid};
+use auto_mutex_net::{Url, host_and_port, number, socket::Tls};
 
 use crate::RedisEndpoint;
 use crate::login::renewal::Login;

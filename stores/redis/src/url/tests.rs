@@ -8,7 +8,7 @@ use auto_mutex_quorum as _;
 use super::*;
 use crate::login::renewal::Login;
 #[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::socket::Tls;
+use auto_mutex_net::socket::Tls;
 
 /// The engine of a URL, if it is of Redis.
 fn parsed(url: &str) -> RedisEndpoint {

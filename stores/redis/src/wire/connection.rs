@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::Address;
-use auto_mutex_core::store::socket::{Stream, Tls, local};
+use auto_mutex_net::socket::{Stream, Tls, local};
 use redis::Cmd;
 use tokio::time::Instant;
 

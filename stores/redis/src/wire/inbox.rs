@@ -3,7 +3,7 @@
 use std::io;
 use std::task::{Context, Poll, ready};
 
-use auto_mutex_core::store::socket::Stream;
+use auto_mutex_net::socket::Stream;
 
 use super::value::{Garbage, Value, number, parse};
 

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use auto_mutex_core::store::socket::dial;
+use auto_mutex_net::socket::dial;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use auto_mutex_core::store::socket::Stream;
+use auto_mutex_net::socket::Stream;
 use redis::Cmd;
 
 const KEPT: usize = 64 << 10;

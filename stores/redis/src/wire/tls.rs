@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use auto_mutex_core::TlsError;
 use auto_mutex_core::store::first;
-use auto_mutex_core::store::socket::{Stream, Tls, trust};
+use auto_mutex_net::socket::{Stream, Tls, trust};
 use tokio::time::{sleep, timeout, timeout_at};
 
 use super::limits::Limits;

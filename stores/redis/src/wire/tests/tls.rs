@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::socket::{Stream, Tls, trust_of};
+use auto_mutex_net::socket::{Stream, Tls, trust_of};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;

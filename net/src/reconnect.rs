@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{
-    Backoff, Closed, ConnectError, Driver, Events, Node, NodeChange, Request, Store, Throttle,
-    first, not_yet, tell,
+use auto_mutex_core::store::{
+    Boxed, Closed, ConnectError, Driver, Events, Node, NodeChange, Request, Store, first, not_yet,
+    tell,
 };
-use crate::base::Boxed;
-use crate::base::error::{SetupError, StoreError};
+use auto_mutex_core::{SetupError, StoreError};
+
+use super::{Backoff, Throttle};
 
 /// The shortest pause between two attempts to connect.
 pub const FIRST_PAUSE: Duration = Duration::from_millis(10);

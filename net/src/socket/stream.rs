@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 #[cfg(feature = "tls-no-provider")]
 use super::tls::{Session, Trust};
 #[cfg(feature = "tls-no-provider")]
-use crate::base::{sync::Mutex, wait::lock};
+use auto_mutex_core::store::{Mutex, lock};
 
 /// A connection. One task reads from it; any thread may write.
 pub struct Stream {

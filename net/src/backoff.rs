@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::random_number;
+use auto_mutex_core::store::{Trouble, jittered};
 
 /// The longest pause if the server cannot be reached.
 const LONGEST: Duration = Duration::from_secs(1);
@@ -12,20 +12,6 @@ const LONGEST_IF_BUSY: Duration = Duration::from_secs(4);
 const LONGEST_IF_REFUSED: Duration = Duration::from_secs(10);
 /// The longest wait for a silent server, as a multiple of the usual time.
 const MOST_SILENCE: u32 = 4;
-
-/// What a failure means for the next attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// The server cannot be reached.
-    Unreachable,
-    /// The server, or a proxy before it, is slow or temporarily unusable.
-    Busy,
-    /// The server did not answer in time. The next attempt waits twice as long, because a slow server has to start
-    /// over.
-    Silent,
-    /// A person has to fix something, such as a wrong password.
-    Refused,
-}
 
 /// Pauses double up to a limit that depends on the last failure. Jitter shortens each pause by up to half, so that the
 /// clients of a restarted server do not all connect together.
@@ -79,16 +65,6 @@ impl Backoff {
     pub fn reset(&mut self) {
         *self = Self::new(self.first, self.usual_silence);
     }
-}
-
-/// A random duration between half of `whole` and `whole`.
-pub fn jittered(whole: Duration) -> Duration {
-    between(whole / 2, whole)
-}
-
-/// A random duration between these two.
-pub fn between(from: Duration, to: Duration) -> Duration {
-    auto_mutex_protocol::between(from, to, random_number())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::Tls;
 use super::fault;
-use crate::base::error::TlsError;
+use auto_mutex_core::TlsError;
 
 const LARGEST: u64 = 1 << 20;
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use super::StoreError;
+use auto_mutex_core::StoreError;
+use auto_mutex_core::store::RENEWALS;
 
 /// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
 /// for silence.
 pub const BEAT: Duration = Duration::from_millis(500);
-/// A lock is renewed this many times in the length of its lease.
-pub(crate) const RENEWALS: u32 = 3;
 /// After how many silent beats the connection is given up, depending on the lease. With the default lease it is eleven,
 /// five and a half seconds, which outlasts a server that stalls for five in an fsync or a fork, whose load reconnects
 /// would increase.
