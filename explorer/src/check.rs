@@ -87,14 +87,18 @@ pub fn refute<M: Explored>(run: M, property: &'static str) -> Option<Vec<M::Acti
     look(run, until).broken.remove(property)
 }
 
-/// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test.
+/// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test. What
+/// cannot happen is left out.
 pub fn replay<M: Explored>(run: &M, way: &[M::Action]) -> BTreeSet<&'static str> {
     let properties = run.properties();
     let must_hold = |it: &&Property<M>| it.expectation == Expectation::Always;
     let mut world = run.init_states().remove(0);
     let mut broken = BTreeSet::new();
     for action in way {
-        let Some(next) = run.next_state(&world, *action) else {
+        let mut enabled = Vec::new();
+        run.actions(&world, &mut enabled);
+        let goes_on = enabled.contains(action);
+        let Some(next) = goes_on.then(|| run.next_state(&world, *action)).flatten() else {
             continue;
         };
         world = next;

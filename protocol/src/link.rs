@@ -1,5 +1,5 @@
-//! [`Link`]: what is in flight between a client and a store. For tests: the World of the test kit and the explorer have this
-//! one network.
+//! [`Link`]: what is in flight between a client and a store. For tests: the World of the test kit and the explorers have
+//! this one network.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -7,8 +7,8 @@ use core::mem;
 
 use crate::{Answer, Message, Op, Request, Ticket, Visitor};
 
-/// What is in flight between a client and a store. Requests keep their order, and so do answers. A connection that breaks
-/// loses what comes to the client; of what goes to the store, copies may still arrive.
+/// What is in flight between a client and a store. Requests keep their order, and so do answers. A connection that
+/// breaks loses what comes to the client; of what goes to the store, copies may still arrive.
 ///
 /// Names are `N`, messages `M`, and a `T` says what is known of the time when something arrives.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -70,8 +70,8 @@ impl<N, M, T> Link<N, M, T> {
 }
 
 impl<N: Clone, M, T: Copy + Ord> Link<N, M, T> {
-    /// Breaks the connection. Returns the requests that get no answer. For each that is still on its way, `late` says when a
-    /// copy arrives, if one does.
+    /// Breaks the connection. Returns the requests that get no answer. For each that is still on its way, `late` says
+    /// when a copy arrives, if one does.
     pub fn break_off(&mut self, mut late: impl FnMut(T) -> Option<T>) -> Vec<Request<N>> {
         self.connected = false;
         self.messages.clear();

@@ -12,6 +12,9 @@ use auto_mutex_core::store::Name;
 use auto_mutex_core::store::lock;
 use auto_mutex_core::store::{NameRecord, Op, SharedStr, TicketRecord};
 
+/// For how long an old primary may accept requests after a failover.
+const GOES_ON: Duration = Duration::from_secs(12);
+
 /// A fault has happened. Await this to let everyone notice it.
 #[derive(Debug)]
 pub struct Struck(pub(super) World);
@@ -206,8 +209,8 @@ impl World {
     /// Restarts the store without its data. It grants nothing until all leases of before have ended.
     pub fn restart_empty(&self) -> Struck {
         self.0.struck("", "", Fault::RestartEmpty);
-        let lease = self.longest_lease(|member| member.options.restart_guard);
-        lock(&self.0.server).restart_empty(lease);
+        let pause = self.pause(|member| member.options.restart_guard);
+        lock(&self.0.server).restart_empty(pause);
         self.look()
     }
 
@@ -220,16 +223,17 @@ impl World {
     pub fn failover_losing(&self, time: Duration) -> Struck {
         self.0.struck("", "", Fault::Failover);
         let lag = Duration::from_millis(self.0.below(time.as_millis() as u64 + 1));
-        let lease = self.longest_lease(|member| !member.options.trust_failover);
-        lock(&self.0.server).fail_over(lag, lease);
+        let pause = self.pause(|member| !member.options.trust_failover);
+        lock(&self.0.server).fail_over(lag, pause);
         self.look()
     }
 
-    fn longest_lease(&self, guards: impl Fn(&Member) -> bool) -> Option<Duration> {
+    /// How long the store has to wait until all leases of before have ended, if any client guards against that.
+    fn pause(&self, guards: impl Fn(&Member) -> bool) -> Option<Duration> {
         let members = self.0.all_members();
         let guards = members.iter().any(|member| guards(member));
         let leases = members.iter().map(|member| member.options.longest_lease);
-        leases.max().filter(|_| guards)
+        leases.max().filter(|_| guards).map(|lease| lease + GOES_ON)
     }
 
     fn look(&self) -> Struck {

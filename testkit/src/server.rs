@@ -6,16 +6,14 @@ use std::time::Duration;
 
 use auto_mutex_core::store::clock::{self, Instant};
 use auto_mutex_core::store::{
-    Cause, Closed, Env, LIMITS, MemberId, Message, NameRecord, Op, Reply, State,
+    Cause, Closed, Env, LIMITS, Limits, MemberId, Message, Name, NameMap, NameRecord, Op, Reply,
+    State,
 };
-use auto_mutex_core::store::{Name, NameMap};
 
 /// The server's clock when the World starts: the beginning of 2026, in microseconds.
-const EPOCH_US: u64 = 1_767_225_600_000_000;
+pub(super) const EPOCH_US: u64 = 1_767_225_600_000_000;
 /// How far a replica can be behind.
 const LONGEST_LAG: Duration = Duration::from_secs(10);
-/// For how long an old primary may accept requests after a failover.
-const GOES_ON: Duration = Duration::from_secs(12);
 
 /// An operation that was executed, for a replica that executes it later.
 #[derive(Debug)]
@@ -30,8 +28,9 @@ struct Done {
     heard: VecDeque<bool>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Server {
+    limits: &'static Limits,
     pub(super) names: NameMap<State>,
     replica: NameMap<State>,
     /// What the replica does not have yet.
@@ -42,12 +41,32 @@ pub(super) struct Server {
     term: u32,
     is_down: bool,
     /// From when on it grants, by its own clock.
-    grants_from: u64,
+    pub(super) grants_from: u64,
     closed: Option<Closed>,
 }
 
+impl Default for Server {
+    fn default() -> Self {
+        Self::new(&LIMITS)
+    }
+}
+
 impl Server {
-    fn micros(&self, now: Instant) -> u64 {
+    pub(super) fn new(limits: &'static Limits) -> Self {
+        Self {
+            limits,
+            names: NameMap::default(),
+            replica: NameMap::default(),
+            log: VecDeque::new(),
+            stepped: 0,
+            term: 0,
+            is_down: false,
+            grants_from: 0,
+            closed: None,
+        }
+    }
+
+    pub(super) fn micros(&self, now: Instant) -> u64 {
         let now = EPOCH_US + now.as_nanos() / 1000;
         now.saturating_add_signed(self.stepped)
     }
@@ -66,22 +85,25 @@ impl Server {
         self.stepped = self.stepped.saturating_add(micros);
     }
 
-    /// Returns the reply, and what the server publishes.
+    /// The member considers the server closed for as long as it `doubts`. Returns the reply, and what the server
+    /// publishes.
     pub(super) fn execute(
         &mut self,
         member: MemberId,
         name: &Name,
         op: &Op,
+        doubts: Duration,
         hears: impl Fn(MemberId) -> bool,
     ) -> (Reply, Vec<(MemberId, Message)>) {
         let at = clock::now();
-        let (now, grants_from) = (self.micros(at), self.grants_from);
+        let now = self.micros(at);
+        let grants_from = self.grants_from.max(now + doubts.as_micros() as u64);
         let heard = RefCell::new(VecDeque::new());
         let env = Env {
             now,
             grants_from,
             member,
-            limits: &LIMITS,
+            limits: self.limits,
             hears: &|to| {
                 let hears = hears(to);
                 heard.borrow_mut().push_back(hears);
@@ -118,7 +140,7 @@ impl Server {
                 now: done.now,
                 grants_from: done.grants_from,
                 member: done.member,
-                limits: &LIMITS,
+                limits: self.limits,
                 hears: &|_| heard.borrow_mut().pop_front().unwrap_or(false),
             };
             state.on(&done.op, &env, &mut Vec::new());
@@ -131,7 +153,7 @@ impl Server {
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_unstable_by_key(|(name, _)| name.as_str());
         let record =
-            |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, &LIMITS));
+            |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, self.limits));
         names.into_iter().map(record).collect()
     }
 
@@ -140,27 +162,27 @@ impl Server {
         self.term += 1;
     }
 
-    /// Starts without data. `lease` is the longest that a client may have, if the clients guard against a restart.
-    pub(super) fn restart_empty(&mut self, lease: Option<Duration>) {
+    /// Starts without data, and grants nothing for the time of `pause`.
+    pub(super) fn restart_empty(&mut self, pause: Option<Duration>) {
         self.names.clear();
-        self.begin(Cause::Restart, lease);
+        self.begin(Cause::Restart, pause);
     }
 
-    /// A replica takes over that is `lag` behind. `lease` as above.
-    pub(super) fn fail_over(&mut self, lag: Duration, lease: Option<Duration>) {
+    /// A replica takes over that is `lag` behind. `pause` as above.
+    pub(super) fn fail_over(&mut self, lag: Duration, pause: Option<Duration>) {
         self.replicate(clock::now().before(lag));
         self.names = self.replica.clone();
-        self.begin(Cause::Failover, lease);
+        self.begin(Cause::Failover, pause);
     }
 
-    fn begin(&mut self, cause: Cause, lease: Option<Duration>) {
+    fn begin(&mut self, cause: Cause, pause: Option<Duration>) {
         self.log.clear();
         self.replica = self.names.clone();
         (self.is_down, self.term) = (false, self.term + 1);
-        let Some(lease) = lease else {
+        let Some(pause) = pause else {
             return;
         };
-        let (pause, now) = (lease + GOES_ON, clock::now());
+        let now = clock::now();
         self.grants_from = self.micros(now).saturating_add(pause.as_micros() as u64);
         let until = now.surely_after(pause);
         self.closed = Some(Closed { until, cause });

@@ -201,7 +201,7 @@ impl Shared {
         let mut server = lock(&self.server);
         let term = server.term();
         let hears = |to| self.member(to).is_some_and(|to| to.hears(term));
-        let (reply, messages) = server.execute(member.id, name, op, hears);
+        let (reply, messages) = server.execute(member.id, name, op, Duration::ZERO, hears);
         let at = clock::now().after(delay);
         for (to, message) in messages {
             let text = seal(name, &message);

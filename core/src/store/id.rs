@@ -96,37 +96,47 @@ impl Drawn {
     }
 }
 
+#[cfg(test)]
+pub(crate) use self::seeded::draw_by;
 #[cfg(any(test, feature = "test-util"))]
 pub use self::seeded::{seed, unseed};
 
-/// Numbers of a seed, for tests.
+/// Numbers that a test chooses.
 #[cfg(any(test, feature = "test-util"))]
 mod seeded {
-    use std::cell::Cell;
+    use std::cell::RefCell;
 
     /// The generator xoshiro256++, with a period of 2^256 − 1.
     type State = [u64; 4];
 
+    type Draw = Box<dyn FnMut() -> [u8; 16]>;
+
     thread_local! {
-        static STATE: Cell<Option<State>> = const { Cell::new(None) };
+        static DRAW: RefCell<Option<Draw>> = const { RefCell::new(None) };
     }
 
     /// Lets this thread draw unpredictable numbers again.
     pub fn unseed() {
-        let _ = STATE.try_with(|state| state.set(None));
+        let _ = DRAW.try_with(|draw| draw.replace(None));
+    }
+
+    /// Makes this thread draw what `draw` returns.
+    pub(crate) fn draw_by(draw: impl FnMut() -> [u8; 16] + 'static) {
+        DRAW.set(Some(Box::new(draw)));
     }
 
     /// Makes this thread draw the numbers that follow from `seed`.
     pub fn seed(seed: u64) {
-        STATE.set(Some([seed, 1, 2, 3]));
+        let mut state = [seed, 1, 2, 3];
+        draw_by(move || {
+            let high = u128::from(next(&mut state));
+            (high << 64 | u128::from(next(&mut state))).to_ne_bytes()
+        });
     }
 
     pub(super) fn bytes() -> Option<[u8; 16]> {
-        let mut state = STATE.try_with(Cell::get).ok()??;
-        let high = u128::from(next(&mut state));
-        let bytes = (high << 64 | u128::from(next(&mut state))).to_ne_bytes();
-        STATE.set(Some(state));
-        Some(bytes)
+        let draw = |draw: &RefCell<Option<Draw>>| draw.borrow_mut().as_mut().map(|draw| draw());
+        DRAW.try_with(draw).ok()?
     }
 
     pub(super) fn next([a, b, c, d]: &mut State) -> u64 {

@@ -33,6 +33,7 @@ mod leading;
 mod rounds;
 mod several;
 
+use std::any::TypeId;
 use std::fmt::{Debug, Display};
 
 use auto_mutex_explorer::check::{Explored, explore, refute, replay, stroll};
@@ -64,12 +65,18 @@ fn run(name: &str) -> Setup {
 
 /// Every property holds in every state of a run.
 fn holds<M: Explored<Action: Debug + Display>>(name: &str, run: M) {
+    let is_of_a_name = TypeId::of::<M>() == TypeId::of::<Setup>();
     let outcome = explore(run);
     let (states, depth, took) = (outcome.states, outcome.depth, outcome.took);
     println!("{states} states, {depth} deep, in {took:.1?}");
     for (property, way) in &outcome.broken {
         println!("{property}: {}", steps(way));
         println!("As a test: replays(&run({name:?}), &{way:?});");
+        if is_of_a_name {
+            println!(
+                "As a test of core/src/test_kit/tests/counterexamples.rs: in_world(&run({name:?}), &{way:?});"
+            );
+        }
     }
     assert!(outcome.broken.is_empty(), "something does not hold");
     assert!(

@@ -49,6 +49,14 @@ impl ClientCore {
         holds
     }
 
+    /// The client keeps the name no longer.
+    #[cfg(test)]
+    pub(crate) fn release_kept(&self, name: &Name) {
+        if let Some(queue) = self.register.find(name) {
+            queue.release_kept();
+        }
+    }
+
     /// Ends the lease of the ticket now.
     pub fn end_lease(&self, name: &Name, ticket: Ticket) {
         let holds = self.valid_holds(name).into_iter();

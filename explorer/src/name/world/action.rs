@@ -106,6 +106,47 @@ pub(super) fn query_of(number: u8) -> Op {
     }
 }
 
+impl Action {
+    /// The same of other clients.
+    pub(crate) fn renumbered(self, number: impl Fn(u8) -> u8) -> Self {
+        match self {
+            Self::Enter(me) => Self::Enter(number(me)),
+            Self::Release(me, index) => Self::Release(number(me), index),
+            Self::Export(me, index) => Self::Export(number(me), index),
+            Self::Adopt(me) => Self::Adopt(number(me)),
+            Self::Leave(me, index) => Self::Leave(number(me), index),
+            Self::Due(me) => Self::Due(number(me)),
+            Self::ReleaseKept(me) => Self::ReleaseKept(number(me)),
+            Self::Execute(me) => Self::Execute(number(me)),
+            Self::Reply(me) => Self::Reply(number(me)),
+            Self::Message(me, index) => Self::Message(number(me), index),
+            Self::Copy(me, index) => Self::Copy(number(me), index),
+            Self::Lose(me, index) => Self::Lose(number(me), index),
+            Self::Late(me, index) => Self::Late(number(me), index),
+            Self::Break(me) => Self::Break(number(me)),
+            Self::Connect(me) => Self::Connect(number(me)),
+            Self::Resume(me) => Self::Resume(number(me)),
+            Self::Crash(me) => Self::Crash(number(me)),
+            Self::Notice(me) => Self::Notice(number(me)),
+            Self::Doubt(me) => Self::Doubt(number(me)),
+            Self::Tick(slow) => {
+                let slow = (0..8).filter(|index| slow >> index & 1 == 1);
+                Self::Tick(slow.map(|index| 1 << number(index)).sum())
+            }
+            Self::Refuse(me, error) => Self::Refuse(number(me), error),
+            Self::Ask(me, query) => Self::Ask(number(me), query),
+            Self::Return(me, index) => Self::Return(number(me), index),
+            Self::Renew(me, index) => Self::Renew(number(me), index),
+            Self::Drain(me) => Self::Drain(number(me)),
+            Self::Close(me) => Self::Close(number(me)),
+            Self::Overhear(me, index) => Self::Overhear(number(me), index),
+            Self::StepBack | Self::Signal(_) | Self::Force | Self::Look | Self::Kick => self,
+            Self::Forge(_) => self,
+            Self::Restart | Self::Replicate | Self::Failover => self,
+        }
+    }
+}
+
 /// What calls do, rather than what happens to them.
 pub(crate) fn is_of_call(action: Action) -> bool {
     use Action::{Enter, Leave, Release};

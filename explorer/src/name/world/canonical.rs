@@ -16,8 +16,8 @@ use crate::name::rules::{Setup, TICK, micros};
 const AHEAD: u64 = 2 * PRESENT;
 
 impl World {
-    /// Brings the world into its canonical form.
-    pub fn canonical(&mut self, rules: &Setup) {
+    /// Brings the world into its canonical form. Returns the new number of each client.
+    pub fn canonical(&mut self, rules: &Setup) -> Vec<u8> {
         let now = self.store.now;
         self.store.state.forget(now);
         if let Some(replica) = &mut self.replica {
@@ -70,6 +70,7 @@ impl World {
             member.link.late.dedup();
         }
         self.members.sort_by_key(|member| member.me);
+        names.members
     }
 
     fn visit(&mut self, visitor: &mut impl OfMembers) {

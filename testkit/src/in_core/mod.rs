@@ -1,4 +1,8 @@
-//! What the simulation of deadlocks asks a World.
+//! What only the tests of the locks contain, which have the files of this kit as a module: it looks inside of clients, and
+//! names their parts by `crate`.
+
+mod by_hand;
+mod counterexamples;
 
 use auto_mutex_core::Client;
 use auto_mutex_core::store::{MemberId, Name, NameRecord, lock};
