@@ -1,9 +1,9 @@
 //! Looks for tickets on a node that no member would ever release: they would stay for a whole lease.
 
-use auto_mutex_protocol::{LIMITS, Op, Request, Ticket};
+use auto_mutex_protocol::{Answer, LIMITS, Op, Ticket};
 
 use super::properties::RELEASED;
-use super::world::{NAME, What, World};
+use super::world::{Member, NAME, What, World};
 
 impl World {
     pub(super) fn look_for_leftovers(&mut self) {
@@ -26,15 +26,21 @@ impl World {
 
     /// Whether the ticket's release, or the report of its failure, is in flight.
     fn is_leaving(&self, node: usize, ticket: Ticket) -> bool {
-        let releases = |request: &Request<u8>| {
-            matches!(request.op, Op::Release { ticket: released, .. } if released == ticket)
-                && request.name == NAME
+        let releases = |name: u8, op: &Op| {
+            name == NAME
+                && matches!(op, Op::Release { ticket: released, .. } if *released == ticket)
+        };
+        let is_sent = |member: &Member| {
+            let link = &member.links[node];
+            let mut requests = link.requests.iter();
+            requests.any(|(request, _)| releases(request.name, &request.op))
+                || (link.late.iter()).any(|((name, op), _)| releases(*name, op))
         };
         let mut events = self.events.values().filter(|event| event.node == node);
-        events.any(|event| match &event.what {
-            What::Request(request, _) => releases(request),
-            What::Answer(answer, _) => answer.result.is_err() && releases(&answer.request),
-            _ => false,
-        })
+        self.members.iter().any(is_sent)
+            || events.any(|event| match &event.what {
+                What::Failed(Answer { request, .. }) => releases(request.name, &request.op),
+                _ => false,
+            })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use auto_mutex_protocol::quorum::Input;
 use auto_mutex_protocol::{
-    Answer, Env, Instant, LIMITS, MemberId, NodeChange, Request, StoreError,
+    Answer, Env, Instant, LIMITS, MemberId, NodeChange, Op, Reply, Request, Sent, StoreError,
 };
 
 use super::user::LEASE;
@@ -13,61 +13,80 @@ use super::world::{Event, Heard, MEMBERS, Member, NODES, What, World};
 /// How many messages a stranger remembers.
 const HEARD: usize = 64;
 
-/// A connection of a member to a node.
-#[derive(Default)]
-pub(super) struct Link {
-    /// How many connections were cut.
-    connection: u64,
-    down: bool,
-    unanswered: Vec<Request<u8>>,
-    /// When the last message arrives in each direction.
-    last: [u64; 2],
-}
+/// The connection of a member to a node, and what is in flight, each with the time when it arrives.
+pub(super) type Link = auto_mutex_protocol::Link<u8, Heard, Instant>;
 
 impl World {
     pub(super) fn send(&mut self, member: usize, node: usize, request: Request<u8>) {
-        let link = &mut self.members[member].links[node];
-        if link.down {
+        let last = |link: &Link| Some(link.requests.back()?.1);
+        let at = self.arrival(member, node, last);
+        if let Some(request) = self.members[member].links[node].send(request, at) {
             let answer = request.failed(StoreError::disconnected("cut"));
             let at = self.now.after(Duration::from_micros(50));
-            return self.later(at, (member, node), What::Answer(answer, None));
+            self.later(at, (member, node), What::Failed(answer));
         }
-        link.unanswered.push(request.clone());
-        let what = What::Request(request, link.connection);
-        let at = self.arrival(member, node, 0);
-        self.later(at, (member, node), what);
     }
 
     /// When the next message arrives: after the connection's earlier messages in this direction.
-    fn arrival(&mut self, member: usize, node: usize, way: usize) -> Instant {
+    fn arrival(
+        &mut self,
+        member: usize,
+        node: usize,
+        last: impl Fn(&Link) -> Option<Instant>,
+    ) -> Instant {
         let delay = match self.dice.below(40) {
             0 => self.dice.below(60_000),
             _ => 20 + self.dice.below(400),
         };
         let at = self.now.after(Duration::from_micros(delay));
         let at = at.max(self.nodes[node].frozen);
-        let last = &mut self.members[member].links[node].last[way];
-        *last = at.as_nanos().max(*last + 1);
-        Instant::from_nanos(*last)
+        let last = last(&self.members[member].links[node]);
+        last.map_or(at, |last| at.max(last.after(Duration::from_nanos(1))))
+    }
+
+    /// When something arrives from a node at a member.
+    fn arrival_there(&mut self, member: usize, node: usize) -> Instant {
+        self.arrival(member, node, |link| {
+            let answer = link.answers.back().map(|sent| sent.1);
+            answer.max(link.messages.last().map(|sent| sent.1))
+        })
+    }
+
+    /// What arrives next: when, between which member and node, and of which kind.
+    pub(super) fn next_arrival(&self) -> Option<(Instant, usize, usize, usize)> {
+        let members = self.members.iter().enumerate();
+        let links = members.flat_map(|(member, it)| {
+            let links = it.links.iter().enumerate();
+            links.map(move |(node, link)| (member, node, link.next()))
+        });
+        let kinds = links.flat_map(|(member, node, next)| {
+            let kinds = next.into_iter().enumerate();
+            kinds.filter_map(move |(kind, at)| Some((at?, member, node, kind)))
+        });
+        kinds.min()
+    }
+
+    pub(super) fn arrives(&mut self, member: usize, node: usize, kind: usize) {
+        match self.members[member].links[node].take(kind) {
+            Some(Sent::Request(request)) => {
+                let result = Ok(self.execute(member, node, request.name, &request.op));
+                let answer = Answer { request, result };
+                let at = self.arrival_there(member, node);
+                let answers = &mut self.members[member].links[node].answers;
+                answers.push_back((answer, at));
+            }
+            Some(Sent::Late(name, op)) => drop(self.execute(member, node, name, &op)),
+            Some(Sent::Answer(answer)) => self.feed(member, Some(Input::Answered { node, answer })),
+            Some(Sent::Message(heard)) => self.hear(member, node, heard),
+            None => {}
+        }
     }
 
     pub(super) fn happens(&mut self, Event { member, node, what }: Event) {
-        let link = &mut self.members[member].links[node];
         match what {
-            What::Request(request, connection) => self.execute(member, node, request, connection),
-            What::Answer(answer, connection) => {
-                if connection.is_some_and(|it| it != link.connection) {
-                    return;
-                }
-                let same = |request: &Request<u8>| *request == answer.request;
-                if let Some(index) = link.unanswered.iter().position(same) {
-                    link.unanswered.remove(index);
-                }
-                self.feed(member, Some(Input::Answered { node, answer }));
-            }
-            What::Message(heard, connection) => {
-                let is_other = connection.is_some_and(|it| it != link.connection);
-                if !link.down && !is_other {
+            What::Failed(answer) => self.feed(member, Some(Input::Answered { node, answer })),
+            What::Repeat(heard) => {
+                if self.members[member].links[node].connected {
                     self.hear(member, node, heard);
                 }
             }
@@ -76,13 +95,13 @@ impl World {
                 if self.now < frozen {
                     return self.later(frozen, (member, node), What::Up);
                 }
-                link.down = false;
+                self.members[member].links[node].connected = true;
                 let closed = NodeChange::Closed(self.nodes[node].closed(self.now));
                 for change in [closed, NodeChange::Connected { again: true }] {
                     self.feed(member, Some(Input::Changed { node, change }));
                 }
             }
-            What::Cut => self.cut(member, node),
+            What::Cut => self.cut(member, node, true),
         }
     }
 
@@ -100,8 +119,8 @@ impl World {
         }
     }
 
-    fn execute(&mut self, member: usize, node: usize, request: Request<u8>, connection: u64) {
-        let hears = |it: &Member| (it.id, !it.links[node].down);
+    fn execute(&mut self, member: usize, node: usize, name: u8, op: &Op) -> Reply {
+        let hears = |it: &Member| (it.id, it.links[node].connected);
         let listening: Vec<_> = self.members.iter().map(hears).collect();
         let index_of = |id: MemberId| listening.iter().position(|it| *it == (id, true));
         let env = Env {
@@ -112,24 +131,21 @@ impl World {
             hears: &|id| index_of(id).is_some(),
         };
         let mut messages = Vec::new();
-        let state = self.nodes[node].names.entry(request.name).or_default();
-        let result = Ok(state.on(&request.op, &env, &mut messages));
+        let state = self.nodes[node].names.entry(name).or_default();
+        let reply = state.on(op, &env, &mut messages);
         for (to, message) in messages {
             let Some(index) = index_of(to) else {
                 continue;
             };
-            let heard = (request.name, message);
+            let heard = (name, message);
             if self.heard.len() == HEARD {
                 self.heard.pop_front();
             }
             self.heard.push_back(heard.clone());
-            let connection = self.members[index].links[node].connection;
-            let at = self.arrival(index, node, 1);
-            self.later(at, (index, node), What::Message(heard, Some(connection)));
+            let at = self.arrival_there(index, node);
+            self.members[index].links[node].tell(heard, at);
         }
-        let answer = Answer { request, result };
-        let at = self.arrival(member, node, 1);
-        self.later(at, (member, node), What::Answer(answer, Some(connection)));
+        reply
     }
 
     /// Sometimes cuts a connection, freezes a node, or restarts it.
@@ -139,7 +155,7 @@ impl World {
         }
         if self.dice.one_in(30) {
             let (member, node) = (self.dice.roll(MEMBERS), self.dice.roll(NODES));
-            self.cut(member, node);
+            self.cut(member, node, true);
         }
         if self.dice.one_in(400) {
             let node = self.dice.roll(NODES);
@@ -168,7 +184,7 @@ impl World {
         let delay = Duration::from_micros(self.dice.of(&[0, 1000, 5_000_000]));
         let at = self.now.after(delay);
         for (member, node) in (0..MEMBERS * NODES).map(|all| (all / NODES, all % NODES)) {
-            self.later(at, (member, node), What::Message(heard.clone(), None));
+            self.later(at, (member, node), What::Repeat(heard.clone()));
         }
     }
 
@@ -177,37 +193,33 @@ impl World {
     fn freeze(&mut self, node: usize, span: Duration) {
         let frozen = self.now.after(span).max(self.nodes[node].frozen);
         self.nodes[node].frozen = frozen;
-        let events = std::mem::take(&mut self.events).into_iter();
-        let delayed = events.map(|((at, count), event)| {
-            let waits = event.node == node && event.is_request();
-            let at = if waits { at.max(frozen) } else { at };
-            ((at, count), event)
-        });
-        self.events = delayed.collect();
+        for member in &mut self.members {
+            let link = &mut member.links[node];
+            let requests = link.requests.iter_mut().map(|sent| &mut sent.1);
+            for at in requests.chain(link.late.iter_mut().map(|sent| &mut sent.1)) {
+                *at = frozen.max(*at);
+            }
+        }
     }
 
     /// A node loses its data, and grants nothing until all leases have ended that it may have granted.
     fn restart(&mut self, node: usize) {
         let grants_from = self.micros(node) + LEASE.as_micros() as u64;
         self.nodes[node].restart(self.now.after(LEASE), grants_from);
-        let reaches = |event: &mut Event| event.node == node && event.is_request();
-        self.events.retain(|_, event| !reaches(event));
         for member in 0..MEMBERS {
-            self.cut(member, node);
+            self.members[member].links[node].late.clear();
+            self.cut(member, node, false);
         }
     }
 
-    /// Cuts a connection. Requests in flight may still arrive at the node, but its answers get lost.
-    fn cut(&mut self, member: usize, node: usize) {
+    /// Cuts a connection. Perhaps requests in flight still arrive at the node, but its answers get lost.
+    fn cut(&mut self, member: usize, node: usize, arrive: bool) {
         let link = &mut self.members[member].links[node];
-        if std::mem::replace(&mut link.down, true) {
+        if !link.connected {
             return;
         }
-        link.connection += 1;
-        link.last = [0; 2];
-        let lost = std::mem::take(&mut link.unanswered);
         let error = StoreError::disconnected("cut");
-        for request in lost {
+        for request in link.break_off(|at| arrive.then_some(at)) {
             let answer = request.failed(error.clone());
             self.feed(member, Some(Input::Answered { node, answer }));
         }
@@ -221,7 +233,7 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use auto_mutex_protocol::{Lease, Mode, Op, RequestId, Share};
+    use auto_mutex_protocol::{Lease, Mode, RequestId, Share};
 
     /// No user uses it.
     const OTHER: u8 = 2;

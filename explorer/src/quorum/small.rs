@@ -4,6 +4,7 @@
 //! nodes stand still, so that no lease ends there: whatever the members' clocks say, only one may hold.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::fmt;
 use std::time::Duration;
 
@@ -73,14 +74,8 @@ enum Stage {
     Done,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-struct Link {
-    down: bool,
-    requests: VecDeque<Request<u8>>,
-    answers: VecDeque<Answer<u8>>,
-    /// Copies of a broken connection, which may still arrive.
-    late: VecDeque<Request<u8>>,
-}
+/// No node has anything to tell.
+type Link = auto_mutex_protocol::Link<u8, Infallible, ()>;
 
 /// A step, of a member and perhaps with a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,15 +163,13 @@ impl World {
     /// Nobody waits for a release, so signals are as good as executed.
     fn send(&mut self, index: usize, node: usize, request: Request<u8>) -> Option<Input<u8>> {
         let link = &mut self.members[index].links[node];
-        let result = if link.down {
-            Err(StoreError::disconnected("down"))
-        } else if request.name != NAME {
-            Ok(Reply::Count(0))
+        let answer = if link.connected && request.name != NAME {
+            let result = Ok(Reply::Count(0));
+            Answer { request, result }
         } else {
-            link.requests.push_back(request);
-            return None;
+            let failed = link.send(request, ())?;
+            failed.failed(StoreError::disconnected("down"))
         };
-        let answer = Answer { request, result };
         Some(Input::Answered { node, answer })
     }
 
@@ -196,7 +189,7 @@ impl World {
         };
     }
 
-    fn execute(&mut self, member: usize, node: usize, request: &Request<u8>) -> Reply {
+    fn execute(&mut self, member: usize, node: usize, op: &Op) -> Reply {
         let env = auto_mutex_protocol::Env {
             now: PRESENT,
             grants_from: 0,
@@ -204,15 +197,15 @@ impl World {
             limits: &LIMITS,
             hears: &|_| false,
         };
-        self.nodes[node].on(&request.op, &env, &mut Vec::new())
+        self.nodes[node].on(op, &env, &mut Vec::new())
     }
 
     fn is_left(&self, node: usize, ticket: Ticket) -> bool {
         let knows = |member: &Member| {
             let link = &member.links[node];
-            let mut coming = link.requests.iter().chain(&link.late);
-            member.rounds.may_be_on(node, ticket)
-                || coming.any(|request| request.op.ticket() == Some(ticket))
+            let requests = link.requests.iter().map(|(request, ())| &request.op);
+            let mut coming = requests.chain(link.late.iter().map(|((_, op), ())| op));
+            member.rounds.may_be_on(node, ticket) || coming.any(|op| op.ticket() == Some(ticket))
         };
         !self.members.iter().any(knows)
     }
@@ -238,7 +231,7 @@ impl Model for Small {
                 now,
                 timers: self.timers,
                 drawn: 0,
-                links: vec![Link::default(); self.nodes],
+                links: vec![Link::new(true); self.nodes],
             }
         };
         vec![World {
@@ -269,9 +262,9 @@ impl Model for Small {
                 may(!link.requests.is_empty(), Action::Execute(index, node));
                 may(!link.answers.is_empty(), Action::Reply(index, node));
                 may(!link.late.is_empty(), Action::Late(index, node));
-                may(link.down, Action::Connect(index, node));
+                may(!link.connected, Action::Connect(index, node));
                 // All members and nodes are alike.
-                let breaks = !link.down && world.breaks > 0 && index + node == 0;
+                let breaks = link.connected && world.breaks > 0 && index + node == 0;
                 may(breaks, Action::Break(index, node));
             }
         }
@@ -299,30 +292,24 @@ impl Model for Small {
                 next.feed(index, Input::Due);
             }
             Action::Execute(member, node) => {
-                let request = next.members[member].links[node].requests.pop_front()?;
-                let result = Ok(next.execute(member, node, &request));
+                let (request, ()) = next.members[member].links[node].requests.pop_front()?;
+                let result = Ok(next.execute(member, node, &request.op));
                 let answer = Answer { request, result };
                 if self.prompt {
                     next.feed(member, Input::Answered { node, answer });
                 } else {
                     let link = &mut next.members[member].links[node];
-                    link.answers.push_back(answer);
+                    link.answers.push_back((answer, ()));
                 }
             }
             Action::Reply(member, node) => {
-                let answer = next.members[member].links[node].answers.pop_front()?;
+                let (answer, ()) = next.members[member].links[node].answers.pop_front()?;
                 next.feed(member, Input::Answered { node, answer });
             }
             Action::Break(member, node) => {
                 next.breaks -= 1;
-                let link = &mut next.members[member].links[node];
-                let answers = std::mem::take(&mut link.answers);
-                link.late = std::mem::take(&mut link.requests);
-                link.down = true;
-                let answered = answers.into_iter().map(|answer| answer.request);
-                let lost: Vec<_> = answered.chain(link.late.clone()).collect();
                 let error = StoreError::disconnected("cut");
-                for request in lost {
+                for request in next.members[member].links[node].break_off(Some) {
                     let answer = request.failed(error.clone());
                     next.feed(member, Input::Answered { node, answer });
                 }
@@ -330,13 +317,13 @@ impl Model for Small {
                 next.feed(member, Input::Changed { node, change });
             }
             Action::Connect(member, node) => {
-                next.members[member].links[node].down = false;
+                next.members[member].links[node].connected = true;
                 let change = NodeChange::Connected { again: true };
                 next.feed(member, Input::Changed { node, change });
             }
             Action::Late(member, node) => {
-                let request = next.members[member].links[node].late.pop_front()?;
-                next.execute(member, node, &request);
+                let ((_, op), ()) = next.members[member].links[node].late.remove(0);
+                next.execute(member, node, &op);
             }
         }
         Some(next)

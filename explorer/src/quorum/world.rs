@@ -36,20 +36,12 @@ pub(super) struct Event {
 }
 
 pub(super) enum What {
-    /// A request arrives at the node, with the number of its connection. If that was cut, no answer arrives.
-    Request(Request<u8>, u64),
-    /// An answer arrives at the member, unless its connection was cut.
-    Answer(Answer<u8>, Option<u64>),
-    /// A message on the channel of the member; without the number of a connection, a stranger's.
-    Message(Heard, Option<u64>),
+    /// A request without a connection has failed.
+    Failed(Answer<u8>),
+    /// A stranger repeats a message.
+    Repeat(Heard),
     Up,
     Cut,
-}
-
-impl Event {
-    pub(super) fn is_request(&self) -> bool {
-        matches!(self.what, What::Request(..))
-    }
 }
 
 /// A message, and the name that it is about.
@@ -145,7 +137,7 @@ impl World {
             Member {
                 id: dice.member(),
                 quorum,
-                links: (0..NODES).map(|_| Link::default()).collect(),
+                links: vec![Link::new(true); NODES],
                 user: User::new(index, share, mode),
             }
         });
@@ -196,11 +188,17 @@ impl World {
             let due = it.quorum.next_due().unwrap_or(Instant::NEVER);
             due.min(it.user.next_due())
         });
-        let all = members.chain(events).chain([self.moment]);
+        let arrival = self.next_arrival().map(|next| next.0);
+        let all = members.chain(events).chain(arrival).chain([self.moment]);
         all.min().unwrap_or(Instant::NEVER)
     }
 
     fn step(&mut self) {
+        while let Some((at, member, node, kind)) = self.next_arrival()
+            && at <= self.now
+        {
+            self.arrives(member, node, kind);
+        }
         while let Some(first) = self.events.first_entry()
             && first.key().0 <= self.now
         {
