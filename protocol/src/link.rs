@@ -5,7 +5,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::mem;
 
-use crate::{Answer, Message, Op, Request, Ticket, Visitor};
+use crate::{Answer, Message, Op, Request, Ticket};
 
 /// What is in flight between a client and a store. Requests keep their order, and so do answers. A connection that
 /// breaks loses what comes to the client; of what goes to the store, copies may still arrive.
@@ -120,24 +120,5 @@ impl<N, T> Link<N, Message, T> {
             || self.requests.iter().any(|(request, _)| of(&request.op))
             || (self.answers.iter()).any(|(answer, _)| of(&answer.request.op))
             || (self.messages.iter()).any(|(message, _)| message.ticket() == Some(ticket))
-    }
-
-    /// Shows all to `visitor`.
-    pub fn visit(&mut self, visitor: &mut impl Visitor) {
-        for (request, _) in &mut self.requests {
-            request.op.visit(visitor);
-        }
-        for (answer, _) in &mut self.answers {
-            answer.request.op.visit(visitor);
-            if let Ok(reply) = &mut answer.result {
-                reply.visit(visitor);
-            }
-        }
-        for (message, _) in &mut self.messages {
-            message.visit(visitor);
-        }
-        for ((_, op), _) in &mut self.late {
-            op.visit(visitor);
-        }
     }
 }

@@ -28,9 +28,10 @@ struct Done {
     heard: VecDeque<bool>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Server {
-    limits: &'static Limits,
+    /// Other than the usual ones.
+    pub(super) limits: Option<&'static Limits>,
     pub(super) names: NameMap<State>,
     replica: NameMap<State>,
     /// What the replica does not have yet.
@@ -45,25 +46,9 @@ pub(super) struct Server {
     closed: Option<Closed>,
 }
 
-impl Default for Server {
-    fn default() -> Self {
-        Self::new(&LIMITS)
-    }
-}
-
 impl Server {
-    pub(super) fn new(limits: &'static Limits) -> Self {
-        Self {
-            limits,
-            names: NameMap::default(),
-            replica: NameMap::default(),
-            log: VecDeque::new(),
-            stepped: 0,
-            term: 0,
-            is_down: false,
-            grants_from: 0,
-            closed: None,
-        }
+    fn limits(&self) -> &'static Limits {
+        self.limits.unwrap_or(&LIMITS)
     }
 
     pub(super) fn micros(&self, now: Instant) -> u64 {
@@ -103,7 +88,7 @@ impl Server {
             now,
             grants_from,
             member,
-            limits: self.limits,
+            limits: self.limits(),
             hears: &|to| {
                 let hears = hears(to);
                 heard.borrow_mut().push_back(hears);
@@ -131,6 +116,7 @@ impl Server {
 
     /// Gives the replica everything until `time`.
     fn replicate(&mut self, time: Instant) {
+        let limits = self.limits();
         while self.log.front().is_some_and(|done| done.at <= time)
             && let Some(done) = self.log.pop_front()
         {
@@ -140,7 +126,7 @@ impl Server {
                 now: done.now,
                 grants_from: done.grants_from,
                 member: done.member,
-                limits: self.limits,
+                limits,
                 hears: &|_| heard.borrow_mut().pop_front().unwrap_or(false),
             };
             state.on(&done.op, &env, &mut Vec::new());
@@ -153,7 +139,7 @@ impl Server {
         let mut names: Vec<_> = self.names.iter().collect();
         names.sort_unstable_by_key(|(name, _)| name.as_str());
         let record =
-            |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, self.limits));
+            |(name, state): (&Name, &State)| (name.clone(), state.inspect(now, 0, self.limits()));
         names.into_iter().map(record).collect()
     }
 

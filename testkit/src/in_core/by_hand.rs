@@ -14,7 +14,7 @@ use auto_mutex_protocol::client::{self, ClientTimes};
 use super::super::World;
 use super::super::member::Member;
 use super::super::register::Register;
-use super::super::server::{EPOCH_US, Server};
+use super::super::server::EPOCH_US;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::base::wait::lock;
@@ -61,9 +61,10 @@ impl ByHand {
         let world = World::with_seed(0);
         // Instead of the World's clock.
         by_hand::set(now);
-        let mut server = Server::new(limits);
+        let mut server = lock(&world.0.server);
+        server.limits = Some(limits);
         server.step_clock(-(EPOCH_US as i64));
-        *lock(&world.0.server) = server;
+        drop(server);
         let host = |me: u8| {
             let id = MemberId::from_bytes([me; 16]);
             let mut settings = world
@@ -179,6 +180,29 @@ impl ByHand {
         if units > capacity.max(1) {
             let overlap = format!("{}: {}", self.name, hosts.join(" and "));
             lock(&self.world.0.record).overlaps.push(overlap);
+        }
+    }
+
+    /// Checks that the server has what callers hold by their own clocks, unless it is closed.
+    pub(super) fn assert_backed(&self) {
+        let record = self.record();
+        let taken = lock(&self.world.0.record).taken.clone();
+        let server = lock(&self.world.0.server);
+        if server.micros(self.now) < server.grants_from {
+            return;
+        }
+        for host in &self.hosts {
+            let guards = host.guards.iter().map(|(_, guard)| guard.first());
+            let holds = guards.filter(|hold| host.now < hold.deadline());
+            for ticket in holds.map(|hold| hold.grant.ticket) {
+                let mut holders = record.holders.iter();
+                let has = holders.any(|holder| holder.ticket == ticket && !holder.parked);
+                let name = &host.member.host;
+                assert!(
+                    has || taken.contains(&ticket),
+                    "{name} relies on a lock that the server has not"
+                );
+            }
         }
     }
 

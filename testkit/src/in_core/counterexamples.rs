@@ -23,9 +23,9 @@ fn run(name: &str) -> Setup {
     Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
 }
 
-/// Goes a way of the explorer in a World. Fails if callers hold at the same time, if the fencing token of a call is not
-/// greater than those of earlier calls, if any other property does not hold, or if the clients and the server of the
-/// World do something else than the rules that the explorer runs.
+/// Goes a way of the explorer in a World. Fails if callers hold at the same time; if the fencing token of a call is not
+/// greater than those of earlier calls; if at the end, one relies on a hold that the server has not; if any other property
+/// does not hold; or if the clients and the server of the World do something else than the rules that the explorer runs.
 fn in_world(run: &Setup, way: &[Action]) {
     let start = world::World::new(run);
     let mut hand = Hand::new(run, start.members[0].now);
@@ -34,6 +34,9 @@ fn in_world(run: &Setup, way: &[Action]) {
         hand.step(before, action);
         hand.check(after);
     });
+    if run.assumed {
+        hand.world.assert_backed();
+    }
     let broken = replay(run, way);
     assert_eq!(broken, BTreeSet::new(), "this does not hold");
 }

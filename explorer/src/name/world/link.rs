@@ -1,6 +1,6 @@
 //! [`Link`]: the network, with messages that are few, and late copies that arrive within some ticks.
 
-use auto_mutex_protocol::{Link as Any, Message};
+use auto_mutex_protocol::{Link as Any, Message, Visitor};
 
 /// What is in flight between a client and the store. Of a late copy, it is known for how many more ticks it may arrive.
 pub type Link = Any<(), Message, u8>;
@@ -22,4 +22,22 @@ pub(super) fn tick(link: &mut Link) {
         *left -= 1;
     }
     link.late.retain(|(_, left)| *left > 0);
+}
+
+pub(super) fn visit(link: &mut Link, visitor: &mut impl Visitor) {
+    for (request, _) in &mut link.requests {
+        request.op.visit(visitor);
+    }
+    for (answer, _) in &mut link.answers {
+        answer.request.op.visit(visitor);
+        if let Ok(reply) = &mut answer.result {
+            reply.visit(visitor);
+        }
+    }
+    for (message, _) in &mut link.messages {
+        message.visit(visitor);
+    }
+    for ((_, op), _) in &mut link.late {
+        op.visit(visitor);
+    }
 }

@@ -12,7 +12,7 @@ use auto_mutex_protocol::{
     StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
 };
 
-use super::{Link, Past};
+use super::{Link, Past, link};
 use crate::name::rules::{Setup, TICK};
 
 /// The present of a client.
@@ -452,7 +452,7 @@ impl Member {
         for (ticket, _) in &mut self.removed {
             visitor.ticket(ticket);
         }
-        self.link.visit(visitor);
+        link::visit(&mut self.link, visitor);
     }
 }
 
