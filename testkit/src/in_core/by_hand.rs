@@ -19,7 +19,7 @@ use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::base::wait::lock;
 use crate::locks::handle::{Holding, log_obtained};
-use crate::queue::{Acquire, ClientCore, Want};
+use crate::queue::{Acquire, ClientCore, Requester};
 use crate::store::id::draw_by;
 use crate::store::{
     Cause, Closed, Events, Limits, MemberId, NameRecord, Node, NodeChange, Op, Reply, State,
@@ -214,7 +214,7 @@ impl ByHand {
             let hold = guard.first();
             host.now < hold.deadline() && hold.want().owner.is_some()
         });
-        let entered = Acquire::enter(&host.core, &name, &mut of(want)).expect("an open client");
+        let entered = Acquire::enter(&host.core, &name, want, somebody()).expect("an open client");
         if joins {
             let joined = entered.blocking().expect("the hold of its owner");
             drop(Holding::new(joined));
@@ -228,7 +228,7 @@ impl ByHand {
         host.calls += 1;
         let adopted = host
             .core
-            .with_queue(&name, |queue| queue.adopt(old, of(want)));
+            .with_queue(&name, |queue| queue.adopt(old, want, &somebody()));
         host.waits
             .push((host.calls, adopted.expect("an open client")));
     }
@@ -469,16 +469,10 @@ impl ByHand {
     }
 }
 
-fn of(want: &client::Want) -> Want {
-    Want {
-        owner: want.owner.clone(),
-        terms: want.terms,
-        patience: want.patience,
-        meta: want.meta.clone(),
-        relies: want.relies,
-        waited: want.waited,
-        attempts: want.attempts,
-        ..Want::of(want.share)
+fn somebody() -> Requester {
+    Requester {
+        label: "by_hand",
+        ..Requester::default()
     }
 }
 

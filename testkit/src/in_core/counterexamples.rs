@@ -10,7 +10,7 @@ use auto_mutex_explorer::name::runs::{all, assumptions};
 use auto_mutex_explorer::name::way::follow;
 use auto_mutex_explorer::name::world::Action::*;
 use auto_mutex_explorer::name::world::{self, Action};
-use auto_mutex_protocol::{Dice, Op, Signal, Ticket};
+use auto_mutex_protocol::{self as store, Dice, LockKind, Op, Ticket};
 
 use super::by_hand::{ByHand, Host};
 use crate::base::clock::Instant;
@@ -67,12 +67,12 @@ impl<'a> Hand<'a> {
         let member = |me: u8| &before.members[usize::from(me)];
         let guard = |me, index: u8| member(me).guards[usize::from(index)].call.0;
         match action {
-            Enter(me) => world.enter(me, &run.want(me)),
+            Enter(me) => world.enter(me, &run.want(me, member(me).to_come - 1)),
             Release(me, index) => world.release(me, guard(me, index)),
             Export(me, index) => self.exported = Some(world.export(me, guard(me, index))),
             Adopt(me) => {
                 let old = self.exported.expect("a hold that was left");
-                world.adopt(me, old, &run.want(me));
+                world.adopt(me, old, &run.want(me, member(me).to_come - 1));
             }
             Leave(me, index) => {
                 let call = member(me).state.waiters().nth(index.into());
@@ -104,8 +104,13 @@ impl<'a> Hand<'a> {
             }
             StepBack => world.step_clock_back(100 * TICK),
             Doubt(me) => world.doubt(me, ticks(run.doubt)),
-            Signal => {
-                let (ticket, signal) = (Ticket::from_bytes([0xff; 16]), Signal::One);
+            Signal(all) => {
+                let ticket = Ticket::from_bytes([0xff; 16]);
+                let signal = match (run.want(0, 0).share.kind, all) {
+                    (LockKind::Semaphore, _) => store::Signal::Token("t".into()),
+                    (_, true) => store::Signal::All,
+                    (_, false) => store::Signal::One,
+                };
                 world.operate(&Op::Signal { ticket, signal });
             }
             Force => world.take_away(None),

@@ -2,6 +2,9 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+#[cfg(test)]
+use auto_mutex_protocol::client::Input;
+
 use super::ClientCore;
 use crate::base::clock;
 use crate::base::name::Name;
@@ -53,7 +56,7 @@ impl ClientCore {
     #[cfg(test)]
     pub(crate) fn release_kept(&self, name: &Name) {
         if let Some(queue) = self.register.find(name) {
-            queue.release_kept();
+            queue.step(|step| step.on(Input::ReleaseKept));
         }
     }
 
