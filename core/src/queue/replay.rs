@@ -30,7 +30,7 @@ pub(super) fn replay(
 }
 
 /// The bare state has the same calls.
-impl PartialEq for Waiter {
+impl PartialEq for super::waiter::Waiter {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }

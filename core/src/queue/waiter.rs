@@ -75,7 +75,8 @@ impl Waiter {
     }
 }
 
-impl AsRef<Call> for Waiter {
+// By its path, because a type of the public interface has the same name.
+impl AsRef<Call> for self::Waiter {
     #[inline]
     fn as_ref(&self) -> &Call {
         &self.call
