@@ -297,4 +297,59 @@ fn counterexamples_hold_in_a_world() {
             Tick(0),
         ],
     );
+    // Fault `closed-store-grants`.
+    in_world(
+        &run("the_store_loses_its_data"),
+        &[
+            Enter(0),
+            Execute(0),
+            Restart,
+            Connect(1),
+            Tick(0),
+            Connect(0),
+            Enter(1),
+            Execute(0),
+        ],
+    );
+    // Fault `message-counts-from-its-arrival`.
+    in_world(
+        &run("two_clients"),
+        &[
+            Enter(0),
+            Execute(0),
+            Reply(0),
+            Release(0, 0),
+            Tick(0),
+            Enter(1),
+            Execute(1),
+            Execute(0),
+            Tick(0),
+            Message(0, 0),
+        ],
+    );
+    // Fault `adopted-hold-has-the-old-token`.
+    in_world(
+        &run("a_hold_is_handed_over"),
+        &[
+            Enter(0),
+            Execute(0),
+            Reply(0),
+            Export(0, 0),
+            Enter(0),
+            Execute(0),
+            Execute(0),
+            Reply(0),
+            Adopt(1),
+            Execute(1),
+            Reply(0),
+            Release(0, 0),
+            Enter(0),
+            Execute(0),
+            Message(0, 0),
+            Due(0),
+            Execute(1),
+            Reply(1),
+            Reply(1),
+        ],
+    );
 }
