@@ -86,7 +86,7 @@ impl Guard {
 }
 
 /// The ticket of a client with this number.
-pub(crate) fn ticket(member: u8, number: u64) -> Ticket {
+pub fn ticket(member: u8, number: u64) -> Ticket {
     let mut bytes = [0; 16];
     bytes[0] = member;
     bytes[4..8].copy_from_slice(&(number as u32).to_be_bytes());

@@ -17,7 +17,7 @@ pub(crate) use self::action::is_of_call;
 pub(crate) use self::canonical::counted;
 pub use self::canonical::fingerprint;
 pub use self::link::{Link, thin_out};
-pub(crate) use self::member::ticket;
+pub use self::member::ticket;
 pub use self::member::{Guard, Member};
 
 use core::time::Duration;
