@@ -65,14 +65,12 @@ mod fault;
 mod faults;
 mod forger;
 mod gate;
-#[cfg(all(test, repository, not(own_tests)))]
-mod in_core;
 mod member;
 mod register;
 mod runs;
 mod server;
 mod skip;
-#[cfg(all(test, own_tests))]
+#[cfg(all(test, repository))]
 mod tests;
 mod world;
 

@@ -1,16 +1,6 @@
-//! A World behaves as real machines do, and repeats itself.
+//! The tests of the kit itself, and those that are part of the locks' tests, which have the files of the kit as a module.
 
-mod faults;
-mod repeats;
-mod table;
-mod time;
-
-use std::time::Duration;
-
-use super::{Runs, World, run};
-
-const SECOND: Duration = Duration::from_secs(1);
-
-async fn sleep(seconds: u32) {
-    tokio::time::sleep(SECOND * seconds).await;
-}
+#[cfg(not(own_tests))]
+mod in_core;
+#[cfg(own_tests)]
+mod own;

@@ -45,7 +45,7 @@ fn blocking_code_takes_turns() {
         let mutex = a.mutex("x");
         let first = world.thread(&a, move || {
             let guard = mutex.blocking_lock().unwrap();
-            super::super::sleep(5 * SECOND);
+            crate::sleep(5 * SECOND);
             guard.fencing_token()
         });
         let mutex = b.mutex("x").block("2s");
@@ -109,7 +109,7 @@ fn a_sync_body_is_told_of_the_loss() {
         let body = world.thread(&a, move || {
             let guard = mutex.blocking_lock().unwrap();
             while guard.check().is_ok() {
-                super::super::sleep(SECOND);
+                crate::sleep(SECOND);
             }
             guard.check().unwrap_err()
         });
@@ -178,7 +178,7 @@ fn a_store_in_memory_is_in_virtual_time_too_and_only_in_a_world() {
 
 #[test]
 fn a_test_without_async_code_has_all_of_the_world() {
-    super::super::run_blocking(Runs::new().seeds(5), |world| {
+    crate::run_blocking(Runs::new().seeds(5), |world| {
         let (a, b) = (world.client("a"), world.client("b"));
         let guard = a.mutex("x").blocking_lock().unwrap();
         let mutex = b.mutex("x").block("10s");

@@ -1,8 +1,8 @@
 use auto_mutex_core::Client;
 
-use super::super::choices::Schedule;
-use super::super::runs::{Failure, attempt, shorten};
 use super::*;
+use crate::choices::Schedule;
+use crate::runs::{Failure, attempt, shorten};
 use auto_mutex_core::Deadlock;
 
 /// Four hosts, two locks, and faults.

@@ -3,9 +3,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use super::super::{Operation, StoreErrorKind};
 use super::faults::cause;
 use super::*;
+use crate::{Operation, StoreErrorKind};
 use auto_mutex_core::Client;
 use auto_mutex_core::{self as auto_mutex, Deadlock, Leader, LockError, Mutex, MutexGuard};
 use auto_mutex_core::{LockKind, LossCause};
@@ -211,14 +211,14 @@ table! {
 fn hangs(leader: Leader) -> impl FnOnce() -> Result<(), LockError> {
     move || {
         leader.blocking_lead(|term| {
-            super::super::sleep(20 * SECOND);
+            crate::sleep(20 * SECOND);
             Ok::<_, LockError>(term.check())
         })?
     }
 }
 
 fn page(of: &str) -> Vec<String> {
-    let rows = include_str!("../table.md").lines();
+    let rows = include_str!("../../table.md").lines();
     let of = format!("(auto_mutex_core::{of}::");
     let rows = rows.filter(|line| line.starts_with("| [`") && line.contains(&of));
     rows.map(|line| plain(&line.replace("\\|", "|"))).collect()

@@ -11,10 +11,10 @@ use std::time::Duration;
 use auto_mutex_explorer::name::world::thin_out;
 use auto_mutex_protocol::client::{self, ClientTimes};
 
-use super::super::World;
-use super::super::member::Member;
-use super::super::register::Register;
-use super::super::server::EPOCH_US;
+use super::super::super::World;
+use super::super::super::member::Member;
+use super::super::super::register::Register;
+use super::super::super::server::EPOCH_US;
 use crate::base::clock::{Instant, by_hand};
 use crate::base::name::Name;
 use crate::base::wait::lock;

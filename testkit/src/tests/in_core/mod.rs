@@ -7,7 +7,7 @@ mod counterexamples;
 use auto_mutex_core::Client;
 use auto_mutex_core::store::{MemberId, Name, NameRecord, lock};
 
-use super::World;
+use super::super::World;
 
 #[doc(hidden)]
 impl World {

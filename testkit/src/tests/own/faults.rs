@@ -1,5 +1,5 @@
-use super::super::{Operation, StoreErrorKind};
 use super::*;
+use crate::{Operation, StoreErrorKind};
 use auto_mutex_core::Client;
 use auto_mutex_core::LossCause;
 use auto_mutex_core::{Config, LockError};
@@ -208,7 +208,7 @@ fn a_leader_that_does_not_stop_is_aborted_alone() {
                 .on_overrun(auto_mutex_core::Overrun::Abort);
             world.thread(client, move || {
                 leader.blocking_lead(|_| {
-                    super::super::sleep(1000 * SECOND);
+                    crate::sleep(1000 * SECOND);
                     Ok::<_, LockError>(())
                 })
             })

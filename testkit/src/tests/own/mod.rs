@@ -1,0 +1,16 @@
+//! A World behaves as real machines do, and repeats itself.
+
+mod faults;
+mod repeats;
+mod table;
+mod time;
+
+use std::time::Duration;
+
+use crate::{Runs, World, run};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+async fn sleep(seconds: u32) {
+    tokio::time::sleep(SECOND * seconds).await;
+}
