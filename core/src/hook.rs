@@ -4,7 +4,7 @@
 pub use crate::background::tasks;
 pub use crate::base::wait::block_on;
 pub use crate::deadlock::Cycle;
-pub use crate::queue::ClientCore;
+pub use crate::queue::{ClientCore, Held, Witness};
 
 #[cfg(any(test, feature = "test-util"))]
 pub use self::tested::*;
@@ -14,6 +14,5 @@ mod tested {
     pub use crate::background::{START_HERE, StartHere};
     pub use crate::base::clock::by_hand;
     pub use crate::base::wait::{Turn, Turns, pause};
-    pub use crate::queue::{Held, Witness};
     pub use crate::store::id::{seed, unseed};
 }

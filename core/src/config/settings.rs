@@ -56,7 +56,6 @@ pub struct Settings {
     pub(crate) observer: Option<SharedObserver>,
     pub(crate) allowed_orders: Vec<(String, String)>,
     /// The host and the process id that a test wants.
-    #[cfg(any(test, feature = "test-util"))]
     #[doc(hidden)]
     pub process: Option<(String, u32)>,
 }
@@ -92,7 +91,6 @@ impl Settings {
             reentrant: true,
             observer: None,
             allowed_orders: Vec::new(),
-            #[cfg(any(test, feature = "test-util"))]
             process: None,
         }
     }

@@ -37,7 +37,6 @@ impl LockQueue {
                 return Err(LockError::waits_for_itself(self.name.as_str()));
             }
             let waiter = step.slot.call(want.clone(), by.clone(), step.now);
-            #[cfg(any(test, feature = "test-util"))]
             if let Some(witness) = self.core.witness() {
                 witness.waits(&self.name);
             }

@@ -10,7 +10,6 @@ use auto_mutex_protocol::client::{CallId, Ended, Grant, Input, cause_of_end};
 use super::lock_queue::LockQueue;
 use super::waiter::{Requester, Waiter, Want};
 use super::warnings::Warned;
-#[cfg(any(test, feature = "test-util"))]
 use super::witness::Held;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
@@ -132,7 +131,6 @@ impl Hold {
     /// Counts the hold as active once a caller has it. Call this and [`finish`](Self::finish) while no mutex is locked.
     #[inline]
     pub(crate) fn begin(&self) {
-        #[cfg(any(test, feature = "test-util"))]
         if let Some(witness) = self.queue.core.witness() {
             witness.began(&Held::of(self));
         }
@@ -152,7 +150,6 @@ impl Hold {
 
     #[inline]
     fn finish_later(&self, wakes: &mut DeferredWakes) {
-        #[cfg(any(test, feature = "test-util"))]
         if let Some(witness) = self.queue.core.witness()
             && self.state() != HELD
         {

@@ -113,7 +113,6 @@ impl Lead {
             let mut last = DeferredWakes::default();
             last.report(report);
             last.wake();
-            #[cfg(any(test, feature = "test-util"))]
             if let Some(witness) = self.hold.queue.core.witness() {
                 return witness.aborts();
             }

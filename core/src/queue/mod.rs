@@ -21,7 +21,6 @@ mod waiter;
 mod waits;
 mod warnings;
 mod watch;
-#[cfg(any(test, feature = "test-util"))]
 mod witness;
 
 pub(crate) use self::watch::{Watch, warn_of_timeout};
@@ -34,5 +33,4 @@ pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lead::Lead;
 pub(crate) use lock_queue::{Answered, Confirmed, LockQueue, OpenClient};
 pub(crate) use waiter::{Patience, Requester, Want};
-#[cfg(any(test, feature = "test-util"))]
 pub use witness::{Held, Witness};

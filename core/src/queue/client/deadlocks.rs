@@ -85,7 +85,6 @@ impl ClientCore {
             }
             Effect::Report { wait, cycle } => {
                 let wait = waits::find(self.id, wait)?;
-                #[cfg(any(test, feature = "test-util"))]
                 if let Some(witness) = self.witness() {
                     witness.deadlock(&cycle);
                 }

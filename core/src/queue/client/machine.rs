@@ -10,11 +10,9 @@ const LONGEST_POD: usize = 320;
 
 /// The machine, and the id of this process.
 pub(super) fn process(settings: &Settings) -> (String, u32) {
-    #[cfg(any(test, feature = "test-util"))]
     if let Some((host, pid)) = &settings.process {
         return (meta::machine(host, None), *pid);
     }
-    let _ = settings;
     (machine(), std::process::id())
 }
 

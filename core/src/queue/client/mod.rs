@@ -8,6 +8,9 @@ mod machine;
 mod registry;
 #[cfg(any(test, feature = "test-util"))]
 mod tested;
+#[cfg(not(any(test, feature = "test-util")))]
+#[path = "untested.rs"]
+mod tested;
 mod timers;
 
 use std::collections::{HashMap, HashSet};
@@ -88,7 +91,6 @@ pub struct ClientCore {
     machine: String,
     pid: u32,
     pub(crate) order: LockOrder,
-    #[cfg(any(test, feature = "test-util"))]
     tested: tested::Tested,
     /// Notified when a drain or a shutdown should check again whether any lock is held.
     emptied: (Mutex<()>, Condvar),
@@ -134,7 +136,6 @@ impl ClientCore {
             forks: process::forks(),
             machine,
             pid,
-            #[cfg(any(test, feature = "test-util"))]
             tested: Default::default(),
             emptied: Default::default(),
         })
@@ -180,11 +181,7 @@ impl ClientCore {
 
     /// The background thread and the connection exist only in the process that made the client.
     pub(crate) fn is_forked(&self) -> bool {
-        #[cfg(any(test, feature = "test-util"))]
-        if self.tested.is_forked() {
-            return true;
-        }
-        self.forks != process::forks()
+        self.tested.is_forked() || self.forks != process::forks()
     }
 
     #[inline]
