@@ -6,9 +6,7 @@ use std::time::Duration;
 use tokio::runtime::{Handle, Id};
 
 use auto_mutex_core::hook::by_hand;
-use auto_mutex_core::store::Instant;
-use auto_mutex_core::store::Mutex;
-use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{Instant, Mutex, lock};
 
 /// Some time after the machine was started, the same in every run.
 const START: Duration = Duration::from_secs(1_000_000);

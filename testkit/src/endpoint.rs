@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Weak};
 
+use auto_mutex_core::hook::ClientCore;
+use auto_mutex_core::store::{
+    Driver, Engine, Layout, MemberId, RandomId, Reader, StoreOptions, Unconnected, lock, parse,
+    same_kind,
+};
+use auto_mutex_core::{Settings, hook};
+
 use super::gate;
 use super::member::{Line, Member};
 use super::world::Shared;
-use auto_mutex_core::Settings;
-use auto_mutex_core::hook;
-use auto_mutex_core::hook::ClientCore;
-use auto_mutex_core::store::Reader;
-use auto_mutex_core::store::lock;
-use auto_mutex_core::store::{Driver, Engine, Layout, parse, same_kind};
-use auto_mutex_core::store::{MemberId, RandomId, StoreOptions, Unconnected};
 
 /// A host's way to the store of a World. The World behaves as a service with a primary and a replica.
 #[derive(Clone, Debug)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use super::fault::Fault;
 use auto_mutex_core::LossCause;
 use auto_mutex_core::store::Ticket;
+
+use super::fault::Fault;
 
 /// Something that happened in a [`World`](super::World).
 ///

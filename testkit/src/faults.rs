@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use auto_mutex_core::store::{Name, NameRecord, Op, SharedStr, TicketRecord, lock};
+use auto_mutex_core::{Client, StoreError};
+
 use super::World;
 use super::fault::{Fault, Operation};
 use super::member::Member;
-use auto_mutex_core::Client;
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::Name;
-use auto_mutex_core::store::lock;
-use auto_mutex_core::store::{NameRecord, Op, SharedStr, TicketRecord};
 
 /// For how long an old primary may accept requests after a failover.
 const GOES_ON: Duration = Duration::from_secs(12);

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
+use auto_mutex_core::store::{clock, lock};
+
 use super::World;
 use super::fault::Fault;
 use super::faults::Struck;
-use auto_mutex_core::store::clock;
-use auto_mutex_core::store::lock;
 
 /// The latest messages, which are those of tickets that may still exist.
 const REMEMBERED: usize = 64;

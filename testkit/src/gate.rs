@@ -7,10 +7,10 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use auto_mutex_core::hook::block_on;
 use tokio::task::JoinHandle;
 
 use super::member::{DEAD, Member, RUNS, STANDS};
-use auto_mutex_core::hook::block_on;
 
 /// How often a task lets the others go first, at most.
 const LETS_OTHERS_GO: u64 = 3;

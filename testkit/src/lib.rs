@@ -88,11 +88,10 @@ pub use self::register::{Register, Stale};
 pub use self::runs::{Outcome, Runs, run, run_blocking};
 pub use self::skip::skip_locks;
 use self::world::Shared;
-use auto_mutex_core::Client;
-use auto_mutex_core::Config;
 pub use auto_mutex_core::assert_held;
 use auto_mutex_core::hook::{Turn, block_on, pause};
 use auto_mutex_core::store::lock;
+use auto_mutex_core::{Client, Config};
 pub use auto_mutex_protocol::StoreErrorKind;
 
 /// How often all tasks get their turn before nothing is left to do.

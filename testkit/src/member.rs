@@ -2,22 +2,23 @@
 //! client.
 
 use std::future::ready;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
+use auto_mutex_core::hook::{ClientCore, Cycle, Held, Witness};
+use auto_mutex_core::store::{
+    Answer, Boxed, Driver, Events, Link, MemberId, Mutex, Name, Node, NodeChange, Request, Sent,
+    Store, StoreOptions,
+    clock::{self, Instant},
+    deliver, first, lock, not_yet,
+};
+use auto_mutex_core::{Guarantees, SetupError, StoreError};
 use tokio::sync::Notify;
 
 use super::events::Happening;
 use super::gate::others_first;
 use super::world::Shared;
-use auto_mutex_core::hook::{ClientCore, Cycle, Held, Witness};
-use auto_mutex_core::store::clock::{self, Instant};
-use auto_mutex_core::store::{
-    Answer, Boxed, Driver, Events, Link, MemberId, Mutex, Name, Node, NodeChange, Request, Sent,
-    Store, StoreOptions, deliver, first, lock, not_yet,
-};
-use auto_mutex_core::{Guarantees, SetupError, StoreError};
-use std::sync::atomic::{AtomicU8, Ordering};
 
 /// How late the copies of requests may arrive whose connection broke. The first choice is: not at all.
 const LATE: [Duration; 4] = [

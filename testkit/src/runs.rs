@@ -10,13 +10,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
+use auto_mutex_core::hook::Turn;
+use auto_mutex_core::store::{first, lock};
+
 use super::World;
 use super::choices::Schedule;
 use super::clock::Clock;
 use super::events::Event;
 use super::world::Shared;
-use auto_mutex_core::hook::Turn;
-use auto_mutex_core::store::{first, lock};
 
 const SEED: &str = "AUTO_MUTEX_SEED";
 /// How many events of a failed run are printed.

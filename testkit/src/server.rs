@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use auto_mutex_core::store::clock::{self, Instant};
 use auto_mutex_core::store::{
     Cause, Closed, Env, LIMITS, Limits, MemberId, Message, Name, NameMap, NameRecord, Op, Reply,
     State,
+    clock::{self, Instant},
 };
 
 /// The server's clock when the World starts: the beginning of 2026, in microseconds.

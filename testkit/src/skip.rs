@@ -1,9 +1,8 @@
 //! [`skip_locks`]: bodies run, but no lock excludes anybody.
 
+use auto_mutex_core::{Config, SetupError, Weakness, client, setup};
+
 use super::world::Shared;
-use auto_mutex_core::Config;
-use auto_mutex_core::SetupError;
-use auto_mutex_core::{Weakness, client, setup};
 
 /// Sets this process up so that no lock excludes anybody: for tests of handlers that should run, but whose locks are not what
 /// is tested. No store is needed.

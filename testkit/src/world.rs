@@ -3,10 +3,14 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use auto_mutex_core::hook::{Held, START_HERE, Turns};
+use auto_mutex_core::store::{Closed, MemberId, Mutex, Name, Op, Reply, clock, lock, seal};
+use auto_mutex_core::{Client, MutexGuard, StoreError, hook};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::choices::{Choices, Schedule};
@@ -17,19 +21,6 @@ use super::fault::{Fault, Operation};
 use super::forger::Heard;
 use super::member::Member;
 use super::server::Server;
-use auto_mutex_core::Client;
-use auto_mutex_core::MutexGuard;
-use auto_mutex_core::StoreError;
-use auto_mutex_core::hook;
-use auto_mutex_core::hook::Held;
-use auto_mutex_core::hook::START_HERE;
-use auto_mutex_core::hook::Turns;
-use auto_mutex_core::store::Mutex;
-use auto_mutex_core::store::Name;
-use auto_mutex_core::store::clock;
-use auto_mutex_core::store::lock;
-use auto_mutex_core::store::{Closed, MemberId, Op, Reply, seal};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static HERE: RefCell<Weak<Shared>> = const { RefCell::new(Weak::new()) };

@@ -4,14 +4,14 @@ use std::io::{self, ErrorKind, Read as _};
 use std::net::Shutdown;
 use std::task::{Context, Poll, ready};
 
+#[cfg(feature = "tls-no-provider")]
+use auto_mutex_core::store::{Mutex, lock};
 use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
 #[cfg(feature = "tls-no-provider")]
 use super::tls::{Session, Trust};
-#[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::{Mutex, lock};
 
 /// A connection. One task reads from it; any thread may write.
 pub struct Stream {

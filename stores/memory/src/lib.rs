@@ -13,10 +13,11 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
-use auto_mutex_core::store::clock::{self, Instant};
 use auto_mutex_core::store::{
     Answer, Boxed, Driver, Env, Events, LIMITS, MemberId, Message, Mutex, Name, NameMap, Node,
-    NodeChange, PerProcess, Request, State, Store, lock,
+    NodeChange, PerProcess, Request, State, Store,
+    clock::{self, Instant},
+    lock,
 };
 use auto_mutex_core::{Guarantees, SetupError};
 

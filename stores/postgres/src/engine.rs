@@ -8,8 +8,7 @@ use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
     same_kind,
 };
-use auto_mutex_net::socket::Tls;
-use auto_mutex_net::unconnected;
+use auto_mutex_net::{socket::Tls, unconnected};
 use tokio_postgres::Config;
 
 use crate::pipeline::Pipeline;

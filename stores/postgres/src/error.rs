@@ -4,8 +4,7 @@ use std::error::Error as _;
 use std::io;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::StoreErrorKind;
-use auto_mutex_core::store::{ConnectError, Trouble};
+use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 

@@ -1,7 +1,6 @@
 //! [`Facts`]: what a server says of itself, and how safe locks are there.
 
-use auto_mutex_core::store::ConnectError;
-use auto_mutex_core::store::StoreOptions;
+use auto_mutex_core::store::{ConnectError, StoreOptions};
 use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use tokio_postgres::SimpleQueryRow;
 

@@ -3,10 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::ConnectError;
 use auto_mutex_core::store::{
-    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Server, Snapshot, clock,
-    matches,
+    ConnectError, Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Server,
+    Snapshot, clock, matches,
 };
 use auto_mutex_net::{Connects as _, set_up};
 use tokio_postgres::SimpleQueryRow;

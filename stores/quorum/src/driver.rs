@@ -6,9 +6,10 @@ use std::task::Poll;
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::quorum::{Effect, Env, Input, State, majority};
 use auto_mutex_core::store::{
-    self, Boxed, Events, Instant, LIMITS, Name, Node, Store, clock, random_bytes, tell,
+    self, Boxed, Events, Instant, LIMITS, Name, Node, Store, clock,
+    quorum::{Effect, Env, Input, State, majority},
+    random_bytes, tell,
 };
 use tokio::task::JoinSet;
 use tokio::time::timeout;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use auto_mutex_core::SetupError;
-use auto_mutex_core::store::quorum::{Name as _, majority, merged};
 use auto_mutex_core::store::{
     Described, Instant, Name, Page, Reader, Reading, Snapshot, WAKE_QUEUE, clock, matches,
+    quorum::{Name as _, majority, merged},
 };
 
 /// How long an unreachable server is left out.

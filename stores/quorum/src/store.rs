@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use auto_mutex_core::store::quorum::{Input, majority};
 use auto_mutex_core::store::{
     Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, Ticket,
     WAKE_QUEUE, lock,
+    quorum::{Input, majority},
 };
 use auto_mutex_core::{Guarantees, StoreError};
 use tokio::sync::Notify;

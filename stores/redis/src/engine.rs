@@ -7,8 +7,7 @@ use auto_mutex_core::store::{
     Address, Checked, Engine, Layout, MemberId, RandomId, Reader, Scheme, Source, StoreOptions,
     Unconnected, same_kind,
 };
-use auto_mutex_net::socket::Tls;
-use auto_mutex_net::unconnected;
+use auto_mutex_net::{socket::Tls, unconnected};
 
 #[cfg(feature = "cluster")]
 use crate::cluster;

@@ -2,6 +2,13 @@
 
 use std::time::{Duration, SystemTime};
 
+use auto_mutex_core::store::{
+    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
+    clock, lock,
+};
+use auto_mutex_core::{SetupError, StoreError};
+use auto_mutex_net::Connects as _;
+
 use crate::connect::facts::{Facts, number};
 use crate::connect::term::Term;
 use crate::connect::{Connector, Ready};
@@ -10,12 +17,6 @@ use crate::login::error::{ConnectError, accept, accepted, nonsense, refused};
 use crate::script::command::KEY;
 use crate::script::{LONGEST_IDLE, is_idle, reply};
 use crate::wire::Value;
-use auto_mutex_core::store::{
-    Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
-    clock, lock,
-};
-use auto_mutex_core::{SetupError, StoreError};
-use auto_mutex_net::Connects as _;
 
 const PAGE: u64 = 1000;
 const ALL_KEYS: &str = "auto_mutex:*";

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use auto_mutex_core::TlsError;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};
@@ -18,7 +19,6 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::Tls;
 use super::fault;
-use auto_mutex_core::TlsError;
 
 const LARGEST: u64 = 1 << 20;
 

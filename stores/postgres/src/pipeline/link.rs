@@ -8,13 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::ConnectError;
 use auto_mutex_core::store::{
-    self, Answer, Boxed, Closed, Events, Node, NodeChange, Op, Request, StoreErrorKind, lock,
-    parse_message,
+    self, Answer, Boxed, Closed, ConnectError, Events, Node, NodeChange, Op, Request,
+    StoreErrorKind, lock, parse_message,
 };
-use auto_mutex_net::Serves;
-use auto_mutex_net::{BEAT, Watchdog};
+use auto_mutex_net::{BEAT, Serves, Watchdog};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Error, Row};
 

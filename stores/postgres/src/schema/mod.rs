@@ -6,8 +6,7 @@
 pub(crate) mod script;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::ConnectError;
-use auto_mutex_core::store::StoreErrorKind;
+use auto_mutex_core::store::{ConnectError, StoreErrorKind};
 
 pub use self::script::{grants, operating_grants, reading_grants, schema};
 

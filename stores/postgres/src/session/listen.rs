@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{ConnectError, Trouble};
-use auto_mutex_core::store::{MemberId, lock};
+use auto_mutex_core::store::{ConnectError, MemberId, Trouble, lock};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 

@@ -8,12 +8,11 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::Guarantees;
-use auto_mutex_core::StoreError;
 use auto_mutex_core::store::{
-    Address, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, lock,
+    Address, ConnectError, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble,
+    lock,
 };
-use auto_mutex_core::store::{ConnectError, Trouble};
+use auto_mutex_core::{Guarantees, StoreError};
 use auto_mutex_net::Connects;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Error, Row, Statement};

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use auto_mutex_core::store::Trouble;
 use auto_mutex_core::store::{
-    Address, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, clock, jittered, lock,
-    not_yet, tell,
+    Address, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Trouble, clock,
+    jittered, lock, not_yet, tell,
 };
 use auto_mutex_core::{SetupError, StoreError};
 use auto_mutex_net::{Backoff, Throttle};

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use auto_mutex_core::store::{MemberId, StoreErrorKind};
-use auto_mutex_net::Backoff;
-use auto_mutex_net::{FIRST_PAUSE, USUAL_SILENCE};
+use auto_mutex_net::{Backoff, FIRST_PAUSE, USUAL_SILENCE};
 use tokio::time::sleep;
 
 use crate::error::{self, Code};

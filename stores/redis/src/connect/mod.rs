@@ -10,10 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use auto_mutex_core::Guarantees;
-use auto_mutex_core::store::Trouble;
-use auto_mutex_core::store::{MemberId, Name, Op, StoreOptions, lock};
-use auto_mutex_net::Backoff;
-use auto_mutex_net::{Connects, FIRST_PAUSE, USUAL_SILENCE};
+use auto_mutex_core::store::{MemberId, Name, Op, StoreOptions, Trouble, lock};
+use auto_mutex_net::{Backoff, Connects, FIRST_PAUSE, USUAL_SILENCE};
 use redis::Cmd;
 use tokio::time::{Instant, sleep};
 

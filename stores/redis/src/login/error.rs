@@ -5,8 +5,7 @@ use std::io;
 
 use auto_mutex_core::StoreError;
 pub(crate) use auto_mutex_core::store::ConnectError;
-use auto_mutex_core::store::StoreErrorKind;
-use auto_mutex_core::store::Trouble;
+use auto_mutex_core::store::{StoreErrorKind, Trouble};
 
 use crate::error::{self, Code};
 use crate::script::reply;

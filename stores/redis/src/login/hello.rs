@@ -3,10 +3,8 @@
 use std::io::{self, ErrorKind};
 
 use auto_mutex_core::TlsError;
-use auto_mutex_core::store::Trouble;
-use auto_mutex_core::store::{Address, Granted};
-use auto_mutex_net::USUAL_SILENCE;
-use auto_mutex_net::socket::Tls;
+use auto_mutex_core::store::{Address, Granted, Trouble};
+use auto_mutex_net::{USUAL_SILENCE, socket::Tls};
 use redis::Cmd;
 use tokio::time::Instant;
 

@@ -14,8 +14,7 @@ use auto_mutex_core::store::{
     Boxed, Closed, Events, Request, StoreErrorKind, clock, deliver, first, lock,
 };
 use auto_mutex_core::{StoreError, store};
-use auto_mutex_net::{BEAT, Watchdog};
-use auto_mutex_net::{Serves, Serving};
+use auto_mutex_net::{BEAT, Serves, Serving, Watchdog};
 use tokio::time::{Instant, Sleep, sleep};
 
 #[cfg(feature = "replicas")]

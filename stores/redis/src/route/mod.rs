@@ -10,8 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_core::StoreError;
-use auto_mutex_core::store::Trouble;
-use auto_mutex_core::store::{Address, Layout, StoreErrorKind, lock, tell};
+use auto_mutex_core::store::{Address, Layout, StoreErrorKind, Trouble, lock, tell};
 use tokio::sync::watch::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};

@@ -4,8 +4,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use auto_mutex_core::store::{Address, Granted, first, lock, random_number, tell, with_sources};
-use auto_mutex_net::FIRST_PAUSE;
-use auto_mutex_net::{Backoff, Throttle};
+use auto_mutex_net::{Backoff, FIRST_PAUSE, Throttle};
 use redis::Cmd;
 use tokio::time::{sleep, timeout};
 

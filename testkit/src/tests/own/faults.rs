@@ -1,8 +1,7 @@
+use auto_mutex_core::{Client, Config, LockError, LossCause};
+
 use super::*;
 use crate::{Operation, StoreErrorKind};
-use auto_mutex_core::Client;
-use auto_mutex_core::LossCause;
-use auto_mutex_core::{Config, LockError};
 
 /// The error of a body that only waits, on the host of `client`.
 async fn loses(world: &World, client: &Client) -> LockError {

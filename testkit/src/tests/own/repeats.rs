@@ -1,9 +1,8 @@
-use auto_mutex_core::Client;
+use auto_mutex_core::{Client, Deadlock};
 
 use super::*;
 use crate::choices::Schedule;
 use crate::runs::{Failure, attempt, shorten};
-use auto_mutex_core::Deadlock;
 
 /// Four hosts, two locks, and faults.
 async fn turmoil(world: World) -> Vec<String> {

@@ -3,12 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use auto_mutex_core::{
+    self as auto_mutex, Client, Deadlock, Leader, LockError, LockKind, LossCause, Mutex, MutexGuard,
+};
+
 use super::faults::cause;
 use super::*;
 use crate::{Operation, StoreErrorKind};
-use auto_mutex_core::Client;
-use auto_mutex_core::{self as auto_mutex, Deadlock, Leader, LockError, Mutex, MutexGuard};
-use auto_mutex_core::{LockKind, LossCause};
 
 struct Row<S> {
     variant: &'static str,

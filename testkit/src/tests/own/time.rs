@@ -1,7 +1,7 @@
-use super::*;
-use auto_mutex_core::LockError;
-use auto_mutex_core::LossCause;
 use auto_mutex_core::store::RandomId;
+use auto_mutex_core::{LockError, LossCause};
+
+use super::*;
 
 #[test]
 fn a_wait_takes_its_time() {

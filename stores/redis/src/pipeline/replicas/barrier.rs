@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_core::store::{Answer, Granted, Op, Reply, StoreErrorKind, first, lock, tell};
-use auto_mutex_net::Backoff;
-use auto_mutex_net::{Connects as _, USUAL_SILENCE};
+use auto_mutex_net::{Backoff, Connects as _, USUAL_SILENCE};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
