@@ -1,5 +1,7 @@
 //! Tests on a store in this process; tests with real servers are in `cli/tests/real`.
 
+// For `memory://`.
+use auto_mutex as _;
 use auto_mutex_core::{HoldKind, LockKind};
 
 use super::*;

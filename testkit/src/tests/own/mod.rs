@@ -7,6 +7,9 @@ mod time;
 
 use std::time::Duration;
 
+// For `memory://`.
+use auto_mutex as _;
+
 use crate::{Runs, World, run};
 
 const SECOND: Duration = Duration::from_secs(1);
