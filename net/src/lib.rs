@@ -3,7 +3,7 @@
 //!
 //! - [`Url`]: the parts of a URL.
 //! - [`socket`]: TCP, socket files, and TLS.
-//! - [`Reconnector`]: makes the connections of a store, with [`Backoff`], and says what goes wrong, with [`Throttle`].
+//! - [`unconnected`]: a store whose connections are made again, with [`Backoff`]; what goes wrong is said with [`Throttle`].
 //! - [`Watchdog`]: when a silent connection is given up.
 
 mod backoff;

@@ -96,7 +96,7 @@ impl Drawn {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(shuttle)))]
 pub(crate) use self::seeded::draw_by;
 #[cfg(any(test, feature = "test-util"))]
 pub use self::seeded::{seed, unseed};

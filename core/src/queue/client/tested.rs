@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-#[cfg(test)]
+#[cfg(all(test, not(shuttle)))]
 use auto_mutex_protocol::client::Input;
 
 use super::ClientCore;
@@ -53,7 +53,7 @@ impl ClientCore {
     }
 
     /// The client keeps the name no longer.
-    #[cfg(test)]
+    #[cfg(all(test, not(shuttle)))]
     pub(crate) fn release_kept(&self, name: &Name) {
         if let Some(queue) = self.register.find(name) {
             queue.step(|step| step.on(Input::ReleaseKept));

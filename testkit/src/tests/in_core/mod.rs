@@ -1,7 +1,10 @@
 //! What only the tests of the locks contain, which have the files of this kit as a module: it looks inside of clients, and
 //! names their parts by `crate`.
 
+// `cargo shuttle` builds no explorer.
+#[cfg(not(shuttle))]
 mod by_hand;
+#[cfg(not(shuttle))]
 mod counterexamples;
 
 use auto_mutex_core::Client;
