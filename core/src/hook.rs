@@ -4,7 +4,7 @@
 pub use crate::background::tasks;
 pub use crate::base::wait::block_on;
 pub use crate::deadlock::Cycle;
-pub use crate::queue::{ClientCore, Held, Witness};
+pub use crate::queue::{ClientCore, Witness, Witnessed};
 
 #[cfg(any(test, feature = "test-util"))]
 pub use self::tested::*;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use auto_mutex_core::hook::{ClientCore, Cycle, Held, Witness};
+use auto_mutex_core::hook::{ClientCore, Cycle, Witness, Witnessed};
 use auto_mutex_core::store::{
     Answer, Boxed, Driver, Events, Link, MemberId, Mutex, Name, Node, NodeChange, Request, Sent,
     Store, StoreOptions,
@@ -300,7 +300,7 @@ impl Witness for Member {
         }
     }
 
-    fn began(&self, hold: &Held) {
+    fn began(&self, hold: &Witnessed) {
         if let Some(world) = self.world() {
             world.began(&self.host, hold);
         }
@@ -322,7 +322,7 @@ impl Witness for Member {
         }
     }
 
-    fn ended(&self, hold: &Held) {
+    fn ended(&self, hold: &Witnessed) {
         if let Some(world) = self.world() {
             world.ended(&self.host, hold);
         }

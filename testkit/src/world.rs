@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use auto_mutex_core::hook::{Held, START_HERE, Turns};
+use auto_mutex_core::hook::{START_HERE, Turns, Witnessed};
 use auto_mutex_core::store::{Closed, MemberId, Mutex, Name, Op, Reply, clock, lock, seal};
 use auto_mutex_core::{Client, MutexGuard, StoreError, hook};
 use tokio::runtime::{Handle, RuntimeFlavor};
@@ -221,7 +221,7 @@ impl Shared {
     }
 
     /// A caller has the lock.
-    pub(super) fn began(&self, host: &str, hold: &Held) {
+    pub(super) fn began(&self, host: &str, hold: &Witnessed) {
         let (name, at) = (hold.name.as_str(), self.clock.since_start().as_secs_f64());
         let held = format!("`{name}` since {at:.3}s, by {}", hold.site);
         let known = lock(&self.record)
@@ -249,7 +249,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn ended(&self, host: &str, hold: &Held) {
+    pub(super) fn ended(&self, host: &str, hold: &Witnessed) {
         let key = (hold.ticket, hold.token);
         if lock(&self.record).active.remove(&key).is_none() {
             return;

@@ -10,7 +10,7 @@ use auto_mutex_protocol::client::{CallId, Ended, Grant, Input, cause_of_end};
 use super::lock_queue::LockQueue;
 use super::waiter::{Requester, Waiter, Want};
 use super::warnings::Warned;
-use super::witness::Held;
+use super::witness::Witnessed;
 use crate::base::clock::{self, Instant};
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
@@ -132,7 +132,7 @@ impl Hold {
     #[inline]
     pub(crate) fn begin(&self) {
         if let Some(witness) = self.queue.core.witness() {
-            witness.began(&Held::of(self));
+            witness.began(&Witnessed::of(self));
         }
         if let Some(observer) = self.queue.core.observer()
             && change(&self.seen, UNSEEN, ACTIVE)
@@ -153,7 +153,7 @@ impl Hold {
         if let Some(witness) = self.queue.core.witness()
             && self.state() != HELD
         {
-            witness.ended(&Held::of(self));
+            witness.ended(&Witnessed::of(self));
         }
         // A hold that ended before any caller had it was never active.
         if let Some(observer) = self.queue.core.observer()

@@ -33,4 +33,4 @@ pub(crate) use holds::{Holds, Stay, held_by_hand};
 pub(crate) use lead::Lead;
 pub(crate) use lock_queue::{Answered, Confirmed, LockQueue, OpenClient};
 pub(crate) use waiter::{Patience, Requester, Want};
-pub use witness::{Held, Witness};
+pub use witness::{Witness, Witnessed};

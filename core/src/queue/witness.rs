@@ -13,7 +13,7 @@ pub trait Witness: Send + Sync {
     fn waits(&self, name: &Name);
 
     /// A caller has the lock. May be reported again.
-    fn began(&self, hold: &Held);
+    fn began(&self, hold: &Witnessed);
 
     /// The process must be aborted.
     fn aborts(&self);
@@ -22,12 +22,12 @@ pub trait Witness: Send + Sync {
     fn deadlock(&self, cycle: &Cycle);
 
     /// The hold has ended. May be reported again, and for a hold that no caller had.
-    fn ended(&self, hold: &Held);
+    fn ended(&self, hold: &Witnessed);
 }
 
 /// A hold, as a witness sees it.
 #[derive(Debug)]
-pub struct Held {
+pub struct Witnessed {
     /// The complete name of the lock.
     pub name: Name,
     /// The ticket that holds it.
@@ -44,7 +44,7 @@ pub struct Held {
     pub lost: Option<LossCause>,
 }
 
-impl Held {
+impl Witnessed {
     pub(crate) fn of(hold: &Hold) -> Self {
         Self {
             name: hold.name().clone(),

@@ -4,7 +4,11 @@ use auto_mutex_protocol::Share;
 use auto_mutex_protocol::client::Patience;
 
 use crate::name::properties::{EXCLUSION, RELEASED, TOKENS};
-use crate::name::rules::{Clocks, Mishaps, Rules, TICK};
+use crate::name::rules::{Clocks, Mishaps, Rules, Setup, TICK};
+use crate::name::world::Action::{
+    self, Adopt, Break, Connect, Due, Enter, Execute, Export, Late, Message, Release, Reply,
+    Restart, Tick,
+};
 
 /// A run in which every property holds.
 #[derive(Clone, Debug)]
@@ -590,6 +594,113 @@ pub fn assumptions() -> Vec<(&'static str, Rules, &'static str)> {
                 ..NONE
             }),
             TOKENS,
+        ),
+    ]
+}
+
+/// The rules of the run with this name.
+///
+/// # Panics
+///
+/// If there is none.
+pub fn run(name: &str) -> Setup {
+    let run = all().into_iter().find(|run| run.name == name);
+    Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
+}
+
+/// Faults of `tests/faults`, each with a run and a way that breaks a property of it while the fault is in the code.
+pub fn counterexamples() -> Vec<(&'static str, &'static str, Vec<Action>)> {
+    vec![
+        (
+            "answer-from-before-the-short-lease",
+            "kept_for_oneself_slowly",
+            vec![
+                Enter(0),
+                Execute(0),
+                Reply(0),
+                Tick(0),
+                Due(0),
+                Release(0, 0),
+                Execute(0),
+                Execute(0),
+                Reply(0),
+                Tick(0),
+                Due(0),
+                Reply(0),
+                Enter(0),
+            ],
+        ),
+        (
+            "memory-late-copy-shortens-a-lease",
+            "kept_for_oneself_and_a_connection_breaks",
+            vec![
+                Enter(0),
+                Execute(0),
+                Reply(0),
+                Release(0, 0),
+                Enter(0),
+                Break(0),
+                Connect(0),
+                Execute(0),
+                Late(0, 0),
+                Reply(0),
+                Tick(0),
+            ],
+        ),
+        (
+            "closed-store-grants",
+            "the_store_loses_its_data",
+            vec![
+                Enter(0),
+                Execute(0),
+                Restart,
+                Connect(1),
+                Tick(0),
+                Connect(0),
+                Enter(1),
+                Execute(0),
+            ],
+        ),
+        (
+            "message-counts-from-its-arrival",
+            "two_clients",
+            vec![
+                Enter(0),
+                Execute(0),
+                Reply(0),
+                Release(0, 0),
+                Tick(0),
+                Enter(1),
+                Execute(1),
+                Execute(0),
+                Tick(0),
+                Message(0, 0),
+            ],
+        ),
+        (
+            "adopted-hold-has-the-old-token",
+            "a_hold_is_handed_over",
+            vec![
+                Enter(0),
+                Execute(0),
+                Reply(0),
+                Export(0, 0),
+                Enter(0),
+                Execute(0),
+                Execute(0),
+                Reply(0),
+                Adopt(1),
+                Execute(1),
+                Reply(0),
+                Release(0, 0),
+                Enter(0),
+                Execute(0),
+                Message(0, 0),
+                Due(0),
+                Execute(1),
+                Reply(1),
+                Reply(1),
+            ],
         ),
     ]
 }

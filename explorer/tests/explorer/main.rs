@@ -39,10 +39,7 @@ use std::fmt::{Debug, Display};
 use auto_mutex_explorer::check::{Explored, explore, refute, replay, stroll};
 use auto_mutex_explorer::name::random;
 use auto_mutex_explorer::name::rules::Setup;
-use auto_mutex_explorer::name::runs::{all, assumptions};
-use auto_mutex_explorer::name::world::Action::{
-    Break, Connect, Due, Enter, Execute, Late, Release, Reply, Tick,
-};
+use auto_mutex_explorer::name::runs::{all, assumptions, counterexamples, run};
 
 fn steps(way: &[impl ToString]) -> String {
     let steps: Vec<_> = way.iter().map(ToString::to_string).collect();
@@ -56,11 +53,6 @@ fn seeds(usual: u64) -> impl Iterator<Item = u64> {
     let runs = number("AUTO_MUTEX_RUNS").unwrap_or(if seed.is_some() { 1 } else { usual });
     let first = seed.unwrap_or(1);
     first..first + runs
-}
-
-fn run(name: &str) -> Setup {
-    let run = all().into_iter().find(|run| run.name == name);
-    Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
 }
 
 /// Every property holds in every state of a run.
@@ -181,43 +173,11 @@ fn each_assumption_is_needed() {
     }
 }
 
-/// With a fault of the list in the code, each of these ways breaks a property.
+/// With its fault in the code, each of these ways breaks a property.
 #[test]
 fn ways_of_counterexamples_hold() {
-    // Fault `answer-from-before-the-short-lease`.
-    replays(
-        &run("kept_for_oneself_slowly"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Tick(0),
-            Due(0),
-            Release(0, 0),
-            Execute(0),
-            Execute(0),
-            Reply(0),
-            Tick(0),
-            Due(0),
-            Reply(0),
-            Enter(0),
-        ],
-    );
-    // Fault `memory-late-copy-shortens-a-lease`.
-    replays(
-        &run("kept_for_oneself_and_a_connection_breaks"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Release(0, 0),
-            Enter(0),
-            Break(0),
-            Connect(0),
-            Execute(0),
-            Late(0, 0),
-            Reply(0),
-            Tick(0),
-        ],
-    );
+    for (fault, name, way) in counterexamples() {
+        println!("{fault}");
+        replays(&run(name), &way);
+    }
 }

@@ -9,7 +9,7 @@ use super::ClientCore;
 use crate::base::clock;
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
-use crate::queue::{Held, Hold, Witness};
+use crate::queue::{Hold, Witness, Witnessed};
 use crate::store::Ticket;
 
 #[derive(Default)]
@@ -40,9 +40,9 @@ impl ClientCore {
     }
 
     /// The holds of the name that are valid by the client's clock.
-    pub fn valid(&self, name: &Name) -> Vec<Held> {
+    pub fn valid(&self, name: &Name) -> Vec<Witnessed> {
         let holds = self.valid_holds(name);
-        holds.iter().map(|hold| Held::of(hold)).collect()
+        holds.iter().map(|hold| Witnessed::of(hold)).collect()
     }
 
     fn valid_holds(&self, name: &Name) -> Vec<Arc<Hold>> {

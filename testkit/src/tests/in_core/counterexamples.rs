@@ -6,22 +6,17 @@ use std::panic::catch_unwind;
 use auto_mutex_explorer::check::{refute, replay};
 use auto_mutex_explorer::name::properties::EXCLUSION;
 use auto_mutex_explorer::name::rules::{Clocks, SLIP, Setup, TICK, ticks};
-use auto_mutex_explorer::name::runs::{all, assumptions};
+use auto_mutex_explorer::name::runs::{all, assumptions, counterexamples, run};
 use auto_mutex_explorer::name::way::follow;
 use auto_mutex_explorer::name::world::Action::*;
 use auto_mutex_explorer::name::world::{self, Action};
-use auto_mutex_protocol::{self as store, Dice, LockKind, Op, Ticket};
+use auto_mutex_protocol::{self as store, Dice, Link, LockKind, Op, Ticket};
 
 use super::by_hand::{ByHand, Host};
 use crate::base::clock::Instant;
 use crate::base::wait::lock;
-use crate::store::{Name, seal};
+use crate::store::seal;
 use crate::test_kit::register::Register;
-
-fn run(name: &str) -> Setup {
-    let run = all().into_iter().find(|run| run.name == name);
-    Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
-}
 
 /// Goes a way of the explorer in a World. Fails if callers hold at the same time; if the fencing token of a call is not
 /// greater than those of earlier calls; if at the end, one relies on a hold that the server has not; if any other property
@@ -140,8 +135,8 @@ impl<'a> Hand<'a> {
         for (host, member) in self.world.hosts.iter().zip(&rules.members) {
             let name = &self.world.name;
             assert_eq!(
-                in_flight(host),
-                sent(member, name),
+                in_flight(&lock(&host.member.connection).link, String::clone),
+                in_flight(&member.link, |message| seal(name, message)),
                 "{} went another way",
                 member.me
             );
@@ -155,8 +150,8 @@ impl<'a> Hand<'a> {
 /// What is in flight: requests, answers, messages and late copies.
 type InFlight = (bool, Vec<Op>, Vec<String>, Vec<String>, Vec<Op>);
 
-fn in_flight(host: &Host) -> InFlight {
-    let link = &lock(&host.member.connection).link;
+/// `text` is that of a message.
+fn in_flight<N, M, T>(link: &Link<N, M, T>, text: impl Fn(&M) -> String) -> InFlight {
     let answers = link.answers.iter();
     (
         link.connected,
@@ -164,24 +159,7 @@ fn in_flight(host: &Host) -> InFlight {
         answers
             .map(|(it, _)| format!("{:?} {:?}", it.request.op, it.result))
             .collect(),
-        link.messages.iter().map(|sent| sent.0.clone()).collect(),
-        link.late.iter().map(|((_, op), _)| op.clone()).collect(),
-    )
-}
-
-fn sent(member: &world::Member, name: &Name) -> InFlight {
-    let link = &member.link;
-    let answers = link.answers.iter();
-    (
-        link.connected,
-        link.requests.iter().map(|sent| sent.0.op.clone()).collect(),
-        answers
-            .map(|(it, _)| format!("{:?} {:?}", it.request.op, it.result))
-            .collect(),
-        link.messages
-            .iter()
-            .map(|sent| seal(name, &sent.0))
-            .collect(),
+        link.messages.iter().map(|sent| text(&sent.0)).collect(),
         link.late.iter().map(|((_, op), _)| op.clone()).collect(),
     )
 }
@@ -282,98 +260,11 @@ fn a_world_shows_what_each_assumption_is_for() {
     }
 }
 
-/// With a fault of the list in the code, each of these ways fails.
+/// With its fault in the code, each of these ways fails.
 #[test]
 fn counterexamples_hold_in_a_world() {
-    // Fault `answer-from-before-the-short-lease`.
-    in_world(
-        &run("kept_for_oneself_slowly"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Tick(0),
-            Due(0),
-            Release(0, 0),
-            Execute(0),
-            Execute(0),
-            Reply(0),
-            Tick(0),
-            Due(0),
-            Reply(0),
-            Enter(0),
-        ],
-    );
-    // Fault `memory-late-copy-shortens-a-lease`.
-    in_world(
-        &run("kept_for_oneself_and_a_connection_breaks"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Release(0, 0),
-            Enter(0),
-            Break(0),
-            Connect(0),
-            Execute(0),
-            Late(0, 0),
-            Reply(0),
-            Tick(0),
-        ],
-    );
-    // Fault `closed-store-grants`.
-    in_world(
-        &run("the_store_loses_its_data"),
-        &[
-            Enter(0),
-            Execute(0),
-            Restart,
-            Connect(1),
-            Tick(0),
-            Connect(0),
-            Enter(1),
-            Execute(0),
-        ],
-    );
-    // Fault `message-counts-from-its-arrival`.
-    in_world(
-        &run("two_clients"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Release(0, 0),
-            Tick(0),
-            Enter(1),
-            Execute(1),
-            Execute(0),
-            Tick(0),
-            Message(0, 0),
-        ],
-    );
-    // Fault `adopted-hold-has-the-old-token`.
-    in_world(
-        &run("a_hold_is_handed_over"),
-        &[
-            Enter(0),
-            Execute(0),
-            Reply(0),
-            Export(0, 0),
-            Enter(0),
-            Execute(0),
-            Execute(0),
-            Reply(0),
-            Adopt(1),
-            Execute(1),
-            Reply(0),
-            Release(0, 0),
-            Enter(0),
-            Execute(0),
-            Message(0, 0),
-            Due(0),
-            Execute(1),
-            Reply(1),
-            Reply(1),
-        ],
-    );
+    for (fault, name, way) in counterexamples() {
+        println!("{fault}");
+        in_world(&run(name), &way);
+    }
 }
