@@ -3,9 +3,7 @@
 
 mod attribute;
 mod background;
-mod base;
 mod caller;
-mod config;
 mod deadlock;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
@@ -15,16 +13,11 @@ pub mod hook;
 mod lease;
 mod locks;
 mod observe;
-mod observer;
 mod order;
 #[doc(hidden)]
 pub mod public;
 mod queue;
 mod site;
-pub mod store;
-#[cfg(any(test, feature = "test-util"))]
-#[doc(hidden)]
-pub mod testing;
 #[cfg(feature = "tower")]
 pub mod tower;
 
@@ -35,16 +28,15 @@ pub mod tower;
 #[doc(hidden)]
 pub mod test_kit;
 
-/// The store of the tests of this crate, as the test kit.
-#[cfg(repository)]
-#[cfg(test)]
-#[path = "../../stores/memory/src/lib.rs"]
-mod memory;
-
-/// Both name this crate.
+/// It names this crate.
 #[cfg(test)]
 extern crate self as auto_mutex_core;
+#[cfg(test)]
+use auto_mutex_memory as _;
 
+#[doc(inline)]
+pub use auto_mutex_seam::store;
+use auto_mutex_seam::{base, config, observer};
 #[doc(hidden)]
 pub use config::Settings;
 #[doc(hidden)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Trouble, jittered};
+use auto_mutex_seam::store::{Trouble, jittered};
 
 /// The longest pause if the server cannot be reached.
 const LONGEST: Duration = Duration::from_secs(1);

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Boxed, Closed, ConnectError, Driver, Events, Node, NodeChange, Request, Store, first, not_yet,
     tell,
 };
-use auto_mutex_core::{SetupError, StoreError};
+use auto_mutex_seam::{SetupError, StoreError};
 
 use super::{Backoff, Throttle};
 

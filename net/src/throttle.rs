@@ -1,7 +1,7 @@
 //! [`Throttle`]: logs each cause of an outage only once.
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{tell, with_sources};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{tell, with_sources};
 
 /// The most causes of one outage that are logged, because a server's texts may differ each time.
 const MOST: usize = 8;

@@ -6,8 +6,8 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, decode, invalid};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{Address, decode, invalid};
 
 /// The parts of a URL after its scheme. Each method that reads a query parameter also removes it.
 #[derive(Debug)]

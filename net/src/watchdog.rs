@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::RENEWALS;
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::RENEWALS;
 
 /// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
 /// for silence.

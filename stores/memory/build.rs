@@ -1,7 +1,7 @@
-//! Sets `cfg(own_tests)`, which marks this crate inside the repository: the tests of the locks contain its files too, but not
-//! its tests. The published package has neither this script nor the tests.
+//! Sets `cfg(repository)`, which marks a build inside the repository. The published package has no build script, and none
+//! of the tests that need a server, the model, or minutes of time.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cfg=own_tests");
+    println!("cargo::rustc-cfg=repository");
 }

@@ -374,7 +374,7 @@ fn variants<'a>(source: &'a str, name: &str) -> Vec<&'a str> {
 #[test]
 fn tables_have_a_row_for_each_variant() {
     let tree = &*TREE;
-    let core = "/core/src/base/error";
+    let core = "/stores/seam/src/base/error";
     let cases = [
         (
             "LockError",

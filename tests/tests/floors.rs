@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 /// The most floors of one crate.
 const MOST: usize = 8;
 
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "core",
     "net",
+    "stores/seam",
     "stores/redis",
     "stores/postgres",
     "stores/quorum",

@@ -203,7 +203,7 @@ thread_local! {
 pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     #[cfg(any(test, feature = "test-util"))]
     if let Some(core) = START_HERE.get().and_then(|start| start(&settings)) {
-        let result = Arc::new(Promise::new());
+        let result = Arc::new(Promise::default());
         send(&result, Ok(core));
         return Ok(Starting {
             result,
@@ -212,7 +212,7 @@ pub(crate) fn start(settings: Settings) -> Result<Starting, SetupError> {
     }
     // From here on, a thread may lock values that a forked child must not share. If this fails, `exit::watch` warns.
     exit::register();
-    let result = Arc::new(Promise::new());
+    let result = Arc::new(Promise::default());
     let (giving_up, given_up) = oneshot::channel();
     let to = result.clone();
     let body = move || {

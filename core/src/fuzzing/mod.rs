@@ -10,6 +10,6 @@ pub use states::states;
 #[cfg(test)]
 #[test]
 fn what_the_fuzzers_found_worth_keeping_does_no_harm() {
-    crate::testing::replay("names", names);
-    crate::testing::replay("states", states);
+    auto_mutex_seam::testing::replay("names", names);
+    auto_mutex_seam::testing::replay("states", states);
 }

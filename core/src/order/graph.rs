@@ -146,7 +146,7 @@ mod tests {
     fn random_graphs_have_the_cycles_that_a_plain_search_finds() {
         const LABELS: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
         const FAR: usize = 99;
-        let mut random = crate::testing::Dice(17);
+        let mut random = auto_mutex_protocol::Dice(17);
         for _ in 0..300 {
             let count = 2 + random.below(6);
             let mut graph = Graph::default();

@@ -83,7 +83,7 @@ impl LockQueue {
             if granted.is_some() {
                 return (granted, None);
             }
-            let promise = confirmed.then(|| Arc::new(Promise::new()));
+            let promise = confirmed.then(|| Arc::new(Promise::default()));
             let ask = promise.as_ref().map(|promise| step.expect(promise));
             let call = waiter.call.id;
             step.on(Input::Leave { call, ask });

@@ -368,11 +368,7 @@ impl Hold {
     }
 
     pub(super) fn lost_by(&self, cause: LossCause) -> LockError {
-        LockError::Lost {
-            name: self.name().to_string(),
-            held: self.held(),
-            cause,
-        }
+        LockError::lost_after(self.held(), self.name().to_string(), cause)
     }
 
     /// The error if the store answers that the lock was lost before the release. The hold may already be marked as

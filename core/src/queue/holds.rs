@@ -90,11 +90,9 @@ impl Holds {
     fn over(&self) -> Option<LockError> {
         let bound = self.bounds.over()?;
         let hold = self.first();
-        (!hold.is_released()).then(|| LockError::Lost {
-            name: hold.name().to_string(),
-            held: bound.held(clock::now()),
-            cause: bound.cause(),
-        })
+        let held = bound.held(clock::now());
+        (!hold.is_released())
+            .then(|| LockError::lost_after(held, hold.name().to_string(), bound.cause()))
     }
 
     pub(crate) fn expires_in(&self) -> Duration {

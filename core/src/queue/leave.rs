@@ -43,7 +43,7 @@ impl Hold {
     }
 
     fn leave_confirmed(self: &Arc<Self>, returns: bool, limit: Duration) -> Confirmed {
-        let promise = Arc::new(Promise::new());
+        let promise = Arc::new(Promise::default());
         let hold = self.call();
         let left = self.queue.step(|step| {
             let ask = Some((step.expect(&promise), limit));
@@ -77,7 +77,7 @@ impl Hold {
         let hold = self.call();
         self.queue.step(|step| {
             step.slot.hold(hold)?;
-            let promise = Arc::new(Promise::new());
+            let promise = Arc::new(Promise::default());
             let ask = Some(step.expect(&promise));
             step.on(Input::Renew { hold, ask, units });
             Some(promise)

@@ -413,7 +413,7 @@ impl Transition<'_> {
 
     /// Asks the store something about the name.
     pub(super) fn ask(&mut self, op: Op) -> Answered {
-        let promise = Arc::new(Promise::new());
+        let promise = Arc::new(Promise::default());
         let ask = AskId(self.queue.core.request_id().0);
         self.slot.queries.push((ask, promise.clone()));
         self.on(Input::Ask { ask, op });
@@ -467,23 +467,15 @@ impl LockQueue {
         let (settings, name) = (self.core.settings(), || self.name.to_string());
         let read = |holder: Option<_>| holder.as_ref().and_then(meta::read).map(Box::new);
         match failure {
-            Failure::Timeout { waited, holder } => LockError::Timeout {
-                name: name(),
-                waited,
-                holder: read(holder),
-            },
-            Failure::TooManyAttempts { attempts, holder } => LockError::TooManyAttempts {
-                name: name(),
-                attempts,
-                holder: read(holder),
-            },
+            Failure::Timeout { waited, holder } => {
+                LockError::timed_out(name(), waited, read(holder))
+            }
+            Failure::TooManyAttempts { attempts, holder } => {
+                LockError::given_up(name(), attempts, read(holder))
+            }
             Failure::Mismatch { expected, found } => LockError::mismatch(name(), expected, found),
             Failure::TooManyPermits => LockError::too_many_permits(),
-            Failure::Lost { held, cause } => LockError::Lost {
-                name: name(),
-                held,
-                cause,
-            },
+            Failure::Lost { held, cause } => LockError::lost_after(held, name(), cause),
             Failure::Unavailable(error) => settings.unavailable(&self.name, error),
             Failure::Refused(error) => settings.lock_error(&self.name, error),
         }

@@ -51,8 +51,8 @@ impl Waiter {
         Self {
             call: Call { id, want, started },
             by,
-            promise: Promise::new(),
-            registered: registered.then(|| Box::new(Promise::new())),
+            promise: Promise::default(),
+            registered: registered.then(|| Box::new(Promise::default())),
             warned: Warned::default(),
         }
     }

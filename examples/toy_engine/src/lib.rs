@@ -10,11 +10,11 @@ mod server;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Boxed, Driver, Engine, Events, Layout, MemberId, Node, NodeChange, Parsed, Reader,
     Request, Scheme, Store, StoreOptions, Unconnected, invalid, lock, not_yet, same_kind,
 };
-use auto_mutex_core::{Guarantees, SetupError};
+use auto_mutex_seam::{Guarantees, SetupError};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::server::{Job, Said, Server};

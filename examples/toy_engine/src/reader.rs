@@ -1,7 +1,7 @@
 //! [`ToyReader`]: what an operator sees.
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Described, Key, Name, Page, Reader, Reading, Snapshot, matches};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{Described, Key, Name, Page, Reader, Reading, Snapshot, matches};
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::server::{Job, Read, Server};

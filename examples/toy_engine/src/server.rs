@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex};
 use std::thread;
 use std::time::UNIX_EPOCH;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Env, LIMITS, MemberId, Message, Name, NameRecord, Request, State, lock,
 };
 use tokio::sync::mpsc::UnboundedSender;

@@ -1,1 +1,1 @@
-../../../core/src/base/duration/unit.rs
+../../../stores/seam/src/base/duration/unit.rs

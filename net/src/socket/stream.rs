@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::task::{Context, Poll, ready};
 
 #[cfg(feature = "tls-no-provider")]
-use auto_mutex_core::store::{Mutex, lock};
+use auto_mutex_seam::store::{Mutex, lock};
 use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::net::TcpStream;

@@ -3,8 +3,8 @@
 use std::future::ready;
 use std::sync::Arc;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{
     Checked, Described, Engine, Key, LIMITS, Layout, MemberId, Name, Page, Reader, Reading, Scheme,
     Snapshot, Source, StoreOptions, Unconnected, decode, invalid, lock, matches, same_kind,
 };

@@ -2,7 +2,7 @@
 //! here they have a mutex, a clock, and members who hear of each other.
 
 mod engine;
-#[cfg(all(test, own_tests))]
+#[cfg(all(test, repository))]
 mod tests;
 
 use std::collections::HashMap;
@@ -13,13 +13,13 @@ use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Boxed, Driver, Env, Events, LIMITS, MemberId, Message, Mutex, Name, NameMap, Node,
     NodeChange, PerProcess, Request, State, Store,
     clock::{self, Instant},
     lock,
 };
-use auto_mutex_core::{Guarantees, SetupError};
+use auto_mutex_seam::{Guarantees, SetupError};
 
 /// Sweep after this many operations, or later if there are many names.
 const SWEEP_EVERY: usize = 4096;
@@ -86,17 +86,20 @@ impl Space {
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// What a member hears.
-pub(crate) struct Heard(mpsc::UnboundedReceiver<(Name, Message)>);
+#[doc(hidden)]
+pub struct Heard(mpsc::UnboundedReceiver<(Name, Message)>);
 
+/// The store as a member has it. Public for the tests of the locks.
+#[doc(hidden)]
 #[derive(Debug)]
-pub(crate) struct MemoryStore {
+pub struct MemoryStore {
     space: Arc<Space>,
     member: MemberId,
 }
 
 impl MemoryStore {
     /// With `None`, the store belongs to this member alone.
-    pub(crate) fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Heard) {
+    pub fn open(shared: Option<&str>, member: MemberId) -> (Arc<Self>, Heard) {
         let space = Space::of(shared);
         let (sender, driver) = mpsc::unbounded_channel();
         lock(&space.inner).listeners.insert(member, sender);
@@ -104,8 +107,9 @@ impl MemoryStore {
         (Arc::new(store), Heard(driver))
     }
 
-    #[cfg(all(test, shuttle))]
-    pub(crate) fn is_idle(&self) -> bool {
+    /// Whether no ticket is in any name.
+    #[cfg(shuttle)]
+    pub fn is_idle(&self) -> bool {
         lock(&self.space.inner).names.values().all(State::is_idle)
     }
 }

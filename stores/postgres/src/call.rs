@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
 
-use auto_mutex_core::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
+use auto_mutex_seam::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 

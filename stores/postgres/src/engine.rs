@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_net::{socket::Tls, unconnected};
+use auto_mutex_seam::store::{
     Address, Checked, Engine, Layout, MemberId, Reader, Scheme, Source, StoreOptions, Unconnected,
     same_kind,
 };
-use auto_mutex_net::{socket::Tls, unconnected};
 use tokio_postgres::Config;
 
 use crate::pipeline::Pipeline;

@@ -3,8 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{ConnectError, StoreErrorKind, Trouble};
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 
@@ -120,7 +120,7 @@ pub(crate) fn is_without_database(error: &ConnectError) -> bool {
 
 /// The error of a socket, or of TLS.
 pub(crate) fn of_io(error: &io::Error) -> ConnectError {
-    if let Some(error) = auto_mutex_core::TlsError::of_io(error) {
+    if let Some(error) = auto_mutex_seam::TlsError::of_io(error) {
         return ConnectError::Tls(error.clone());
     }
     let copy = io::Error::new(error.kind(), error.to_string());

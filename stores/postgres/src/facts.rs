@@ -1,7 +1,7 @@
 //! [`Facts`]: what a server says of itself, and how safe locks are there.
 
-use auto_mutex_core::store::{ConnectError, StoreOptions};
-use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use auto_mutex_seam::store::{ConnectError, StoreOptions};
+use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use tokio_postgres::SimpleQueryRow;
 
 use crate::schema::{Found, STATE, unsuitable};

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
+use auto_mutex_net::{Connects as _, set_up};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{
     ConnectError, Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Server,
     Snapshot, clock, matches,
 };
-use auto_mutex_net::{Connects as _, set_up};
 use tokio_postgres::SimpleQueryRow;
 use tokio_postgres::types::Type;
 

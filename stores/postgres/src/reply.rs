@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     KickRecord, MemberId, NameRecord, Reply, StoreErrorKind, Ticket, TicketRecord,
 };
 use tokio_postgres::Row;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Closed, StoreOptions, clock, millis};
+use auto_mutex_seam::store::{Cause, Closed, StoreOptions, clock, millis};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 use uuid::Uuid;

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Parsed, decode, invalid};
 use auto_mutex_net::{Url, host_and_port, number, socket::Tls};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{Address, Parsed, decode, invalid};
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{
     self, Boxed, Events, Instant, LIMITS, Name, Node, Store, clock,
     quorum::{Effect, Env, Input, State, majority},
     random_bytes, tell,

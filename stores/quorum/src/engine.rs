@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::ServerKind;
-use auto_mutex_core::store::{
+use auto_mutex_seam::ServerKind;
+use auto_mutex_seam::store::{
     Checked, Engine, Layout, MemberId, Parsed, Reader, Scheme, Source, StoreOptions, Unconnected,
     invalid, parse, same_kind,
 };

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{
     Described, Instant, Name, Page, Reader, Reading, Snapshot, WAKE_QUEUE, clock, matches,
     quorum::{Name as _, majority, merged},
 };

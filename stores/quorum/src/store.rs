@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Events, Message, Name, Node, NodeChange, Request, ServerHealth, Store, Ticket,
     WAKE_QUEUE, lock,
     quorum::{Input, majority},
 };
-use auto_mutex_core::{Guarantees, StoreError};
+use auto_mutex_seam::{Guarantees, StoreError};
 use tokio::sync::Notify;
 
 pub(crate) struct QuorumStore {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::ServerKind;
-use auto_mutex_core::store::{
+use auto_mutex_net::{socket::Tls, unconnected};
+use auto_mutex_seam::ServerKind;
+use auto_mutex_seam::store::{
     Address, Checked, Engine, Layout, MemberId, RandomId, Reader, Scheme, Source, StoreOptions,
     Unconnected, same_kind,
 };
-use auto_mutex_net::{socket::Tls, unconnected};
 
 #[cfg(feature = "cluster")]
 use crate::cluster;

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::StoreErrorKind;
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::StoreErrorKind;
 
 use crate::wire::ErrorReply;
 

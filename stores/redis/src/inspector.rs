@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::store::{
+use auto_mutex_net::Connects as _;
+use auto_mutex_seam::store::{
     Described, Key, Name, NameRecord, Op, Page, Reader, Reading, Replica, Reply, Server, Snapshot,
     clock, lock,
 };
-use auto_mutex_core::{SetupError, StoreError};
-use auto_mutex_net::Connects as _;
+use auto_mutex_seam::{SetupError, StoreError};
 
 use crate::connect::facts::{Facts, number};
 use crate::connect::term::Term;

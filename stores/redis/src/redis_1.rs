@@ -8,7 +8,7 @@ use std::pin::Pin;
 use futures_core::Stream;
 use redis::{BasicAuth, RedisResult, StreamingCredentialsProvider};
 
-use auto_mutex_core::{Credentials, CredentialsProvider, ServerAddress};
+use auto_mutex_seam::{Credentials, CredentialsProvider, ServerAddress};
 
 /// Turns a `StreamingCredentialsProvider` of the redis crate (version 1), such as its `EntraIdCredentialsProvider`,
 /// into a [`CredentialsProvider`]. Needs the feature `redis-1`.
@@ -81,8 +81,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
-    use auto_mutex_core::store::{Address, Granted, Source};
-    use auto_mutex_core::testing::source;
+    use auto_mutex_seam::store::{Address, Granted, Source};
+    use auto_mutex_seam::testing::source;
     use tokio::sync::watch;
     use tokio::time::timeout;
 

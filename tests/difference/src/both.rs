@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{Env, LIMITS, MemberId, Name, Op, Reply, State};
+use auto_mutex_seam::store::{Env, LIMITS, MemberId, Name, Op, Reply, State};
 
 use super::{Outcome, Request, Subject};
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Lease, MemberId, Message, NameRecord, Op, Reply, Ticket, TicketRecord,
 };
 

@@ -1,4 +1,4 @@
-//! Compares an engine with the rules of the locks (`auto_mutex_core::store::State`): random operations at the same
+//! Compares an engine with the rules of the locks (`auto_mutex_seam::store::State`): random operations at the same
 //! times must give the same replies, messages and states. A judge that uses neither side looks for faults that both
 //! share.
 //!
@@ -17,7 +17,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use auto_mutex_core::store::{MemberId, Message, Name, NameRecord, Op, Reply};
+use auto_mutex_seam::store::{MemberId, Message, Name, NameRecord, Op, Reply};
 
 pub use self::both::apply as apply_rules;
 pub use self::play::{START, run, run_by_judge};
@@ -256,7 +256,7 @@ const USUAL: &[&str] = &[
 mod tests {
     use std::collections::HashMap;
 
-    use auto_mutex_core::store::State;
+    use auto_mutex_seam::store::State;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::thread::panicking;
 
-use auto_mutex_core::store::{LIMITS, MemberId, Message, NameRecord, Op, Reply};
+use auto_mutex_seam::store::{LIMITS, MemberId, Message, NameRecord, Op, Reply};
 
 use super::Outcome;
 

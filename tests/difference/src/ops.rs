@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, Signal, Ticket};
-use auto_mutex_core::{LockKind, testing::Dice};
+use auto_mutex_seam::store::{Lease, Mode, Op, RW_LOCK, Retain, Share, Signal, Ticket};
+use auto_mutex_seam::{LockKind, testing::Dice};
 
 /// Texts of signals, which may be anything.
 const TEXTS: [&str; 10] = [

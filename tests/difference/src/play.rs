@@ -4,8 +4,8 @@ mod trouble;
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
-use auto_mutex_core::testing::Dice;
+use auto_mutex_seam::store::{MemberId, Message, NameRecord, Op, Reply, Ticket};
+use auto_mutex_seam::testing::Dice;
 
 use super::both::{Both, Snapshot};
 use super::judge::Judge;

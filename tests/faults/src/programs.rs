@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
-const USUAL: &str = " -protocol -core -net -memory -redis -postgres -quorum -operator -test -macros -tests -samples -ui";
+const USUAL: &str = " -protocol -core -seam -net -memory -redis -postgres -quorum -operator -test -macros -tests -samples -ui";
 /// The programs that need only the rules.
 const RULES: [&str; 2] = ["explorer", "auto_mutex_protocol"];
 /// The programs of `SLOW` have many dependencies.

@@ -60,7 +60,7 @@ fn check(expressions: &[String]) -> BTreeSet<String> {
     for metric in Metric::ALL {
         labels.extend(metric.labels().iter().map(|label| label.replace('.', "_")));
     }
-    let values = include_str!("../../../core/src/observer/metric.rs");
+    let values = include_str!("../../../stores/seam/src/observer/metric.rs");
     let mut used = BTreeSet::new();
     for expression in expressions {
         for (open, close) in [('(', ')'), ('{', '}'), ('[', ']')] {

@@ -65,9 +65,7 @@ pub fn release_on_termination() -> Result<(), SetupError> {
 /// # Ok(()) }
 /// ```
 pub fn release_on_termination_within(limit: impl IntoDuration) -> Result<(), SetupError> {
-    let limit = length(limit).map_err(|reason| SetupError::InvalidOption {
-        option: "release_on_termination",
-        reason: reason.into(),
-    });
+    let limit = length(limit);
+    let limit = limit.map_err(|reason| SetupError::invalid("release_on_termination", reason));
     handle_within(limit?)
 }

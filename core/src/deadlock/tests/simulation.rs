@@ -206,7 +206,7 @@ impl Simulation {
 
     /// Checks that a call that fails is that of the warning.
     fn failed(&self, task: usize, error: &LockError) {
-        let LockError::Deadlock { cycle } = error else {
+        let LockError::Deadlock { cycle, .. } = error else {
             return;
         };
         let (mut state, text) = (lock(&self.state), error.to_string());

@@ -244,9 +244,7 @@ impl Condvar {
         guard.check()?;
         let hold = guard.holds().first();
         if hold.has_other_guards() {
-            return Err(LockError::AlreadyHeld {
-                name: hold.name().to_string(),
-            });
+            return Err(LockError::already_held(hold.name().as_str()));
         }
         let caller = Caller::current(blocking);
         let target = self.target(&caller)?;

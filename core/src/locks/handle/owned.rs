@@ -26,11 +26,12 @@ impl Handle {
     }
 
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {
-        Ok(LockError::Lost {
-            name: self.complete_name()?,
-            held: Duration::ZERO,
-            cause: LossCause::Released,
-        })
+        let name = self.complete_name()?;
+        Ok(LockError::lost_after(
+            Duration::ZERO,
+            name,
+            LossCause::Released,
+        ))
     }
 
     /// Asks the store whether the lock is still held, by renewing its lease. `None` if this process has no valid hold.

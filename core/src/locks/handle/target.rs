@@ -127,7 +127,7 @@ impl<'a> AcquireTarget<'a> {
         }
         let name = self.name.to_string();
         Err(if reentry == Reentry::Refused {
-            LockError::AlreadyHeld { name }
+            LockError::already_held(name)
         } else if hold.is_valid() {
             LockError::waits_for_itself(&name)
         } else {

@@ -116,11 +116,7 @@ impl<'a> Call<'a> {
         let made = self.rules.attempts();
         match &mut error {
             LockError::Timeout { name, holder, .. } if self.rules.has_used_up() => {
-                return LockError::TooManyAttempts {
-                    name: std::mem::take(name),
-                    attempts: made,
-                    holder: holder.take(),
-                };
+                return LockError::given_up(std::mem::take(name), made, holder.take());
             }
             LockError::Timeout { waited, .. } => *waited = self.waited(),
             LockError::TooManyAttempts { attempts, .. } => {

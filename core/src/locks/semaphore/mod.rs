@@ -299,11 +299,10 @@ impl Semaphore {
     pub async fn delete(&self) -> Result<bool, LockError> {
         check(self.permits)?;
         match self.handle.ask(&Op::Delete)?.wait().await? {
-            Reply::InUse { holders, waiters } => Err(LockError::InUse {
-                name: self.handle.complete_name()?,
-                holders,
-                waiters,
-            }),
+            Reply::InUse { holders, waiters } => {
+                let name = self.handle.complete_name()?;
+                Err(LockError::used_by(holders, waiters, name))
+            }
             reply => Ok(reply.count() > 0),
         }
     }

@@ -206,7 +206,7 @@ fn inspected(round: u64, answer: &Answer, above: u32) -> Option<Input> {
 }
 
 fn report(cycle: Vec<DeadlockHop>, wait: &TaskWait) {
-    let error = LockError::Deadlock { cycle };
+    let error = LockError::of_cycle(cycle);
     let fails = wait.fails();
     let report = error.clone();
     wait::tell(move || {

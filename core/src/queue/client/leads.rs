@@ -37,7 +37,7 @@ impl ClientCore {
 
     /// Completes at `time`, or when the client is closed.
     pub(crate) async fn sleep_until(&self, time: Instant, name: &Name) -> Result<(), LockError> {
-        let alarm = Arc::new(Promise::new());
+        let alarm = Arc::new(Promise::default());
         {
             let mut alarms = lock(&self.alarms);
             // Checked under the mutex, so that `wake_sleepers` gets every alarm.

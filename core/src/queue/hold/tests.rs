@@ -12,11 +12,11 @@ use crate::base::clock::{self, by_hand};
 use crate::base::error::LockKind;
 use crate::config::Config;
 use crate::lease::ListenerKey;
-use crate::memory::MemoryStore;
 use crate::queue::tests::wants;
 use crate::queue::{ClientCore, Holds};
 use crate::store::{MemberId, RandomId, Share, Ticket};
 use crate::{attribute, caller};
+use auto_mutex_memory::MemoryStore;
 use auto_mutex_protocol::client::Via;
 
 const LOST: Ended = Ended::Lost(LossCause::Forced);

@@ -11,10 +11,10 @@ use super::witness::Witness;
 use crate::base::clock::{self, Instant, by_hand};
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::memory::{Heard, MemoryStore};
 use crate::queue::ClientCore;
 use crate::store::engine::Driver as _;
 use crate::store::{Events, MemberId, RandomId, Store as _};
+use auto_mutex_memory::{Heard, MemoryStore};
 
 /// Budgets of local handoffs: how many, and for how long.
 const HANDOFFS: [(u32, Duration); 3] = [

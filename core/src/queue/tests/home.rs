@@ -41,7 +41,7 @@ fn is_refused(rig: &Rig, (want, by): &(Want, Requester)) {
         .with_queue(&rig.name, |local| local.enter(want, by));
     let entered = entered.map(|entered| entered.map(drop));
     assert!(
-        matches!(&entered, Ok(Err(LockError::Deadlock { cycle }))
+        matches!(&entered, Ok(Err(LockError::Deadlock { cycle, .. }))
             if cycle.len() == 1 && cycle[0].holds == "queue:name" && cycle[0].waits_for == "queue:name"),
         "{entered:?}"
     );

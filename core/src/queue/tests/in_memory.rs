@@ -8,9 +8,9 @@ use crate::base::clock::{Instant, by_hand};
 use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::config::Config;
-use crate::memory::{Heard, MemoryStore};
 use crate::queue::{Acquire, ClientCore, Hold, LockQueue, Patience, Want};
 use crate::store::{Events, MemberId, Node, NodeChange, RandomId, Share};
+use auto_mutex_memory::{Heard, MemoryStore};
 
 pub(super) struct Free {
     pub(super) member: Arc<ClientCore>,

@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use rustls::{AlertDescription, CertificateError, Error};
 
-use auto_mutex_core::TlsError;
+use auto_mutex_seam::TlsError;
 
 /// Why a handshake failed.
 pub fn of_handshake(error: io::Error) -> io::Error {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use auto_mutex_core::TlsError;
+use auto_mutex_seam::TlsError;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{Error as PemError, PemObject as _};

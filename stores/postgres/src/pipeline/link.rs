@@ -7,12 +7,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_net::{BEAT, Serves, Watchdog};
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     self, Answer, Boxed, Closed, ConnectError, Events, Node, NodeChange, Op, Request,
     StoreErrorKind, lock, parse_message,
 };
-use auto_mutex_net::{BEAT, Serves, Watchdog};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Error, Row};
 

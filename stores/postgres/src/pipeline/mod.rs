@@ -4,9 +4,9 @@ mod link;
 
 use std::sync::Mutex;
 
-use auto_mutex_core::store::{Answer, Closed, Request, ServerHealth, Store, lock, not_yet};
-use auto_mutex_core::{Guarantees, StoreError};
 use auto_mutex_net::Connects as _;
+use auto_mutex_seam::store::{Answer, Closed, Request, ServerHealth, Store, lock, not_yet};
+use auto_mutex_seam::{Guarantees, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::session::Connector;

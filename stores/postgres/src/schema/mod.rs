@@ -5,8 +5,8 @@
 
 pub(crate) mod script;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{ConnectError, StoreErrorKind};
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{ConnectError, StoreErrorKind};
 
 pub use self::script::{grants, operating_grants, reading_grants, schema};
 

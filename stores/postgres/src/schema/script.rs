@@ -1,6 +1,6 @@
 //! The SQL of the schema, and the rights to use it.
 
-use auto_mutex_core::store::{LIMITS, millis};
+use auto_mutex_seam::store::{LIMITS, millis};
 
 use super::{MARK, VERSION, Version};
 use crate::call::PLANS;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, ConnectError, Trouble, first};
+use auto_mutex_seam::store::{Address, ConnectError, Trouble, first};
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::{Client, Config, Connection, Error, SimpleQueryMessage, SimpleQueryRow};

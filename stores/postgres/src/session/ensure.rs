@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::ConnectError;
+use auto_mutex_seam::store::ConnectError;
 
 use super::Session;
 use crate::schema::{Found, MARK, VERSION, script, unsuitable};

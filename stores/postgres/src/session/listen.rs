@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{ConnectError, MemberId, Trouble, lock};
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{ConnectError, MemberId, Trouble, lock};
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_net::Connects;
+use auto_mutex_seam::store::{
     Address, ConnectError, Engine as _, MemberId, RandomId, StoreErrorKind, StoreOptions, Trouble,
     lock,
 };
-use auto_mutex_core::{Guarantees, StoreError};
-use auto_mutex_net::Connects;
+use auto_mutex_seam::{Guarantees, StoreError};
 use tokio::time::{Instant, timeout};
 use tokio_postgres::{Error, Row, Statement};
 

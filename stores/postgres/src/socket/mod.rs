@@ -13,9 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::task::{Context, Poll, ready};
 
-use auto_mutex_core::TlsError;
-use auto_mutex_core::store::Address;
 use auto_mutex_net::socket::{Stream, dial, local};
+use auto_mutex_seam::TlsError;
+use auto_mutex_seam::store::Address;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Instant;

@@ -3,8 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use auto_mutex_core::TlsError;
 use auto_mutex_net::socket::{self, Stream, Tls, trust};
+use auto_mutex_seam::TlsError;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::store::{Engine, MemberId, RandomId, Source, StoreOptions, with_sources};
-use auto_mutex_core::{Credentials, ServerAddress, SetupError};
+use auto_mutex_seam::store::{Engine, MemberId, RandomId, Source, StoreOptions, with_sources};
+use auto_mutex_seam::{Credentials, ServerAddress, SetupError};
 
 use super::peer::{Peer, engine, options};
 use super::real_time::real_time;

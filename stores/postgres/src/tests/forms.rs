@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Message, Mode, Op, RandomId, Reply, Share, Signal, StoreErrorKind, StoreOptions, Ticket,
     with_sources,
 };
@@ -192,7 +192,7 @@ async fn every_operation_has_its_function() {
                 "s",
                 Op::Acquire {
                     lease: super::peer::lease(ticket, 1),
-                    share: auto_mutex_core::store::Share::permits(1, 1),
+                    share: auto_mutex_seam::store::Share::permits(1, 1),
                     mode: Mode::Queue,
                     meta: "m".into(),
                 },

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::Reply;
+use auto_mutex_seam::store::Reply;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;

@@ -1,7 +1,7 @@
 //! A neighbour: a login without a right on any lock, which makes whatever it may. Nothing of it ever runs as anybody else, and it neither
 //! hears nor keeps away anybody.
 
-use auto_mutex_core::store::{Message, Mode, RandomId, Reply, Ticket};
+use auto_mutex_seam::store::{Message, Mode, RandomId, Reply, Ticket};
 use tokio_postgres::Client;
 
 use super::peer::{Peer, acquire, release, touch};

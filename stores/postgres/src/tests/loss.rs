@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, MemberId, Mode, Op, RandomId, Reply, Ticket};
+use auto_mutex_seam::store::{Cause, MemberId, Mode, Op, RandomId, Reply, Ticket};
 
 use super::peer::{Event, Peer, acquire, engine, options, release, touch};
 use super::real_time::real_time;
@@ -113,7 +113,7 @@ async fn a_restart_keeps_the_locks_and_a_crash_closes_the_store() {
     let _watch = real_time();
     let mut server = Server::start();
     let url = server.url("postgres");
-    let options = auto_mutex_core::store::StoreOptions {
+    let options = auto_mutex_seam::store::StoreOptions {
         longest_lease: Duration::from_secs(10),
         ..options()
     };
@@ -139,7 +139,7 @@ async fn a_restart_keeps_the_locks_and_a_crash_closes_the_store() {
     assert!(peer.connected().await);
     let closed = peer.closed.expect("closed after a loss");
     assert_eq!(closed.cause, Cause::Restart);
-    let left = closed.left(auto_mutex_core::store::clock::now()).unwrap();
+    let left = closed.left(auto_mutex_seam::store::clock::now()).unwrap();
     assert!(left <= Duration::from_secs(11), "{left:?}");
     assert_eq!(peer.ask("n", touch(held, 3)).await.unwrap(), Reply::Gone);
     let refused = peer.ask("n", acquire(Ticket::random(), Mode::Try)).await;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Closed, Driver, Engine, Events, Lease, MemberId, Message, Mode, Name, Node, NodeChange,
     Op, RandomId, Reply, Request, RequestId, Share, Store, StoreOptions, Ticket,
 };
-use auto_mutex_core::{SetupError, StoreError};
+use auto_mutex_seam::{SetupError, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use auto_mutex_core::store::{Mode, Op, RandomId, Reply, RequestId, Ticket};
+use auto_mutex_seam::store::{Mode, Op, RandomId, Reply, RequestId, Ticket};
 
 use super::peer::{Event, Peer, acquire, release, touch};
 use super::server::{Server, shared};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use auto_mutex_core::store::{Mode, Name, RandomId, Ticket};
-use auto_mutex_core::{AfterFailover, AfterRestart, Eviction};
+use auto_mutex_seam::store::{Mode, Name, RandomId, Ticket};
+use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::peer::{Peer, acquire, engine, options, release};

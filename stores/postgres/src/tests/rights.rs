@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Mode, RandomId, Reply, Ticket, with_sources};
-use auto_mutex_core::{AfterFailover, SetupError};
+use auto_mutex_seam::store::{Cause, Mode, RandomId, Reply, Ticket, with_sources};
+use auto_mutex_seam::{AfterFailover, SetupError};
 
 use super::peer::{Peer, acquire, touch};
 use super::server::{Server, shared};

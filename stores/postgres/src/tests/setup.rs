@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{
     Cause, Message, Mode, RandomId, Reply, StoreErrorKind, StoreOptions, Ticket, with_sources,
 };
 
@@ -87,7 +87,7 @@ async fn nobody_listens_at_the_port() {
     };
     for hosts in ["u@127.0.0.1:1/db", "u@127.0.0.1:1,127.0.0.1:2/db"] {
         let (_store, mut driver) =
-            engine(hosts).unconnected(&options, auto_mutex_core::store::MemberId::random());
+            engine(hosts).unconnected(&options, auto_mutex_seam::store::MemberId::random());
         let error = driver.open(options.connect_timeout).await.unwrap_err();
         assert!(matches!(error, SetupError::Unreachable { .. }), "{error:?}");
         assert!(error.is_transient());

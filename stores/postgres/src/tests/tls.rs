@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use auto_mutex_core::store::with_sources;
-use auto_mutex_core::{SetupError, TlsError};
+use auto_mutex_seam::store::with_sources;
+use auto_mutex_seam::{SetupError, TlsError};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::peer::Peer;

@@ -1,6 +1,6 @@
 //! The size of the tables.
 
-use auto_mutex_core::store::{Mode, RandomId, Reply, Ticket};
+use auto_mutex_seam::store::{Mode, RandomId, Reply, Ticket};
 use tokio_postgres::Client;
 
 use super::peer::{Peer, acquire, release, touch};

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Engine as _, Layout};
+use auto_mutex_seam::store::{Engine as _, Layout};
 
 use crate::engine::{Postgres, TlsMode};
 use crate::url;
 
 fn parse(rest: &str) -> Postgres {
     let engine = url::parse("postgres", rest).unwrap();
-    auto_mutex_core::store::same_kind::<Postgres>(&*engine)
+    auto_mutex_seam::store::same_kind::<Postgres>(&*engine)
         .unwrap()
         .clone()
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use auto_mutex_core::store::Layout;
-use auto_mutex_core::{Config, Settings, SetupError};
+use auto_mutex_seam::store::Layout;
+use auto_mutex_seam::{Config, Settings, SetupError};
 
 use crate::engine::uses_database;
 use crate::rights;
@@ -14,7 +14,7 @@ use crate::rights;
 ///
 /// # Errors
 ///
-/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](auto_mutex_core::SetupError::InvalidOption) for options
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](auto_mutex_seam::SetupError::InvalidOption) for options
 /// that cannot work.
 ///
 /// ```
@@ -79,7 +79,7 @@ impl AclRule {
     }
 
     /// The rule without its optional commands. The library uses `CONFIG GET` for
-    /// [`Client::guarantees`](auto_mutex_core::Client::guarantees) and for warnings at set-up; without it, guarantees
+    /// `Client::guarantees` and for warnings at set-up; without it, guarantees
     /// that depend on the configuration are `Unknown`. It also lets a user read the passwords in the configuration. The
     /// commands for shard channels of a cluster save work for the nodes; servers before Redis 7 lack them.
     #[must_use]

@@ -1,6 +1,6 @@
 //! Entry points for the fuzzers, for input from a cluster. See `crate::fuzzing`.
 
-use auto_mutex_core::store::Address;
+use auto_mutex_seam::store::Address;
 
 use super::redirector::redirect;
 use super::slot::{Slot, epoch_keys};

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use auto_mutex_core::store::{
+use auto_mutex_net::USUAL_SILENCE;
+use auto_mutex_seam::store::{
     Address, Described, MemberId, Name, Page, RandomId, Reader, Reading, Snapshot, StoreOptions,
     lock, with_sources,
 };
-use auto_mutex_core::{SetupError, StoreError};
-use auto_mutex_net::USUAL_SILENCE;
+use auto_mutex_seam::{SetupError, StoreError};
 
 use super::primary::Connector;
 use super::slot::{Slot, epoch_keys};

@@ -17,7 +17,7 @@ mod topology;
 
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Engine as _, MemberId, StoreOptions, Unconnected};
+use auto_mutex_seam::store::{Engine as _, MemberId, StoreOptions, Unconnected};
 
 pub(crate) use self::inspector::Inspector;
 use self::primary::Connector;

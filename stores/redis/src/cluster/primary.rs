@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_net::unconnected;
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Address, Driver, Instant, MemberId, Name, Node, ServerHealth, Store as _, StoreOptions, clock,
     lock,
 };
-use auto_mutex_net::unconnected;
 
 use super::slot::{Slot, epoch_keys};
 use super::topology::{Topology, shuffle};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Address, Answer, Events, Message, Name, Node, NodeChange, Request, Store as _, Ticket,
 };
 
@@ -156,7 +156,7 @@ impl Events for Redirector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use auto_mutex_core::store::StoreErrorKind;
+    use auto_mutex_seam::store::StoreErrorKind;
 
     fn read(text: &str) -> Option<(Code, Slot, Address)> {
         let asked = Address::Tcp {

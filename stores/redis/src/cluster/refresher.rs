@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_net::{Backoff, Throttle};
+use auto_mutex_seam::store::{
     Address, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Trouble, clock,
     jittered, lock, not_yet, tell,
 };
-use auto_mutex_core::{SetupError, StoreError};
-use auto_mutex_net::{Backoff, Throttle};
+use auto_mutex_seam::{SetupError, StoreError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -329,8 +329,8 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use auto_mutex_core::Config;
-    use auto_mutex_core::store::{self, MemberId, RandomId};
+    use auto_mutex_seam::Config;
+    use auto_mutex_seam::store::{self, MemberId, RandomId};
 
     /// Uses tokio's paused time, which jumps to the next deadline if no node answers.
     #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use auto_mutex_core::store::{Address, Name};
+use auto_mutex_seam::store::{Address, Name};
 
 use super::topology::Topology;
 use crate::connect::term::EPOCH;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use auto_mutex_core::store::{Address, Instant, Node};
+use auto_mutex_seam::store::{Address, Instant, Node};
 
 use super::primary::Primary;
 use super::slot::Slot;

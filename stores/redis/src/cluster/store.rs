@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Address, Answer, Name, Node, Request, ServerHealth, Store, StoreErrorKind, clock, lock, not_yet,
 };
-use auto_mutex_core::{Guarantees, SetupError, StoreError};
+use auto_mutex_seam::{Guarantees, SetupError, StoreError};
 use tokio::sync::Notify;
 
 use super::primary::Primary;

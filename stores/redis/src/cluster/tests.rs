@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_net::unconnected;
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Address, Answer, Driver, Events, Layout, Lease, MemberId, Message, Mode, Name, Node,
     NodeChange, Op, RandomId, Request, RequestId, Share, Store, StoreErrorKind, StoreOptions,
     Ticket, lock,
 };
-use auto_mutex_net::unconnected;
 
 use super::primary::Primary;
 use super::redirector::Redirector;

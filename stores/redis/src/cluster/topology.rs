@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, invalid, random_number};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{Address, invalid, random_number};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 

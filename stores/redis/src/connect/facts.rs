@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
-use auto_mutex_core::{AfterFailover, AfterRestart, Eviction, Guarantees};
+use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
 use crate::connect::term::Guard;
 use crate::error::Code;
@@ -176,7 +176,7 @@ pub(crate) fn number(text: Option<&str>) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::wire::ErrorReply;
-    use auto_mutex_core::Weakness;
+    use auto_mutex_seam::Weakness;
 
     fn found(info: &str, setting: Value<'_>) -> Guarantees {
         let mut guard = crate::fuzzing::guard();

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{MemberId, StoreErrorKind};
 use auto_mutex_net::{Backoff, FIRST_PAUSE, USUAL_SILENCE};
+use auto_mutex_seam::store::{MemberId, StoreErrorKind};
 use tokio::time::sleep;
 
 use crate::error::{self, Code};

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auto_mutex_core::Guarantees;
-use auto_mutex_core::store::{MemberId, Name, Op, StoreOptions, Trouble, lock};
 use auto_mutex_net::{Backoff, Connects, FIRST_PAUSE, USUAL_SILENCE};
+use auto_mutex_seam::Guarantees;
+use auto_mutex_seam::store::{MemberId, Name, Op, StoreOptions, Trouble, lock};
 use redis::Cmd;
 use tokio::time::{Instant, sleep};
 

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Cause, Closed, Instant, StoreOptions, clock, lock, millis};
+use auto_mutex_seam::store::{Cause, Closed, Instant, StoreOptions, clock, lock, millis};
 
 use crate::connect::facts;
 use crate::error::Code;

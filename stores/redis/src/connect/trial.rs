@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Lease, MemberId, Mode, Name, Op, RandomId, Share, Signal, Ticket, lock,
 };
 use redis::Cmd;

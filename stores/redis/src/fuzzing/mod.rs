@@ -19,7 +19,7 @@ pub use crate::wire::fuzzing::resp;
 #[cfg(test)]
 #[test]
 fn what_the_fuzzers_found_worth_keeping_does_no_harm() {
-    use auto_mutex_core::testing::replay;
+    use auto_mutex_seam::testing::replay;
 
     replay("urls", urls);
     replay("resp", resp);

@@ -1,6 +1,6 @@
 //! An error about a URL shows no part of it, because any part may belong to a password.
 
-use auto_mutex_core::Config;
+use auto_mutex_seam::Config;
 
 /// A text that stands for a secret anywhere in a URL.
 const CANARY: &str = "canary";

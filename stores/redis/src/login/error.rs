@@ -3,9 +3,9 @@
 
 use std::io;
 
-use auto_mutex_core::StoreError;
-pub(crate) use auto_mutex_core::store::ConnectError;
-use auto_mutex_core::store::{StoreErrorKind, Trouble};
+use auto_mutex_seam::StoreError;
+pub(crate) use auto_mutex_seam::store::ConnectError;
+use auto_mutex_seam::store::{StoreErrorKind, Trouble};
 
 use crate::error::{self, Code};
 use crate::script::reply;

@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind};
 
-use auto_mutex_core::TlsError;
-use auto_mutex_core::store::{Address, Granted, Trouble};
 use auto_mutex_net::{USUAL_SILENCE, socket::Tls};
+use auto_mutex_seam::TlsError;
+use auto_mutex_seam::store::{Address, Granted, Trouble};
 use redis::Cmd;
 use tokio::time::Instant;
 

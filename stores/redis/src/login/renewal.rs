@@ -4,8 +4,8 @@ use std::future::{pending, poll_fn};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Address, Boxed, Granted, Instant, Secret, Source, clock, first, jittered, tell,
 };
 use tokio::sync::oneshot;

@@ -10,11 +10,11 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex_core::store::{
+use auto_mutex_net::{BEAT, Serves, Serving, Watchdog};
+use auto_mutex_seam::store::{
     Boxed, Closed, Events, Request, StoreErrorKind, clock, deliver, first, lock,
 };
-use auto_mutex_core::{StoreError, store};
-use auto_mutex_net::{BEAT, Serves, Serving, Watchdog};
+use auto_mutex_seam::{StoreError, store};
 use tokio::time::{Instant, Sleep, sleep};
 
 #[cfg(feature = "replicas")]

@@ -20,9 +20,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::task::Waker;
 use std::thread::{self, ThreadId};
 
-use auto_mutex_core::store::{Answer, Op, Request, ServerHealth, Store, lock, not_yet};
-use auto_mutex_core::{Guarantees, StoreError};
 use auto_mutex_net::Connects as _;
+use auto_mutex_seam::store::{Answer, Op, Request, ServerHealth, Store, lock, not_yet};
+use auto_mutex_seam::{Guarantees, StoreError};
 use redis::Cmd;
 
 use self::replies::{Awaited, Begins, Sending};

@@ -3,10 +3,10 @@
 use std::net::Shutdown;
 use std::sync::atomic::Ordering;
 
-use auto_mutex_core::store::{
+use auto_mutex_seam::store::{
     Answer, Name, Node, NodeChange, Op, Reply, Request, StoreErrorKind, lock, tell,
 };
-use auto_mutex_core::{StoreError, store};
+use auto_mutex_seam::{StoreError, store};
 
 use super::link::Link;
 use crate::connect::facts::{self, Facts};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use auto_mutex_core::store::{MemberId, Name};
+use auto_mutex_seam::store::{MemberId, Name};
 
 use crate::script::command;
 
@@ -65,7 +65,7 @@ impl ShardChannels {
 
 #[cfg(test)]
 mod tests {
-    use auto_mutex_core::store::RandomId;
+    use auto_mutex_seam::store::RandomId;
 
     use super::*;
 

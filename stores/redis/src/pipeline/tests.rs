@@ -1,6 +1,6 @@
 //! What tests see of a pipeline.
 
-use auto_mutex_core::store::lock;
+use auto_mutex_seam::store::lock;
 
 use super::Pipeline;
 

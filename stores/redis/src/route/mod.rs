@@ -9,8 +9,8 @@ use std::future::pending;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{Address, Layout, StoreErrorKind, Trouble, lock, tell};
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{Address, Layout, StoreErrorKind, Trouble, lock, tell};
 use tokio::sync::watch::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};

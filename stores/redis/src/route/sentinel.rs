@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Address, Granted, first, lock, random_number, tell, with_sources};
 use auto_mutex_net::{Backoff, FIRST_PAUSE, Throttle};
+use auto_mutex_seam::store::{Address, Granted, first, lock, random_number, tell, with_sources};
 use redis::Cmd;
 use tokio::time::{sleep, timeout};
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex_core::store::{Lease, MemberId, Mode, Name, Op, Retain, Signal, millis};
+use auto_mutex_seam::store::{Lease, MemberId, Mode, Name, Op, Retain, Signal, millis};
 use redis::{Cmd, RedisWrite as _};
 
 use crate::script::{Scripts, code};

@@ -6,7 +6,7 @@ pub(crate) mod reply;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use auto_mutex_core::store::{LIMITS, millis};
+use auto_mutex_seam::store::{LIMITS, millis};
 use once_cell::race::OnceBox;
 
 use self::command::{CHANNEL, KEY, SHARD_CHANNEL};

@@ -4,8 +4,8 @@ use std::iter::repeat_n;
 use std::str::FromStr;
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     KickRecord, MemberId, NameRecord, Op, Reply, StoreErrorKind, Ticket, TicketRecord,
 };
 
@@ -153,9 +153,9 @@ fn integer<T: FromStr + TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
-    use auto_mutex_core::store::HolderRecord;
+    use auto_mutex_seam::store::HolderRecord;
 
-    use auto_mutex_core::store::RandomId;
+    use auto_mutex_seam::store::RandomId;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The rights that a user needs: no more, no fewer.
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{MemberId, RandomId};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{MemberId, RandomId};
 
 use super::server::{LONG, Server, connect, run};
 use crate::acl::acl_rule;

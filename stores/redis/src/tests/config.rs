@@ -1,6 +1,6 @@
 //! What a `Config` makes of this engine's URLs.
 
-use auto_mutex_core::{Config, Credentials};
+use auto_mutex_seam::{Config, Credentials};
 // For `memory://` and `redlock://`.
 use auto_mutex_memory as _;
 use auto_mutex_quorum as _;

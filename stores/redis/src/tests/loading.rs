@@ -1,7 +1,7 @@
 //! The load of connecting clients on a server: little if the server has the scripts, which otherwise are loaded once
 //! for all clients.
 
-use auto_mutex_core::store::{MemberId, RandomId};
+use auto_mutex_seam::store::{MemberId, RandomId};
 use redis::Connection;
 
 use super::real_time::real_time;

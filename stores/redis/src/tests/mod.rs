@@ -17,7 +17,7 @@ mod strangers;
 mod term;
 mod transport;
 
-use auto_mutex_core::store::Name;
+use auto_mutex_seam::store::Name;
 
 use crate::script::command::KEY;
 

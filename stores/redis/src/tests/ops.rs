@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, Mode, Op, Share, Ticket};
+use auto_mutex_seam::store::{Lease, Mode, Op, Share, Ticket};
 
 pub(super) fn acquire(ticket: Ticket, capacity: u32, mode: Mode) -> Op {
     Op::Acquire {

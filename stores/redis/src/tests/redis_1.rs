@@ -1,7 +1,7 @@
 //! A `Config` made from types of the redis crate equals the one made from the same URL.
 
-use auto_mutex_core::store::same_kind;
-use auto_mutex_core::{Config, SetupError};
+use auto_mutex_seam::store::same_kind;
+use auto_mutex_seam::{Config, SetupError};
 use redis::{Client, ConnectionAddr, ConnectionInfo, IntoConnectionInfo as _, ProtocolVersion};
 
 use crate::RedisEndpoint;

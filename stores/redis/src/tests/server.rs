@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use auto_mutex_core::store::{
+use auto_mutex_net::unconnected;
+use auto_mutex_seam::store::{
     Driver, MemberId, Name, Op, Replicas, Reply, StoreOptions, same_kind,
 };
-use auto_mutex_core::{Config, SetupError, StoreError};
-use auto_mutex_net::unconnected;
+use auto_mutex_seam::{Config, SetupError, StoreError};
 use redis::{Cmd, Connection, FromRedisValue};
 use tempfile::TempDir;
 

@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{MemberId, RandomId, with_sources};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{MemberId, RandomId, with_sources};
 
 use super::real_time::real_time;
 use super::server::{LONG, Server, connect, endpoint, run};

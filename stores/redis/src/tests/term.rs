@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use auto_mutex_core::store::{clock, lock};
+use auto_mutex_seam::store::{clock, lock};
 use redis::{Connection, Value};
 
 use super::server::{CLOCK, LONG, Server, attempt, borrowed, guard, run};

@@ -9,9 +9,9 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use auto_mutex_core::SetupError;
-use auto_mutex_core::store::{Address, Layout, Parsed, decode, invalid};
 use auto_mutex_net::{Url, host_and_port, number, socket::Tls};
+use auto_mutex_seam::SetupError;
+use auto_mutex_seam::store::{Address, Layout, Parsed, decode, invalid};
 
 use crate::RedisEndpoint;
 use crate::login::renewal::Login;

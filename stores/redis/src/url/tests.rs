@@ -1,7 +1,7 @@
 //! Tables of good and bad URLs.
 
-use auto_mutex_core::Config;
-use auto_mutex_core::store::{Engine, Secret, parse, same_kind};
+use auto_mutex_seam::Config;
+use auto_mutex_seam::store::{Engine, Secret, parse, same_kind};
 // For the URLs of quorums.
 use auto_mutex_quorum as _;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_core::TlsError;
-use auto_mutex_core::store::Address;
 use auto_mutex_net::socket::{Stream, Tls, local};
+use auto_mutex_seam::TlsError;
+use auto_mutex_seam::store::Address;
 use redis::Cmd;
 use tokio::time::Instant;
 

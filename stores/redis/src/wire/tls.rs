@@ -4,9 +4,9 @@ use std::future::{pending, poll_fn};
 use std::io;
 use std::time::Duration;
 
-use auto_mutex_core::TlsError;
-use auto_mutex_core::store::first;
 use auto_mutex_net::socket::{Stream, Tls, trust};
+use auto_mutex_seam::TlsError;
+use auto_mutex_seam::store::first;
 use tokio::time::{sleep, timeout, timeout_at};
 
 use super::limits::Limits;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{MemberId, NameRecord, Op};
+use auto_mutex_seam::store::{MemberId, NameRecord, Op};
 
 use super::{Client, Play};
 use crate::Subject;

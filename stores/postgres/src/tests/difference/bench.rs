@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex};
 
-use auto_mutex_core::store::{MemberId, Message, Name, Op, Reply, lock, parse_message};
 use auto_mutex_difference::{Outcome, Request, Subject};
+use auto_mutex_seam::store::{MemberId, Message, Name, Op, Reply, lock, parse_message};
 use tokio::join;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::types::ToSql;

@@ -5,8 +5,8 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::store::{Answer, Granted, Op, Reply, StoreErrorKind, first, lock, tell};
 use auto_mutex_net::{Backoff, Connects as _, USUAL_SILENCE};
+use auto_mutex_seam::store::{Answer, Granted, Op, Reply, StoreErrorKind, first, lock, tell};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 

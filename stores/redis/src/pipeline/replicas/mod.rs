@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Answer, Events, Instant, LIMITS, Message, Name, Node, NodeChange, Op, Replicas, Reply,
     StoreErrorKind, Ticket, TicketMap, clock, first, lock,
 };
@@ -147,10 +147,10 @@ impl Confirmed {
 
 #[cfg(test)]
 mod tests {
-    use auto_mutex_core::store::RandomId;
+    use auto_mutex_seam::store::RandomId;
 
     use super::*;
-    use auto_mutex_core::testing::by_hand;
+    use auto_mutex_seam::testing::by_hand;
 
     #[test]
     fn grants_are_known_by_their_token_until_they_are_released() {

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use auto_mutex_core::store::{
+use auto_mutex_difference::{Outcome, Request, Subject};
+use auto_mutex_seam::store::{
     MemberId, Message, Name, NameRecord, Op, RandomId, Reply, StoreErrorKind, Ticket, open_message,
 };
-use auto_mutex_difference::{Outcome, Request, Subject};
 use redis::{Cmd, Connection, Msg, PubSub};
 
 use super::loss::Kept;

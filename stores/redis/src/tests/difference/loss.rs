@@ -1,6 +1,6 @@
 //! A server that comes back without its data, or with old data. This affects all keys of a name together.
 
-use auto_mutex_core::store::Name;
+use auto_mutex_seam::store::Name;
 
 use super::bench::Bench;
 use crate::tests::server::run;

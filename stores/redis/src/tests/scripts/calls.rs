@@ -1,6 +1,6 @@
 //! How many commands the server runs for the most frequent operations.
 
-use auto_mutex_core::store::{Lease, RandomId};
+use auto_mutex_seam::store::{Lease, RandomId};
 
 use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::time::SystemTime;
 
-use auto_mutex_core::store::{LIMITS, Lease, Message, RandomId, open_message};
+use auto_mutex_seam::store::{LIMITS, Lease, Message, RandomId, open_message};
 use redis::PubSub;
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Foreign data is reported and left unchanged.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[test]
 fn what_is_not_ours_is_an_error_and_stays() {

@@ -1,6 +1,6 @@
 //! Which keys exist, and for how long.
 
-use auto_mutex_core::store::{RW_LOCK, RandomId, Retain};
+use auto_mutex_seam::store::{RW_LOCK, RandomId, Retain};
 
 use super::*;
 

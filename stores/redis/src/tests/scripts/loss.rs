@@ -1,7 +1,7 @@
 //! Keys removed by another client, or evicted by the server.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[test]
 fn a_state_that_lost_a_part_keeps_its_holder_and_its_waiters_ask_anew() {

@@ -1,7 +1,7 @@
 //! With full memory, the server refuses new requests and nothing else.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[test]
 fn a_full_memory_keeps_no_signal_from_coming_back() {

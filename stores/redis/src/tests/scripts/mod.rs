@@ -10,8 +10,8 @@ mod memory;
 use std::sync::Arc;
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     MemberId, Mode, Name, NameRecord, Op, RandomId, Reply, Share, Signal, StoreErrorKind, Ticket,
 };
 use redis::Connection;

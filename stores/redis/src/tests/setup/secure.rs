@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
-use auto_mutex_core::TlsError;
+use auto_mutex_seam::TlsError;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;

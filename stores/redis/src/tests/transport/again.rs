@@ -3,7 +3,7 @@
 use super::direct::{scripts_run, until_run};
 use super::*;
 use crate::script::Scripts;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 /// Submits `op` to a server without the scripts. Another client loads them before the next request.
 fn ask_in_vain(peer: &mut Peer, admin: &mut Connection, op: Op) -> RequestId {

@@ -1,7 +1,7 @@
 //! Closing a store.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[tokio::test]
 async fn closing_answers_everything_and_takes_no_more() {

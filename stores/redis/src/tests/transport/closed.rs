@@ -1,7 +1,7 @@
 //! A closed server.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 /// Grants `ticket` the name `n`. Then the server becomes a replica, and a primary again.
 async fn promoted(server: &Server, ticket: Ticket) {

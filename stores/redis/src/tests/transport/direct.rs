@@ -1,6 +1,6 @@
 //! Which thread writes a request, and that none is mixed up or forgotten.
 
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Instant;

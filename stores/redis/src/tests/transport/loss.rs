@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::tests::real_time::real_time;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[tokio::test]
 async fn a_killed_connection_is_replaced() {

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use auto_mutex_core::StoreError;
-use auto_mutex_core::store::{
+use auto_mutex_seam::StoreError;
+use auto_mutex_seam::store::{
     Answer, Events, MemberId, Message, Mode, Name, Node, NodeChange, Op, RandomId, Reply, Request,
     RequestId, Store as _, StoreErrorKind, Ticket, lock,
 };

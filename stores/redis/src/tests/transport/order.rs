@@ -1,7 +1,7 @@
 //! The order of answers, and the messages to members.
 
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[tokio::test]
 async fn a_release_tells_the_next_member() {

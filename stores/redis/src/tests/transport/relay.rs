@@ -1,6 +1,6 @@
 //! A relay between member and server that can also send its own bytes to the member.
 
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Mutex;

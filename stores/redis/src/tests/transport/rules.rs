@@ -4,7 +4,7 @@
 use super::relay::Relay;
 use super::*;
 use crate::script::Scripts;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 #[tokio::test]
 async fn the_term_is_read_on_each_connection_before_the_first_request() {

@@ -2,7 +2,7 @@
 
 use super::direct::scripts_run;
 use super::*;
-use auto_mutex_core::store::RandomId;
+use auto_mutex_seam::store::RandomId;
 
 /// Submits all operations together. Returns their replies, and how many scripts the server ran for them.
 async fn together(

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use auto_mutex_core::TlsError;
 use auto_mutex_net::socket::{Stream, Tls, trust_of};
+use auto_mutex_seam::TlsError;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use redis::io::tcp::socket2::SockRef;
 use rustls::crypto::ring;

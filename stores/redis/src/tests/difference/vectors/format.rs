@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use auto_mutex_core::LockKind;
-use auto_mutex_core::store::{
+use auto_mutex_difference::START;
+use auto_mutex_seam::LockKind;
+use auto_mutex_seam::store::{
     HolderRecord, Lease, MemberId, Mode, Name, NameRecord, Op, Reply, Retain, Share, Signal,
     Ticket, TicketRecord, millis,
 };
-use auto_mutex_difference::START;
 use redis::Cmd;
 use serde_json::{Value as Json, json};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use auto_mutex_core::store::{MemberId, Name, Op, RW_LOCK, Reply, Share, State};
 use auto_mutex_difference::{Outcome, Request, START, Subject, apply_rules, run};
+use auto_mutex_seam::store::{MemberId, Name, Op, RW_LOCK, Reply, Share, State};
 
 use super::format::{Call, Numbers, Step};
 
@@ -220,7 +220,7 @@ impl Recorder {
     fn note(&mut self, request: &Request<'_>, ops: &[&Op], outcome: &Outcome) {
         let fits = |op: &&Op| match op {
             Op::Signal {
-                signal: auto_mutex_core::store::Signal::Token(text),
+                signal: auto_mutex_seam::store::Signal::Token(text),
                 ..
             } => text.len() < LONGEST_TEXT,
             _ => true,

@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use auto_mutex_core::store::Name;
 use auto_mutex_difference::START;
+use auto_mutex_seam::store::Name;
 use serde_json::{Value as Json, json};
 
 use self::format::{FIELDS, Outcome, Step, checksum, fits, letter, line, of_op, step};

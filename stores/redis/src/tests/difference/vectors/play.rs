@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use auto_mutex_core::store::{Env, LIMITS, MemberId, Name, Op, RandomId, State, Ticket, seal};
+use auto_mutex_seam::store::{Env, LIMITS, MemberId, Name, Op, RandomId, State, Ticket, seal};
 use redis::{Cmd, Connection, PubSub, Value};
 use serde_json::{Value as Json, json};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use auto_mutex_core::store::{Lease, Mode, Name, Op, Retain, Share, Signal};
 use auto_mutex_difference::START;
+use auto_mutex_seam::store::{Lease, Mode, Name, Op, Retain, Share, Signal};
 use serde_json::json;
 
 use super::format::{Call, Step, member, ticket};
