@@ -10,7 +10,7 @@ const MOST: usize = 8;
 
 const CRATES: [&str; 10] = [
     "core",
-    "net",
+    "stores/net",
     "stores/seam",
     "stores/redis",
     "stores/postgres",
