@@ -15,6 +15,7 @@ mod options;
 mod page;
 mod peer;
 mod report;
+mod results;
 mod run;
 mod scenario;
 mod server;
@@ -25,7 +26,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use options::{Gates, Options};
-use report::Report;
+use results::Report;
 use scenario::Bench;
 
 pub(crate) type Failure = Box<dyn Error + Send + Sync>;

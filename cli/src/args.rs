@@ -9,7 +9,7 @@ use auto_mutex::operator::prefix;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::commands::Id;
+use crate::problem::Id;
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 an error; 2 wrong usage; 3 a finding (a cycle of waiters, a finding of doctor); \

@@ -2,6 +2,7 @@
 //!
 //! - `args.rs`: the command line. `exit.rs`: exit codes. `commands`: one file for each command.
 //! - `output`: JSON documents, tables, times. `signals`: those that end a command, or that `run` passes on.
+//!   `problem.rs`: what `doctor` may find.
 //! - `top`: the live table. `serve`: the page.
 
 #![forbid(unsafe_code)]
@@ -10,6 +11,7 @@ mod args;
 mod commands;
 mod exit;
 mod output;
+mod problem;
 mod serve;
 mod signals;
 mod store;

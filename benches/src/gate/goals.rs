@@ -7,7 +7,7 @@ use crate::peer::Contender::{
     AutoMutexLocal, AutoMutexLocalAwaited, AutoMutexPostgres, AutoMutexPostgresAwaited,
     AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads, TwoSelects,
 };
-use crate::report::Report;
+use crate::results::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
 use crate::worker::Kind;
 

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Summary;
-use crate::report::{Report, number};
+use crate::results::{Report, number};
 
 /// The limit of a goal: the median must be at most, or at least, this value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

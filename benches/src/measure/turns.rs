@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::record::Record;
 use super::{jain, overlaps, percentile};
 use crate::clock::{MILLISECOND, SECOND};
-use crate::worker::Span;
+use crate::worker::talk::Span;
 
 /// Named figures of one repetition.
 pub(crate) type Values = BTreeMap<String, f64>;

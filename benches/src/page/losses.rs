@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::markdown::table;
 use super::{name, words};
 use crate::peer::Contender;
-use crate::report::{Report, number};
+use crate::results::{Report, number};
 use crate::run::Placement;
 
 /// A library is ahead if its figure is better by more than this share, in the median of the rounds.

@@ -1,7 +1,7 @@
 //! Tables, cells and paragraphs.
 
 use crate::measure::Summary;
-use crate::report::number;
+use crate::results::number;
 
 const WIDTH: usize = 120;
 

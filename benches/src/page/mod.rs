@@ -19,7 +19,8 @@ use self::markdown::{Cell, cell, code, table, wrap};
 use crate::Failure;
 use crate::gate::Verdict;
 use crate::peer::Contender;
-use crate::report::{Report, number, plot};
+use crate::report::plot;
+use crate::results::{Report, number};
 use crate::scenario::{self, Scenario, Table};
 
 const PAGE: &str = "docs/benchmarks.md";

@@ -3,7 +3,7 @@
 use super::markdown::{microseconds, table, wrap};
 use super::servers;
 use crate::peer::Contender::{self, AutoMutex, AutoMutexAwaited, PgAdvisoryLock, Rslock};
-use crate::report::{Report, number};
+use crate::results::{Report, number};
 use crate::run::Placement::Split;
 
 /// Returns the table, and where and how it was measured.

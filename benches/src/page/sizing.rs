@@ -8,7 +8,7 @@ use crate::peer::Contender::{
     self, AutoMutex, AutoMutexAwaited, AutoMutexLocal, AutoMutexThreads, Distkit, PgAdvisoryLock,
     Rslock, RslockThreads,
 };
-use crate::report::{Report, number};
+use crate::results::{Report, number};
 use crate::run::Placement::{self, Both, Same, Split};
 
 const CALLS: &str = "\

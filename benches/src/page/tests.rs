@@ -1,6 +1,6 @@
 use super::*;
 use crate::measure::Values;
-use crate::report::{Machine, Measurement};
+use crate::results::{Machine, Measurement};
 use crate::run::Placement::{self, Split};
 
 fn machine() -> Machine {

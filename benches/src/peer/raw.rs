@@ -10,7 +10,7 @@ use crate::Failure;
 use crate::clock;
 use crate::job::Turns;
 use crate::measure::record::Record;
-use crate::worker::Span;
+use crate::worker::talk::Span;
 
 const RELEASE: &str =
     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) else return 0 end";

@@ -1,6 +1,7 @@
 //! Medians of two runs side by side.
 
-use super::{Report, number, table};
+use super::table;
+use crate::results::{Report, number};
 use crate::scenario;
 
 /// Prints the figures that both reports have.

@@ -1,56 +1,18 @@
-//! [`Report`]: all figures of a run with the machine that they come from; as JSON, on the terminal and as plots.
+//! Shows a [`Report`]: as JSON, on the terminal and as plots.
 
 mod compare;
-mod figures;
-mod machine;
-mod number;
 pub(crate) mod plot;
 mod table;
 
 use std::fs;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
-pub(crate) use machine::Machine;
-pub(crate) use number::show as number;
-
 use crate::Failure;
-use crate::gate::Verdict;
-use crate::measure::Values;
 use crate::options::Options;
-use crate::run::Placement;
+use crate::results::{Measurement, Report};
 use crate::scenario;
 
-/// One repetition of one contender.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Measurement {
-    pub(crate) table: String,
-    pub(crate) placement: Placement,
-    pub(crate) who: String,
-    /// Ratios compare measurements of the same round.
-    pub(crate) round: usize,
-    pub(crate) values: Values,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub(crate) machine: Machine,
-    pub(crate) measurements: Vec<Measurement>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) verdicts: Vec<Verdict>,
-}
-
 impl Report {
-    pub(crate) fn new(machine: Machine) -> Self {
-        Self {
-            machine,
-            measurements: Vec::new(),
-            notes: Vec::new(),
-            verdicts: Vec::new(),
-        }
-    }
-
     /// Adds the measurements of an earlier run, except those of the scenarios that this run measures.
     pub(crate) fn add_other_scenarios(&mut self, options: &Options) -> Result<(), Failure> {
         let path = options.out.join("results.json");
@@ -79,11 +41,6 @@ impl Report {
         let notes = earlier.notes.into_iter();
         self.notes = notes.filter(|note| !of_again(note)).collect();
         Ok(())
-    }
-
-    pub(crate) fn load(path: &Path) -> Result<Self, Failure> {
-        let text = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(serde_json::from_slice(&text)?)
     }
 
     /// Writes the JSON file and the plots.
@@ -121,6 +78,9 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Values;
+    use crate::results::Machine;
+    use crate::run::Placement;
 
     fn measurement(table: &str, who: &str) -> Measurement {
         Measurement {

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, number};
 use crate::measure::Summary;
+use crate::results::{Report, number};
 use crate::scenario::Table;
 
 const WIDTH: f64 = 900.0;

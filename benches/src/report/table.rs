@@ -1,9 +1,9 @@
 //! Prints tables on the terminal.
 
-use super::{Report, number};
 use crate::gate::Verdict;
 use crate::measure::Summary;
 use crate::peer::Contender;
+use crate::results::{Report, number};
 use crate::scenario::Table;
 
 /// Prints a table if any of its figures was measured.

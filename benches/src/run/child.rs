@@ -13,7 +13,7 @@ use super::Placement;
 use crate::Failure;
 use crate::job::Job;
 use crate::peer::external;
-use crate::worker::Span;
+use crate::worker::talk::Span;
 
 /// The longest wait for a worker's next line.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -13,7 +13,7 @@ use crate::measure::record;
 use crate::measure::{self, Values};
 use crate::peer::Contender;
 use crate::server::Server;
-use crate::worker::Span;
+use crate::worker::talk::Span;
 
 /// A tenth of each repetition is the warm-up.
 const WARM: u64 = 10;

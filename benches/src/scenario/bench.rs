@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::measure::Values;
 use crate::options::Options;
 use crate::peer::Contender;
-use crate::report::{Machine, Measurement, Report};
+use crate::results::{Machine, Measurement, Report};
 use crate::run::{Placement, order};
 use crate::server::Server;
 use crate::{Failure, clock};

@@ -10,7 +10,8 @@ use crate::measure::Values;
 use crate::peer::{Contender, LEASE};
 use crate::run::{Child, Placement, Window, window};
 use crate::server::Server;
-use crate::worker::{Holding, Span};
+use crate::worker::Holding;
+use crate::worker::talk::Span;
 
 pub(super) const NAME: &str = "S9";
 pub(super) const MEMORY: &str = "S9 memory";

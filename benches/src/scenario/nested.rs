@@ -8,7 +8,8 @@ use crate::measure::Values;
 use crate::peer::Contender;
 use crate::run::{Child, Placement, Window, window};
 use crate::server::Server;
-use crate::worker::{Found, Span};
+use crate::worker::Found;
+use crate::worker::talk::Span;
 
 pub(super) const NAME: &str = "S11";
 

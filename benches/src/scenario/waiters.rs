@@ -11,7 +11,8 @@ use crate::measure::Values;
 use crate::peer::Contender;
 use crate::run::{Child, Placement, Window, window};
 use crate::server::Server;
-use crate::worker::{Drained, Holding, Span, Waiting};
+use crate::worker::talk::Span;
+use crate::worker::{Drained, Holding, Waiting};
 
 pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tokio::runtime::Builder;
 use tokio::time::sleep;
 
-use super::{ready, say};
+use super::talk::{ready, say};
 use crate::job::Herd;
 use crate::peer::{Contender, LEASE, ours};
 use crate::{Failure, clock};

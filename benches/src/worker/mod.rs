@@ -10,11 +10,8 @@ mod calls;
 mod herd;
 mod names;
 mod nested;
+pub(crate) mod talk;
 mod turns;
-
-use std::io::{self, BufRead, Write};
-
-use serde::Serialize;
 
 pub(crate) use calls::{Caller, Calls, Kind};
 pub(crate) use herd::{Herded, Started};
@@ -23,13 +20,7 @@ pub(crate) use nested::Found;
 
 use crate::Failure;
 use crate::job::Job;
-
-/// A start and an end, in nanoseconds of the common clock.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
-    pub(crate) start: u64,
-    pub(crate) until: u64,
-}
+use talk::say;
 
 /// Does the job in the first argument.
 pub(crate) fn serve(job: &str) -> Result<(), Failure> {
@@ -40,39 +31,5 @@ pub(crate) fn serve(job: &str) -> Result<(), Failure> {
         Job::Herd(job) => herd::run(&job),
         Job::Nested(job) => nested::run(&job),
         Job::Calls { milliseconds } => say("done", &calls::run(milliseconds)?),
-    }
-}
-
-fn say(word: &str, value: &impl Serialize) -> Result<(), Failure> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{word} {}", serde_json::to_string(value)?)?;
-    Ok(out.flush()?)
-}
-
-/// Announces that everything is set up, and waits for the start.
-fn ready() -> Result<Span, Failure> {
-    say("ready", &())?;
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    let mut words = line.split_whitespace();
-    if words.next() != Some("go") {
-        return Err("the benchmark ended".into());
-    }
-    let mut number = || words.next().unwrap_or_default().parse();
-    Ok(Span {
-        start: number()?,
-        until: number()?,
-    })
-}
-
-/// Waits until the benchmark closes the input.
-fn until_dismissed() {
-    let mut line = String::new();
-    while io::stdin()
-        .lock()
-        .read_line(&mut line)
-        .is_ok_and(|read| read > 0)
-    {
-        line.clear();
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 
+use super::talk::{ready, say, until_dismissed};
 use super::turns::runtime;
-use super::{ready, say, until_dismissed};
 use crate::job::Names;
 use crate::measure::cpu;
 use crate::peer::{Library, Lock, with_library};

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 use tokio::task::spawn_blocking;
 
+use super::talk::{ready, say, until_dismissed};
 use super::turns::runtime;
-use super::{ready, say, until_dismissed};
 use crate::job::Nested;
 use crate::peer::{Contender, LEASE, ours};
 use crate::{Failure, clock};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use super::{Span, ready, say, until_dismissed};
+use super::talk::{Span, ready, say, until_dismissed};
 use crate::job::Turns;
 use crate::measure::record::{self, Record};
 use crate::peer::ours::Annotated;

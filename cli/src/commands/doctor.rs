@@ -14,39 +14,8 @@ use crate::args::{Doctor, Global};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
+use crate::problem::Id;
 use crate::store::look;
-
-/// The kind of a problem. Ids stay the same between releases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Id {
-    ServerUnreachable,
-    Scripts,
-    Closed,
-    Clock,
-    ReplicaOffline,
-    ReplicaLag,
-    Memory,
-    InProcessOnly,
-    Eviction,
-    RestartForgetsLast,
-    RestartForgets,
-    OldPrimaryGoesOn,
-    FailoverUnnoticed,
-    Unknown,
-    Weakness,
-    Pooler,
-    Fsync,
-    LoggedTables,
-    TableSize,
-    OldSnapshot,
-    NotificationQueue,
-    Listeners,
-    KeyWithoutEnd,
-    ForeignKey,
-    OldWaiter,
-    Cycle,
-}
 
 /// A problem and its remedy.
 #[derive(Debug, Serialize)]

@@ -15,7 +15,6 @@ mod tree;
 mod watch;
 mod why;
 
-pub(crate) use self::doctor::Id;
 use crate::args::{Cli, Command};
 use crate::exit::Outcome;
 use crate::{serve, top};

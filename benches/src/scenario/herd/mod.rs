@@ -13,7 +13,8 @@ use crate::measure::Values;
 use crate::measure::cpu::Usage;
 use crate::peer::Contender;
 use crate::run::{Child, Placement};
-use crate::worker::{Herded, Span, Started};
+use crate::worker::talk::Span;
+use crate::worker::{Herded, Started};
 
 const CLIENTS: usize = 3_000;
 const PROCESSES: usize = 4;

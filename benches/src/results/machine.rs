@@ -33,7 +33,7 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// Whether figures of both machines belong on one page.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
         let same = |it: &Self| (it.processor.clone(), it.processors, it.redis.clone());
         same(self) == same(other)
     }
