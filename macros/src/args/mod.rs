@@ -3,7 +3,6 @@
 //! `table` has a row for each option. Options are parsed one by one, so that an error in one does not hide the next.
 //! This module also reports conflicts between options; `expand` checks whether an option suits the function.
 
-mod elsewhere;
 mod escape;
 mod handler;
 mod key;

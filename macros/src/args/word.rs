@@ -1,11 +1,11 @@
-//! Errors about words that are not options.
+//! Errors about words that are not options: among them those of redlock, Redisson, ShedLock and tokio, with the options of this
+//! library that replace them.
 
 use proc_macro2::Ident;
 use syn::parse::ParseStream;
 use syn::{Error, Lit, LitStr};
 
-use super::elsewhere;
-use super::table::TABLE;
+use super::table::{TABLE, row};
 use crate::kind::Kind;
 use crate::suggest;
 
@@ -34,8 +34,114 @@ pub(super) fn unknown(word: &Ident, kind: Kind) -> Error {
     let names = rows.filter(|row| row.refused_by(kind).is_none());
     let names: Vec<&str> = names.map(|row| row.name).collect();
     let nearest = suggest::nearest(&text, known);
-    let hint = elsewhere::hint(&text, kind)
+    let hint = hint(&text, kind)
         .or(nearest.map(|name| format!("did you mean `{name}`?")))
         .unwrap_or_else(|| format!("the options are `{}`", names.join("`, `")));
     Error::new(word.span(), format!("unknown option `{text}`: {hint}"))
+}
+
+/// Words in lower case and without underscores, the option that means the same, and what it does. The likelier option
+/// comes first.
+const WORDS: &[(&str, &str, &str)] = &[
+    (
+        "timeout wait waittime waittimeout",
+        "block",
+        "how long to wait",
+    ),
+    (
+        "timeout ttl duration leasetime lockatmostfor",
+        "expire",
+        "how long to hold at most",
+    ),
+    ("lockatleastfor", "at_least", "how long to hold at least"),
+    (
+        "retry retrycount",
+        "retries",
+        "how often to ask again, without a place in the queue",
+    ),
+    ("retrydelay", "interval", "the time between `retries`"),
+    ("resource", "key", "a lock per value"),
+    ("resource", "name", "the lock's name"),
+    ("prefix", "ns", "the first part of the name"),
+];
+
+/// Words without a matching option, and the hint for each of them.
+const NOWHERE: &[(&str, &str)] = &[
+    (
+        "lease",
+        "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
+    ),
+    (
+        "renew autorenew extend watchdog",
+        "a held lock is always renewed in the background: leave it out; `expire = …` is how long to hold at most",
+    ),
+    (
+        "fair",
+        "waiting calls get the lock in order of arrival: leave it out",
+    ),
+];
+
+/// Words of `#[tokio::test]`.
+const TESTS: &[(&str, &str)] = &[
+    (
+        "startpaused",
+        "the clock of a test is always virtual: leave it out",
+    ),
+    (
+        "flavor workerthreads",
+        "a test has one thread: leave it out",
+    ),
+];
+
+/// A hint for `word`: the option to write instead, or why there is none. `None` if the word is unknown.
+fn hint(word: &str, kind: Kind) -> Option<String> {
+    let plain = word.replace('_', "").to_lowercase();
+    let is_in = |words: &str| words.split(' ').any(|known| known == plain);
+    let nowhere = if kind == Kind::Test { TESTS } else { NOWHERE };
+    if let Some((_, why)) = nowhere.iter().find(|(words, _)| is_in(words)) {
+        return Some((*why).to_owned());
+    }
+    let meant = WORDS.iter().filter(|(words, ..)| is_in(words));
+    let meant = meant.filter_map(|(_, option, meaning)| Some((row(option)?, meaning)));
+    let meant: Vec<_> = meant.filter(|(row, _)| (row.is_of)(kind)).collect();
+    let usable = meant
+        .iter()
+        .filter(|(row, _)| row.refused_by(kind).is_none());
+    let usable = usable.map(|(row, meaning)| format!("`{}`, {meaning}", row.example));
+    let usable: Vec<_> = usable.collect();
+    let (first, _) = meant.first()?;
+    match first.refused_by(kind) {
+        Some(why) if usable.is_empty() => Some(format!("that is `{}` here, but {why}", first.name)),
+        _ => Some(format!("did you mean {}?", usable.join(", or "))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_can_be_found_and_means_an_option_that_exists() {
+        let meant = WORDS.iter().map(|(words, option, _)| {
+            assert!(row(option).is_some(), "{option} is no option");
+            words
+        });
+        let others = NOWHERE.iter().chain(TESTS).map(|(words, _)| words);
+        for word in meant.chain(others).flat_map(|words| words.split(' ')) {
+            assert!(row(word).is_none(), "{word} is an option");
+            let is_plain = word.chars().all(|c| c.is_ascii_lowercase());
+            assert!(is_plain && !word.is_empty(), "{word:?} is never found");
+        }
+    }
+
+    #[test]
+    fn a_word_is_known_however_it_is_spelled() {
+        for word in ["lock_at_most_for", "lockAtMostFor", "LOCK_AT_MOST_FOR"] {
+            assert_eq!(
+                hint(word, Kind::Mutex).as_deref(),
+                Some("did you mean `expire = 100`, how long to hold at most?")
+            );
+        }
+        assert_eq!(hint("expire", Kind::Mutex), None);
+    }
 }
