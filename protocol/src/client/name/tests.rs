@@ -5,6 +5,7 @@ use core::time::Duration;
 use std::collections::HashSet;
 
 use super::*;
+use crate::client::*;
 use crate::{LIMITS, Mode, Reply, Share, SharedStr};
 
 const SECOND: Duration = Duration::from_secs(1);
