@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "docs" / "vectors"
-TERM = 2.0  # how often the client asks for the server's term, in seconds; so the server is never silent for long
+EPOCH = 2.0  # how often the client asks for the server's epoch, in seconds; so the server is never silent for long
 ASKING, WAITING, HOLDING, LEAVING, OVER = "asking", "waiting", "holding", "leaving", "over"
 
 
@@ -109,13 +109,13 @@ class Ticket(AbstractContextManager):
 class Client(AbstractContextManager):
     def __init__(self, url, lease=10.0, namespace=None, scripts=SCRIPTS):
         self.url, self.lease, self.namespace = urlsplit(url), lease, namespace
-        texts = [(scripts / file).read_bytes() for file in ("operations.lua", "term.lua")]
+        texts = [(scripts / file).read_bytes() for file in ("operations.lua", "epoch.lua")]
         self.scripts = {hashlib.sha1(text).hexdigest(): text for text in texts}
         self.member = os.urandom(16).hex()
         self.changed = threading.Condition(threading.RLock())  # guards what follows
         self.tickets, self.pending = {}, []  # pending: what gets the replies, in order
         self.is_closed, self.cut_since, self.trouble = False, now(), None
-        self.opens, self.closed_until, self.note = 0, 0.0, ("", 0, 0, 0)
+        self.opens, self.closed_until, self.epoch = 0, 0.0, ("", 0, 0, 0)
         self.connect()
         for work in (self.read_replies, self.keep_time):
             threading.Thread(target=work, daemon=True).start()
@@ -161,11 +161,11 @@ class Client(AbstractContextManager):
             self.lag = int(self.ask("CONFIG", "GET", "min-replicas-max-lag")["min-replicas-max-lag"])
         except (RuntimeError, KeyError):
             self.lag = 10  # the user has no right to it
-        self.note_term(self.ask(*self.term_query()))
+        self.read_epoch(self.ask(*self.epoch_query()))
         self.socket.sendall(command("SUBSCRIBE", f"auto_mutex:member:{self.member}"))
         self.ask("PING")  # its answer comes after the confirmation of the subscription
         with self.changed:
-            self.cut_since, self.next_term, self.pending = None, now() + TERM, []
+            self.cut_since, self.next_epoch, self.pending = None, now() + EPOCH, []
             for ticket in list(self.tickets.values()):  # "Renewal": all of them, at once
                 ticket.is_late = ticket.is_late or ticket.is_unanswered
                 self.request(ticket)
@@ -195,9 +195,9 @@ class Client(AbstractContextManager):
     def keep_time(self):
         with self.changed:
             while not self.is_closed:
-                if not self.cut_since and now() >= self.next_term:
-                    self.next_term = now() + TERM
-                    self.send(self.note_term, *self.term_query())
+                if not self.cut_since and now() >= self.next_epoch:
+                    self.next_epoch = now() + EPOCH
+                    self.send(self.read_epoch, *self.epoch_query())
                 for ticket in list(self.tickets.values()):
                     if now() >= ticket.due:
                         self.request(ticket)
@@ -211,14 +211,14 @@ class Client(AbstractContextManager):
             self.cut_since, self.trouble = now(), error  # the reader connects again
 
     # From when on the server grants: "Restart and failover".
-    def term_query(self):
+    def epoch_query(self):
         lease_ms, lag_ms = max(30_000, int(self.lease * 1000)), (self.lag + 2) * 1000
-        return ["EVALSHA", list(self.scripts)[1], 1, "auto_mutex:epoch", lease_ms, lag_ms, 0, 0, *self.note]
+        return ["EVALSHA", list(self.scripts)[1], 1, "auto_mutex:epoch", lease_ms, lag_ms, 0, 0, *self.epoch]
 
-    def note_term(self, reply):
+    def read_epoch(self, reply):
         if isinstance(reply, RuntimeError):
             raise reply  # it is a replica now
-        self.opens, left, _, *self.note = reply
+        self.opens, left, _, *self.epoch = reply
         self.closed_until = now() + left / 1e6 * 1.01 + 0.002 if self.opens else 0.0
 
     # Requests, replies and messages: "What a member does".

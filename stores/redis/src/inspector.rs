@@ -9,8 +9,8 @@ use auto_mutex_seam::store::{
 };
 use auto_mutex_seam::{SetupError, StoreError};
 
+use crate::connect::epoch::Epoch;
 use crate::connect::facts::{Facts, number};
-use crate::connect::term::Term;
 use crate::connect::{Connector, Ready};
 use crate::error::Code;
 use crate::login::error::{ConnectError, accept, accepted, nonsense, refused};
@@ -142,7 +142,7 @@ impl Reader for Inspector {
 
 async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, ConnectError> {
     let connection = &mut opened.connection;
-    let facts = Facts::ask(connection, opened.term.lag).await?;
+    let facts = Facts::ask(connection, opened.epoch.lag).await?;
     let asked = SystemTime::now();
     let now = micros(&connection.ask(&redis::cmd("TIME")).await?);
     let round_trip = asked.elapsed().unwrap_or_default();
@@ -151,9 +151,9 @@ async fn describe(connector: &Connector, opened: &mut Ready) -> Result<Server, C
     let ahead = |now: u64| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub(here) / 1000;
     let address = opened.server.address.to_string();
     let guard = connector.guard.reading();
-    let term = Term::ask(connection, &connector.scripts, &guard, opened.term.lag).await?;
-    let is_noted = lock(&guard.keys).note.2 > 0;
-    let closed = term.closed.filter(|_| is_noted);
+    let epoch = Epoch::ask(connection, &connector.scripts, &guard, opened.epoch.lag).await?;
+    let is_reported = lock(&guard.keys).reported.2 > 0;
+    let closed = epoch.closed.filter(|_| is_reported);
     let mut server = Server::new(address, facts.guarantees(&connector.guard));
     server.closed_for = closed.and_then(|closed| closed.left(clock::now()));
     server.version = facts.field("redis_version").map(str::to_owned);

@@ -64,12 +64,12 @@ async fn a_grant_that_no_replica_heard_of_is_not_given_again_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_connection_does_not_outlive_the_term_of_its_node() {
+async fn a_connection_does_not_outlive_the_epoch_of_its_node() {
     let cluster = Cluster::start();
     let client = client(&cluster);
     let name = cluster.name_at("suite", "m", 1);
     drop(client.mutex(&name).lock().await.unwrap());
-    // While the node is a replica, the client sends it no requests except for an occasional question about the term.
+    // While the node is a replica, the client sends it no requests except for an occasional question about the epoch.
     cluster.fail_over(1);
     becomes("it is left", async || cluster.node(1).members() == 0).await;
     cluster.fail_over(1);

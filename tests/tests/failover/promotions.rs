@@ -58,7 +58,7 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     replica.promote();
     primary.follow(&replica);
     primary.promote();
-    // The client still notices the promotion, because it checks the server's term from time to time.
+    // The client still notices the promotion, because it checks the server's epoch from time to time.
     becomes("it is closed", async || {
         let tried = client.mutex("m").try_lock().await;
         matches!(&tried, Err(LockError::Unavailable { source, .. }) if source.to_string().contains(HAPPENED))

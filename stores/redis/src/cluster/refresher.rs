@@ -201,8 +201,8 @@ impl Refresher {
             {
                 if topology.ranges != self.topology.ranges {
                     for primary in self.store.map().primaries() {
-                        let notes = &primary.store.connector.guard.keys;
-                        lock(notes).keys = epoch_keys(&topology, &primary.address);
+                        let keys = &primary.store.connector.guard.keys;
+                        lock(keys).keys = epoch_keys(&topology, &primary.address);
                     }
                 }
                 self.topology = topology;

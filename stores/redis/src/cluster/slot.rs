@@ -1,4 +1,4 @@
-//! [`Slot`]: the hash slot of a name; and [`epoch_keys`], the keys for a node's term notes, in slots that the node serves.
+//! [`Slot`]: the hash slot of a name; and [`epoch_keys`], the keys for a node's epoch, in slots that the node serves.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use auto_mutex_seam::store::{Address, Name};
 
 use super::topology::Topology;
-use crate::connect::term::EPOCH;
+use crate::connect::epoch::EPOCH;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Slot(pub(super) u16);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction, Guarantees};
 
-use crate::connect::term::Guard;
+use crate::connect::epoch::Guard;
 use crate::error::Code;
 use crate::wire::{Connection, Value};
 
@@ -143,7 +143,7 @@ impl Facts {
         if guard.options.trust_failover {
             return AfterFailover::Trusted;
         }
-        // The term script recognizes a promotion by this field: see `scripts/term.lua`.
+        // The epoch script recognizes a promotion by this field: see `script/epoch.lua`.
         if self.answers[0].is_ok() && self.field("master_replid2").is_none() {
             return AfterFailover::Unnoticed;
         }

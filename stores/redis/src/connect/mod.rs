@@ -1,8 +1,8 @@
 //! [`Connector`]: opens connections, from the first byte to the confirmed subscription.
 
+pub(crate) mod epoch;
 pub(super) mod facts;
 pub(super) mod loading;
-pub(crate) mod term;
 pub(super) mod trial;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +15,8 @@ use auto_mutex_seam::store::{MemberId, Name, Op, StoreOptions, Trouble, lock};
 use redis::Cmd;
 use tokio::time::{Instant, sleep};
 
+use self::epoch::{Epoch, Guard};
 use self::facts::Facts;
-use self::term::{Guard, Term};
 use crate::RedisEndpoint;
 use crate::login::error::{ConnectError, accept};
 use crate::login::hello;
@@ -43,7 +43,7 @@ pub(crate) struct Connector {
     /// The name for checking the server on the first connection. `None` if another node of the cluster is checked.
     pub(crate) trial: Option<Name>,
     is_tried: AtomicBool,
-    /// For an operator, who writes no key: records no term, and does not keep other clients from loading missing
+    /// For an operator, who writes no key: records no epoch, and does not keep other clients from loading missing
     /// scripts.
     pub(crate) reads: bool,
     /// Whether this member has sent nothing to the server yet, so that the server knows none of its tickets.
@@ -51,14 +51,14 @@ pub(crate) struct Connector {
     /// Whether the server has refused CLIENT SETINFO. It is not sent again, because each refusal adds an entry to its
     /// ACL LOG.
     nameless: AtomicBool,
-    /// The facts about the server with this term.
+    /// The facts about the server with this epoch.
     facts: Mutex<Option<(String, Facts)>>,
 }
 
 pub(crate) struct Ready {
     pub(super) server: Primary,
     pub(super) connection: Connection,
-    pub(super) term: Term,
+    pub(super) epoch: Epoch,
     pub(super) renewal: Renewal,
     pub(super) knew_scripts: bool,
 }
@@ -131,11 +131,11 @@ impl Connector {
 
     /// Checks the first server, and reads the settings of each new one, after a restart or a promotion.
     async fn check(&self, ready: &mut Ready) -> Result<(), ConnectError> {
-        let term = lock(&self.guard.keys).term().to_owned();
-        if matches!(&*lock(&self.facts), Some((known, _)) if *known == term) {
+        let epoch = lock(&self.guard.keys).epoch().to_owned();
+        if matches!(&*lock(&self.facts), Some((known, _)) if *known == epoch) {
             return Ok(());
         }
-        let (connection, lag) = (&mut ready.connection, ready.term.lag);
+        let (connection, lag) = (&mut ready.connection, ready.epoch.lag);
         let facts = match &self.trial {
             Some(trial) if !self.is_tried.load(Ordering::Relaxed) => {
                 let facts = trial::run(connection, self, trial, lag).await?;
@@ -149,8 +149,8 @@ impl Connector {
     }
 
     pub(super) fn note_facts(&self, facts: Facts) {
-        let term = lock(&self.guard.keys).term().to_owned();
-        *lock(&self.facts) = Some((term, facts));
+        let epoch = lock(&self.guard.keys).epoch().to_owned();
+        *lock(&self.facts) = Some((epoch, facts));
     }
 
     pub(super) async fn unsubscribed(&self, silence: Duration) -> Result<Ready, ConnectError> {
@@ -188,17 +188,17 @@ impl Connector {
             )
             .await?;
         }
-        let term = match reads {
-            true => Term {
+        let epoch = match reads {
+            true => Epoch {
                 lag,
-                ..Term::default()
+                ..Epoch::default()
             },
-            false => Term::ask(&mut connection, scripts, &self.guard, lag).await?,
+            false => Epoch::ask(&mut connection, scripts, &self.guard, lag).await?,
         };
         Ok(Ready {
             server,
             connection,
-            term,
+            epoch,
             renewal,
             knew_scripts,
         })
@@ -242,7 +242,7 @@ impl Connector {
             question.cmd("SELECT").arg(db);
         }
         loading::ask(&mut question, &self.scripts);
-        facts::ask_setting(&mut question, term::LAG);
+        facts::ask_setting(&mut question, epoch::LAG);
         connection.send(&question.get_packed_pipeline()).await?;
         for _ in introduction {
             if let Value::Error(_) = connection.reply().await? {
@@ -266,7 +266,7 @@ impl Connector {
             }
         };
         let missing = loading::missing(connection.reply().await?, &self.scripts);
-        let lag = term::lag(&connection.reply().await?);
+        let lag = epoch::lag(&connection.reply().await?);
         selected.and(missing).map(|missing| (missing, lag))
     }
 

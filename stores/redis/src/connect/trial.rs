@@ -1,6 +1,6 @@
 //! Checks a server at set-up, so that a missing permission or command is noticed there, not under load. Each client
 //! calls the commands of the scripts once. A server's first client also runs the scripts, on a reserved name, and
-//! records that in the server's note.
+//! records that in the server's epoch key.
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ use crate::wire::{Connection, Value};
 /// Also moves tickets out of the name's first key: see `script/head.lua`.
 const SPREAD: Option<(u8, u64)> = Some((code::SPREAD, 0));
 
-/// The commands that the scripts call, with arguments that change nothing: `K` is a key, `C` a channel, and `N` the
-/// term note. HSET writes into the note, which has a time to live, even if this process is killed before the HDEL.
+/// The commands that the scripts call, with arguments that change nothing: `K` is a key, `C` a channel, and `E` the
+/// epoch key. HSET writes into that, because it has a time to live, even if this process is killed before the HDEL.
 const CALLS: &[&str] = &[
     "DEL K",
     "EXISTS K",
     "GET K",
-    "HSET N - -",
-    "HDEL N -",
+    "HSET E - -",
+    "HDEL E -",
     "HGET K -",
     "HLEN K",
     "HMGET K -",
@@ -45,7 +45,7 @@ const CALLS: &[&str] = &[
     "ZSCORE K -",
 ];
 
-/// How long the note of the term lives: see `script/term.lua`.
+/// How long the epoch key lives: see `script/epoch.lua`.
 const WEEK_MS: u64 = 604_800_000;
 
 /// Reserved, because names of users never begin with a colon. Short, because its keys are sent often.
@@ -55,7 +55,7 @@ pub(crate) fn name(member: MemberId, number: u32) -> Name {
     Name::from_escaped(&format!(":p{some}{number}"))
 }
 
-/// Also reads the server's settings, in the same round trip. For `lag`, see [`Term`](super::term::Term).
+/// Also reads the server's settings, in the same round trip. For `lag`, see [`Epoch`](super::epoch::Epoch).
 pub(super) async fn run(
     connection: &mut Connection,
     connector: &Connector,
@@ -63,13 +63,13 @@ pub(super) async fn run(
     lag: Duration,
 ) -> Result<Facts, ConnectError> {
     let mut questions = redis::pipe();
-    let (process, note) = lock(&connector.guard.keys).of_process();
-    // Without a note, the scripts are run, which call the commands.
+    let (process, key) = lock(&connector.guard.keys).of_process();
+    // Without a key, the scripts are run, which call the commands.
     let calls = CALLS
         .iter()
-        .filter(|call| note.is_some() || !call.contains(" N "));
+        .filter(|call| key.is_some() || !call.contains(" E "));
     for call in calls.clone() {
-        questions.add_command(called(call, connector, name, note.as_deref()));
+        questions.add_command(called(call, connector, name, key.as_deref()));
     }
     questions.cmd("PING");
     questions.cmd("SCRIPT").arg("LOAD").arg("return 1");
@@ -77,11 +77,11 @@ pub(super) async fn run(
     if replicas.is_some() {
         questions.cmd("WAIT").arg(0).arg(1);
     }
-    // The field of the note with the process that has run the scripts.
+    // The field with the process that has run the scripts.
     let [scripts, _] = connector.scripts.digests();
     let field = format!("ran:{scripts}");
-    if let Some(note) = &note {
-        questions.cmd("HGET").arg(note).arg(&field);
+    if let Some(key) = &key {
+        questions.cmd("HGET").arg(key).arg(&field);
     }
     let mut questions = questions.get_packed_pipeline();
     questions.extend(Facts::question().get_packed_pipeline());
@@ -106,20 +106,20 @@ pub(super) async fn run(
             error => error,
         }));
     }
-    let has_run = note.is_some() && connection.reply().await?.as_text() == Some(&process);
+    let has_run = key.is_some() && connection.reply().await?.as_text() == Some(&process);
     let facts = Facts::read(connection, lag).await?;
     result?;
     if has_run {
         return Ok(facts);
     }
     run_scripts(connection, connector, name).await?;
-    let Some(note) = note else {
+    let Some(key) = key else {
         return Ok(facts);
     };
-    let mut noted = redis::pipe();
-    noted.cmd("HSET").arg(&note).arg(&field).arg(&process);
-    noted.cmd("PEXPIRE").arg(&note).arg(WEEK_MS);
-    connection.send(&noted.get_packed_pipeline()).await?;
+    let mut recorded = redis::pipe();
+    recorded.cmd("HSET").arg(&key).arg(&field).arg(&process);
+    recorded.cmd("PEXPIRE").arg(&key).arg(WEEK_MS);
+    connection.send(&recorded.get_packed_pipeline()).await?;
     // If the server refuses these, the next client runs the scripts again.
     for _ in ["HSET", "PEXPIRE"] {
         connection.reply().await?;
@@ -127,12 +127,12 @@ pub(super) async fn run(
     Ok(facts)
 }
 
-fn called(call: &str, connector: &Connector, name: &Name, note: Option<&str>) -> Cmd {
+fn called(call: &str, connector: &Connector, name: &Name, epoch_key: Option<&str>) -> Cmd {
     let mut cmd = Cmd::new();
     for word in call.split(' ') {
         match word {
             "K" => command::key_of(&mut cmd, name, ""),
-            "N" => drop(cmd.arg(note)),
+            "E" => drop(cmd.arg(epoch_key)),
             "C" => drop(cmd.arg(command::channel(connector.member))),
             word => drop(cmd.arg(word)),
         }
@@ -215,8 +215,8 @@ mod tests {
     }
 
     #[test]
-    fn the_note_lives_as_long_as_the_script_says() {
-        let script = include_str!("../script/term.lua");
+    fn the_epoch_key_lives_as_long_as_the_script_says() {
+        let script = include_str!("../script/epoch.lua");
         assert!(script.contains(&format!("WEEK_MS, DAY_US = {WEEK_MS},")));
     }
 }

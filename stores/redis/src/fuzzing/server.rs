@@ -9,8 +9,8 @@ use auto_mutex_seam::store::{
 
 #[cfg(feature = "cluster")]
 pub use crate::cluster::fuzzing::{errors, slots};
+use crate::connect::epoch::{self, Epoch, Guard};
 use crate::connect::facts::{self, Facts};
-use crate::connect::term::{self, Guard, Term};
 use crate::login::hello;
 use crate::script::reply;
 use crate::wire::Value;
@@ -49,10 +49,10 @@ pub fn replies(bytes: &[u8]) {
             }
         }
         let guard = guard();
-        let lag = term::lag(value);
+        let lag = epoch::lag(value);
         let _ = (guard.after_restart(lag), guard.after_failover(lag));
-        if let Some(mut term) = Term::read(value, &guard, lag, clock::now()) {
-            let _ = format!("{} {term:?}", term.opens());
+        if let Some(mut epoch) = Epoch::read(value, &guard, lag, clock::now()) {
+            let _ = format!("{} {epoch:?}", epoch.opens());
         }
         if let Value::List(said) = value {
             let said = said.iter().chain(std::iter::repeat(&Value::Nil)).take(4);

@@ -21,8 +21,8 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::replicas;
 use super::replies::{Awaited, Sending};
 use super::{KEPT, Pipeline, State};
+use crate::connect::epoch::{self, Epoch};
 use crate::connect::facts::{self, Facts};
-use crate::connect::term::{self, Term};
 use crate::connect::{Connector, Ready};
 use crate::error::{self, Code};
 use crate::login::hello;
@@ -30,10 +30,10 @@ use crate::login::renewal::Renewal;
 use crate::script::reply;
 use crate::wire::{Connection, Inbox, Value};
 
-/// How often the server is asked for its term. Suspended time counts, because the server may fail over meanwhile.
-const TERM: Duration = Duration::from_secs(10);
-/// The settings are read with the first term, when the replicas of a new primary are back, and every ten minutes.
-const TERMS_PER_FACTS: u32 = 60;
+/// How often the server is asked for its epoch. Suspended time counts, because the server may fail over meanwhile.
+const ASKS_EVERY: Duration = Duration::from_secs(10);
+/// The settings are read with the first epoch, when the replicas of a new primary are back, and every ten minutes.
+const ASKS_PER_FACTS: u32 = 60;
 
 /// If one read brings at most this many answers, they belong to one or two tasks that are about to submit more
 /// requests.
@@ -47,8 +47,8 @@ pub(super) struct Link<'a> {
     /// Requests that must be sent again.
     pub(super) again: Vec<Sending>,
     watchdog: Watchdog,
-    term: store::Instant,
-    terms: u32,
+    next_ask: store::Instant,
+    asks: u32,
     pub(super) facts: Vec<facts::Answer>,
     beat: Pin<Box<Sleep>>,
 }
@@ -67,13 +67,13 @@ impl Serves for Pipeline {
         state.failed = None;
         state.down = None;
         state.is_new = false;
-        state.term = ready.term;
+        state.epoch = ready.epoch;
         if self.connector.scripts.are_of_cluster() {
             for channel in state.shard_channels.reconnect() {
                 self.subscribe(&mut state, channel);
             }
         }
-        (ready.term.closed, std::mem::take(&mut state.waiting))
+        (ready.epoch.closed, std::mem::take(&mut state.waiting))
     }
 
     async fn serve(&self, events: &dyn Events, ready: Ready) -> Option<StoreError> {
@@ -87,8 +87,8 @@ impl Serves for Pipeline {
             awaited: VecDeque::new(),
             again: Vec::new(),
             watchdog: Watchdog::new(lease, connection.slowest),
-            term: store::clock::now().after(TERM),
-            terms: 0,
+            next_ask: store::clock::now().after(ASKS_EVERY),
+            asks: 0,
             facts: Vec::new(),
             beat: Box::pin(sleep(BEAT)),
         };
@@ -221,19 +221,19 @@ impl Link<'_> {
         let now = store::clock::now();
         let pipeline = self.pipeline;
         let mut state = lock(&pipeline.state);
-        if self.term <= now || lock(&pipeline.connector.guard.keys).are_new() {
-            self.term = now.after(TERM);
+        if self.next_ask <= now || lock(&pipeline.connector.guard.keys).are_new() {
+            self.next_ask = now.after(ASKS_EVERY);
             self.watchdog.forget();
-            pipeline.ask_term(&mut state, 0);
+            pipeline.ask_epoch(&mut state, 0);
             state.shard_channels.sweep();
-            if self.terms.is_multiple_of(TERMS_PER_FACTS) {
+            if self.asks.is_multiple_of(ASKS_PER_FACTS) {
                 pipeline.seal(&mut state);
                 for cmd in Facts::question().cmd_iter() {
                     cmd.write_packed_command(&mut state.out.filling);
                     pipeline.expect(&mut state, Awaited::Fact);
                 }
             }
-            self.terms += 1;
+            self.asks += 1;
         }
         let has_written = std::mem::take(&mut state.wrote);
         if self.watchdog.beat(has_written, pipeline.is_quiet())? {
@@ -268,21 +268,21 @@ impl Pipeline {
     }
 
     /// Asks by the key with this index. Returns `false` if there are fewer keys.
-    pub(super) fn ask_term(&self, state: &mut State, key: usize) -> bool {
-        let lag = state.term.lag;
+    pub(super) fn ask_epoch(&self, state: &mut State, key: usize) -> bool {
+        let lag = state.epoch.lag;
         let (scripts, guard) = (&self.connector.scripts, &self.connector.guard);
         self.seal(state);
-        let asked = term::ask(&mut state.out.filling, scripts, guard, key, lag);
+        let asked = epoch::ask(&mut state.out.filling, scripts, guard, key, lag);
         if asked {
             lock(&guard.keys).asked_again();
-            self.expect(state, Awaited::Term(key));
+            self.expect(state, Awaited::Epoch(key));
         }
         asked
     }
 
     /// Returns until when and why the server grants nothing, if so. An error ends the connection, because the server's
     /// state is unknown.
-    pub(super) fn term_is(
+    pub(super) fn epoch_is(
         &self,
         key: usize,
         reply: &Value<'_>,
@@ -295,7 +295,7 @@ impl Pipeline {
                     Ok(None)
                 }
                 Code::Busy => Ok(None),
-                code if code.is_elsewhere() && self.ask_term(&mut state, key + 1) => Ok(None),
+                code if code.is_elsewhere() && self.ask_epoch(&mut state, key + 1) => Ok(None),
                 // The key's slot is merely migrating.
                 Code::Ask | Code::TryAgain => Ok(None),
                 _ => {
@@ -307,10 +307,10 @@ impl Pipeline {
                 }
             };
         }
-        let term = Term::read(reply, &self.connector.guard, state.term.lag, clock::now());
-        let closed = term.filter(|term| term.closed.is_some());
-        state.term = closed.unwrap_or(state.term);
-        Ok(closed.and_then(|term| term.closed))
+        let epoch = Epoch::read(reply, &self.connector.guard, state.epoch.lag, clock::now());
+        let closed = epoch.filter(|epoch| epoch.closed.is_some());
+        state.epoch = closed.unwrap_or(state.epoch);
+        Ok(closed.and_then(|epoch| epoch.closed))
     }
 
     pub(super) fn subscribe(&self, state: &mut State, channel: String) {

@@ -28,7 +28,7 @@ use redis::Cmd;
 use self::replies::{Awaited, Begins, Sending};
 use self::shard_channels::ShardChannels;
 use crate::connect::Connector;
-use crate::connect::term::Term;
+use crate::connect::epoch::Epoch;
 use crate::script::command::{self, Part};
 use crate::wire::Outbox;
 
@@ -70,7 +70,7 @@ struct State {
     wrote: bool,
     failed: Option<io::Error>,
     down: Option<StoreError>,
-    term: Term,
+    epoch: Epoch,
     shard_channels: ShardChannels,
     background: Option<Waker>,
 }
@@ -129,7 +129,7 @@ impl Store for Pipeline {
     fn servers(&self) -> Vec<ServerHealth> {
         let address = self.connector.address();
         let state = lock(&self.state);
-        let (down, closed) = (state.down.clone(), state.term.closed);
+        let (down, closed) = (state.down.clone(), state.epoch.closed);
         vec![ServerHealth::new(address, down, closed)]
     }
 }
@@ -237,7 +237,7 @@ impl Pipeline {
         if open == 0 {
             return;
         }
-        let first = command::until(state.term.opens());
+        let first = command::until(state.epoch.opens());
         let (scripts, member) = (&self.connector.scripts, self.connector.member);
         let sendings = state.awaited.range(state.awaited.len() - open..);
         let parts = sendings.filter_map(|awaited| match awaited {

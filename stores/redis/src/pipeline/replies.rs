@@ -20,7 +20,7 @@ const RELOADS: u32 = 3;
 pub(super) enum Awaited {
     /// The command of this request may have others too, which follow.
     Request(Sending),
-    Term(usize),
+    Epoch(usize),
     /// One answer to [`Facts::question`](crate::connect::facts::Facts::question).
     Fact,
     ShardChannel(String),
@@ -96,7 +96,7 @@ impl Link<'_> {
         let mut result = outlives(value);
         match awaited {
             Awaited::Request(_) => {}
-            Awaited::Term(key) => match self.pipeline.term_is(key, value) {
+            Awaited::Epoch(key) => match self.pipeline.epoch_is(key, value) {
                 Ok(Some(closed)) => {
                     let change = NodeChange::Closed(Some(closed));
                     self.events.node_changed(Node::ONLY, change);
@@ -106,7 +106,7 @@ impl Link<'_> {
             },
             Awaited::Fact => {
                 self.facts.push(facts::text(value));
-                let lag = lock(&self.pipeline.state).term.lag;
+                let lag = lock(&self.pipeline.state).epoch.lag;
                 let facts = Facts::of(&mut self.facts, lag);
                 if let Some(facts) = facts.filter(Facts::are_definite) {
                     self.pipeline.connector.note_facts(facts);

@@ -204,8 +204,8 @@ impl Scripts {
     pub(crate) fn made_of(clock: &str, of_cluster: bool) -> Self {
         let publish = if of_cluster { CLUSTER } else { SERVER };
         let locks = [bare(clock), filled(&bare(&[HEAD, publish, REST].concat()))].concat();
-        let term = bare(&[clock, include_str!("term.lua")].concat());
-        let all = [locks, term].map(|text| {
+        let epoch = bare(&[clock, include_str!("epoch.lua")].concat());
+        let all = [locks, epoch].map(|text| {
             let digest = digest(&text);
             (text, digest)
         });
@@ -216,7 +216,7 @@ impl Scripts {
         self.of_cluster
     }
 
-    /// The digests of the script for operations and of the one for terms.
+    /// The digests of the script for operations and of the one for the epoch.
     pub(crate) fn digests(&self) -> [&str; 2] {
         self.all.each_ref().map(|(_, digest)| digest.as_str())
     }

@@ -7,8 +7,8 @@ use redis::Connection;
 use super::real_time::real_time;
 use super::server::{LONG, Server, connect, run};
 use super::transport::Peer;
+use crate::connect::epoch::EpochKeys;
 use crate::connect::loading;
-use crate::connect::term::TermKeys;
 use crate::script::Scripts;
 use crate::wire;
 use crate::wire::Limits;
@@ -103,7 +103,7 @@ async fn who_wanted_to_load_them_and_is_gone_is_not_waited_for_for_long() {
     let _watch = real_time();
     let server = Server::start();
     let mut admin = server.connection();
-    let key = TermKeys::new(vec!["auto_mutex:epoch".to_owned()]);
+    let key = EpochKeys::new(vec!["auto_mutex:epoch".to_owned()]);
     let key = key.of_loading().unwrap();
     run::<()>(&mut admin, &["SET", &key, "gone", "PX", "700"]);
     set_up(&server).await;
@@ -145,7 +145,7 @@ async fn a_server_that_cannot_keep_a_claim_gets_the_scripts_all_the_same() {
 
 #[test]
 fn the_claim_is_in_the_slot_of_the_servers_own_key() {
-    let keys = TermKeys::new(vec!["auto_mutex:epoch:{x}".to_owned()]);
+    let keys = EpochKeys::new(vec!["auto_mutex:epoch:{x}".to_owned()]);
     assert_eq!(keys.of_loading().unwrap(), "auto_mutex:epoch:{x}:loading");
-    assert_eq!(TermKeys::new(Vec::new()).of_loading(), None);
+    assert_eq!(EpochKeys::new(Vec::new()).of_loading(), None);
 }

@@ -3,6 +3,7 @@
 mod acl;
 mod config;
 mod difference;
+mod epoch;
 mod loading;
 mod ops;
 #[allow(dead_code, unreachable_pub)]
@@ -14,7 +15,6 @@ mod scripts;
 pub(super) mod server;
 mod setup;
 mod strangers;
-mod term;
 mod transport;
 
 use auto_mutex_seam::store::Name;

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::RedisEndpoint;
 use crate::connect::Connector;
-use crate::connect::term::Guard;
+use crate::connect::epoch::Guard;
 use crate::pipeline::Pipeline;
 use crate::script::Scripts;
 use crate::script::code;

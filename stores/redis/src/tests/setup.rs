@@ -168,7 +168,7 @@ async fn a_cluster_node_says_that_it_is_one() {
 }
 
 #[tokio::test]
-async fn the_trial_leaves_nothing_behind_but_the_term() {
+async fn the_trial_leaves_nothing_behind_but_the_epoch() {
     let server = Server::start();
     for _ in 0..2 {
         attempt(&server.endpoint(""), LONG).await.unwrap();

@@ -1,6 +1,6 @@
 //! [`Reader`]: reads the names of a store for an operator, and changes nothing.
 //!
-//! Unlike a client of a store, a reader writes no term note, tries no commands, and does not subscribe.
+//! Unlike a client of a store, a reader records no epoch, tries no commands, and does not subscribe.
 
 use std::future::Future;
 use std::pin::Pin;

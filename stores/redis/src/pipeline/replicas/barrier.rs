@@ -124,9 +124,9 @@ impl Barrier<'_> {
         let left = ends.saturating_duration_since(Instant::now());
         let first = command::until(
             ready
-                .term
+                .epoch
                 .opens()
-                .max(lock(&self.pipeline.state).term.opens()),
+                .max(lock(&self.pipeline.state).epoch.opens()),
         );
         let mut question = redis::pipe();
         for answer in batch {

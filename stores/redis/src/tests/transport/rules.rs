@@ -7,19 +7,19 @@ use crate::script::Scripts;
 use auto_mutex_seam::store::RandomId;
 
 #[tokio::test]
-async fn the_term_is_read_on_each_connection_before_the_first_request() {
+async fn the_epoch_is_read_on_each_connection_before_the_first_request() {
     let server = Server::start();
     let relay = Relay::new(&server, 65536);
     let mut peer = relay.peer().await;
     let scripts = Scripts::of(false);
     for _ in 0..3 {
         peer.works().await;
-        let term = relay.heard(scripts.digests()[1]);
+        let epoch = relay.heard(scripts.digests()[1]);
         let request = relay.heard("auto_mutex:{n}");
         // The script's digest first occurs in the question whether the server has the script.
         assert!(
-            term.len() >= 2 && term[1] < request[0],
-            "{term:?} {request:?}"
+            epoch.len() >= 2 && epoch[1] < request[0],
+            "{epoch:?} {request:?}"
         );
         relay.forget();
         relay.cut();

@@ -172,7 +172,7 @@ fn the_files_are_what_the_rules_make() {
     check("names.json", &stories::names());
     let scripts = Scripts::of(false);
     let texts: Vec<_> = scripts.texts().collect();
-    for (file, text) in ["operations.lua", "term.lua"].into_iter().zip(texts) {
+    for (file, text) in ["operations.lua", "epoch.lua"].into_iter().zip(texts) {
         check(file, text);
     }
     assert!(operations >= OPERATIONS, "{operations} operations");

@@ -1,4 +1,4 @@
-//! The restart and failover guard: from when on a server grants. `scripts/term.lua` has the rule.
+//! The restart and failover guard: from when on a server grants. `script/epoch.lua` has the rule.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -22,23 +22,23 @@ const SLACK: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 pub(crate) struct Guard {
-    pub(crate) keys: Mutex<TermKeys>,
+    pub(crate) keys: Mutex<EpochKeys>,
     pub(crate) options: StoreOptions,
 }
 
-/// The epoch keys of a server, and its last note. In a cluster, the slot of a key may move away. Then the next key is
+/// The epoch keys of a server, and its last reply. In a cluster, the slot of a key may move away. Then the next key is
 /// used.
 #[derive(Debug, Default)]
-pub(crate) struct TermKeys {
+pub(crate) struct EpochKeys {
     pub(crate) keys: Vec<String>,
-    /// Whether the server was asked without a key, so that its reply ignored other clients' notes.
+    /// Whether the server was asked without a key, so that its reply ignored what other clients have reported.
     unnamed: bool,
-    /// The note in the last reply: term, since, lease_ms and turn (see `scripts/term.lua`). Passed to the next key, which
-    /// may have no note.
-    pub(crate) note: (String, u64, u64, u64),
+    /// From the last reply: epoch, since, lease_ms and turn (see `script/epoch.lua`). Passed on with the next key, which
+    /// may not exist.
+    pub(crate) reported: (String, u64, u64, u64),
 }
 
-impl TermKeys {
+impl EpochKeys {
     pub(crate) fn new(keys: Vec<String>) -> Self {
         Self {
             keys,
@@ -50,14 +50,14 @@ impl TermKeys {
         self.keys.first().map(|key| format!("{key}:loading"))
     }
 
-    /// The last reported term of the server, which changes with a restart or a promotion.
-    pub(crate) fn term(&self) -> &str {
-        &self.note.0
+    /// The last reported epoch of the server, which changes with a restart or a promotion.
+    pub(crate) fn epoch(&self) -> &str {
+        &self.reported.0
     }
 
-    /// The server's process and the key of its note, if both are known.
+    /// The server's process and its epoch key, if both are known.
     pub(crate) fn of_process(&self) -> (String, Option<String>) {
-        let process = self.term().split(':').next().unwrap_or_default();
+        let process = self.epoch().split(':').next().unwrap_or_default();
         let key = self.keys.first().filter(|_| !process.is_empty());
         (process.to_owned(), key.cloned())
     }
@@ -75,7 +75,7 @@ impl TermKeys {
 impl Guard {
     pub(crate) fn new(keys: Vec<String>, options: StoreOptions) -> Self {
         Self {
-            keys: Mutex::new(TermKeys::new(keys)),
+            keys: Mutex::new(EpochKeys::new(keys)),
             options,
         }
     }
@@ -85,7 +85,7 @@ impl Guard {
         Self::new(vec![EPOCH.to_owned()], *options)
     }
 
-    /// Reads the notes of others, but writes none.
+    /// Reads what others have reported, but reports nothing.
     pub(crate) fn reading(&self) -> Self {
         let keys = lock(&self.keys).keys.clone();
         let options = StoreOptions {
@@ -112,7 +112,7 @@ impl Guard {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Term {
+pub(crate) struct Epoch {
     /// How long a primary keeps accepting writes after it has lost its replicas.
     pub(crate) lag: Duration,
     /// From when on the server grants, by its own clock (µs); 0 if it grants now.
@@ -121,7 +121,7 @@ pub(crate) struct Term {
     pub(crate) closed: Option<Closed>,
 }
 
-impl Term {
+impl Epoch {
     pub(crate) async fn ask(
         connection: &mut Connection,
         scripts: &Scripts,
@@ -140,8 +140,8 @@ impl Term {
             match accept(reply) {
                 Err(found) if elsewhere => error = found,
                 reply => {
-                    let term = Self::read(&reply?, guard, lag, clock::now());
-                    return term.ok_or_else(nonsense);
+                    let epoch = Self::read(&reply?, guard, lag, clock::now());
+                    return epoch.ok_or_else(nonsense);
                 }
             }
         }
@@ -154,7 +154,7 @@ impl Term {
         lag: Duration,
         now: Instant,
     ) -> Option<Self> {
-        let [opens_at, left, cause, term, since, lease_ms, turn] = reply.as_list()? else {
+        let [opens_at, left, cause, epoch, since, lease_ms, turn] = reply.as_list()? else {
             return None;
         };
         let opens_at = opens_at.as_number()?;
@@ -164,9 +164,9 @@ impl Term {
             "failover" => Cause::Failover,
             _ => return None,
         };
-        let (term, since) = (term.as_text()?.to_owned(), since.as_number()?);
+        let (epoch, since) = (epoch.as_text()?.to_owned(), since.as_number()?);
         let (lease_ms, turn) = (lease_ms.as_number()?, turn.as_number()?);
-        lock(&guard.keys).note = (term, since, lease_ms, turn);
+        lock(&guard.keys).reported = (epoch, since, lease_ms, turn);
         let until = now.surely_after(left);
         Some(Self {
             lag,
@@ -196,11 +196,11 @@ pub(crate) fn ask(
     index: usize,
     lag: Duration,
 ) -> bool {
-    let mut notes = lock(&guard.keys);
-    let key = notes.keys.get(index).cloned();
+    let mut keys = lock(&guard.keys);
+    let key = keys.keys.get(index).cloned();
     match (index, &key) {
         // A node without known slots is asked without a key, because it may have just been promoted.
-        (0, _) => notes.unnamed |= key.is_none(),
+        (0, _) => keys.unnamed |= key.is_none(),
         (_, None) => return false,
         (_, Some(_)) => {}
     }
@@ -217,7 +217,7 @@ pub(crate) fn ask(
     evaluate.arg(millis(options.longest_lease));
     evaluate.arg(millis(lag.saturating_add(SLACK)));
     evaluate.arg(restart).arg(u8::from(options.trust_failover));
-    evaluate.arg(&notes.note);
+    evaluate.arg(&keys.reported);
     evaluate.write_packed_command(out);
     true
 }

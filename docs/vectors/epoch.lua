@@ -2,7 +2,7 @@ local function clock()
 local time = redis.call('TIME')
 return time[1] * 1000000 + time[2]
 end
-local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local key, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
 local trusted = ARGV[4] ~= '0'
@@ -21,16 +21,16 @@ end
 local before = field(replication, 'master_replid2')
 local promoted = string.find(before, '[^0]') ~= nil
 local server = redis.call('INFO', 'server')
-local term = field(server, 'run_id')
-if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
-local FIELDS = {'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'noted'}
-local known = epoch and redis.call('HMGET', epoch, unpack(FIELDS)) or {}
+local epoch = field(server, 'run_id')
+if promoted then epoch = epoch .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
+local FIELDS = {'epoch', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'written'}
+local known = key and redis.call('HMGET', key, unpack(FIELDS)) or {}
 local since = math.min(now, tonumber(known[2]) or 0)
-if promoted and (known[1] ~= term or since == 0) then since = now end
-if ARGV[5] == term then
+if promoted and (known[1] ~= epoch or since == 0) then since = now end
+if ARGV[5] == epoch then
 since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
-if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
+if known[1] == epoch then guard = math.max(guard, tonumber(known[3]) or 0) end
 local turn, elsewhere = tonumber(known[6]) or 0, tonumber(ARGV[8])
 local lease, lag = math.max(own_lease, tonumber(known[4]) or 0), math.max(own_lag, tonumber(known[5]) or 0)
 if elsewhere >= turn then lease = math.max(lease, tonumber(ARGV[7])) end
@@ -40,15 +40,15 @@ if turn == 0 or turn > now then turn = now end
 if now - turn > WEEK_MS * 1000 then
 lease, lag, next_lease, next_lag, turn = next_lease, next_lag, own_lease, own_lag, now
 end
-local note = {term}
-for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, now}) do note[i + 1] = string.format('%.0f', number) end
+local record = {epoch}
+for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, now}) do record[i + 1] = string.format('%.0f', number) end
 local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
-for i = 1, 8 do stale = stale or note[i] ~= known[i] end
-if epoch and stale and own_lease > 0 then
-redis.call('HDEL', epoch, '')
-for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end
-redis.call('PEXPIRE', epoch, WEEK_MS)
+for i = 1, 8 do stale = stale or record[i] ~= known[i] end
+if key and stale and own_lease > 0 then
+redis.call('HDEL', key, '')
+for i, field in ipairs(FIELDS) do redis.call('HSET', key, field, record[i]) end
+redis.call('PEXPIRE', key, WEEK_MS)
 end
 local function serves()
 local id, ranges = redis.pcall('CLUSTER', 'MYID'), redis.pcall('CLUSTER', 'SLOTS')
@@ -57,7 +57,7 @@ for _, range in ipairs(ranges) do
 if range[3][3] == id then return true end
 end
 end
-if not epoch and not serves() then return {0, 0, 'failover', term, since, lease, turn} end
+if not key and not serves() then return {0, 0, 'failover', epoch, since, lease, turn} end
 local opens, cause = 0, 'failover'
 if not trusted and since > 0 then opens = since + (lease + lag) * 1000 end
 if guard > 0 and (trusted or not promoted) then
@@ -65,5 +65,5 @@ local started = math.min(now, now - (tonumber(field(server, 'uptime_in_seconds')
 local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
 if over >= opens then opens, cause = over, 'restart' end
 end
-if opens <= now then return {0, 0, cause, term, since, lease, turn} end
-return {opens, opens - now, cause, term, since, lease, turn}
+if opens <= now then return {0, 0, cause, epoch, since, lease, turn} end
+return {opens, opens - now, cause, epoch, since, lease, turn}

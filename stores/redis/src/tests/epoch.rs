@@ -1,4 +1,4 @@
-//! A server's term: the note about it, and when the server starts to grant, with a manual clock.
+//! A server's epoch: its key, and when the server starts to grant, with a manual clock.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use auto_mutex_seam::store::{clock, lock};
 use redis::{Connection, Value};
 
 use super::server::{CLOCK, LONG, Server, attempt, borrowed, guard, run};
-use crate::connect::term::{self, Guard, Term};
+use crate::connect::epoch::{self, Epoch, Guard};
 use crate::script::Scripts;
 
 const EPOCH: &str = "auto_mutex:epoch";
@@ -51,16 +51,16 @@ impl Bench {
     fn put(&mut self, guard: &Guard, lag: Duration) -> Value {
         run::<()>(&mut self.connection, &["SET", "now", &self.now.to_string()]);
         let mut out = Vec::new();
-        assert!(term::ask(&mut out, &self.scripts, guard, 0, lag));
+        assert!(epoch::ask(&mut out, &self.scripts, guard, 0, lag));
         attempt(&mut self.connection, &out)
     }
 
     /// Returns how much longer the server is closed.
     fn left(&mut self, guard: &Guard, lag: Duration) -> u64 {
         let reply = self.put(guard, lag);
-        let term = Term::read(&borrowed(&reply), guard, lag, clock::now()).expect("a reply");
-        assert_eq!(term.closed.is_some(), term.opens_at > 0);
-        term.opens_at.saturating_sub(self.now)
+        let epoch = Epoch::read(&borrowed(&reply), guard, lag, clock::now()).expect("a reply");
+        assert_eq!(epoch.closed.is_some(), epoch.opens_at > 0);
+        epoch.opens_at.saturating_sub(self.now)
     }
 
     fn usual(&mut self) -> u64 {
@@ -73,15 +73,15 @@ impl Bench {
         run::<()>(&mut self.connection, &["REPLICAOF", "NO", "ONE"]);
     }
 
-    /// Restarts the server as a primary, with its notes or without data.
-    fn restart(&mut self, with_notes: bool) {
-        let notes: Vec<String> = run(&mut self.connection, &["HGETALL", EPOCH]);
+    /// Restarts the server as a primary, with its epoch key or without data.
+    fn restart(&mut self, with_key: bool) {
+        let fields: Vec<String> = run(&mut self.connection, &["HGETALL", EPOCH]);
         self.server.restart();
         self.connection = self.server.connection();
         load(&mut self.connection, &self.scripts);
-        if with_notes {
+        if with_key {
             let mut words = vec!["HSET", EPOCH];
-            words.extend(notes.iter().map(String::as_str));
+            words.extend(fields.iter().map(String::as_str));
             run::<()>(&mut self.connection, &words);
         }
     }
@@ -151,7 +151,7 @@ fn what_was_noted_of_another_term_keeps_the_longest_lease_only() {
 }
 
 #[test]
-fn a_missing_note_is_no_proof_of_freshness() {
+fn a_missing_key_is_no_proof_of_freshness() {
     let mut bench = Bench::new();
     bench.promote();
     bench.usual();
@@ -211,7 +211,7 @@ fn a_restart_does_not_end_what_a_promotion_began() {
 }
 
 #[test]
-fn a_restart_without_notes_may_have_come_after_a_promotion() {
+fn a_restart_without_the_key_may_have_come_after_a_promotion() {
     let mut bench = Bench::new();
     bench.promote();
     assert_eq!(bench.left(&guard(true), LAG), CLOSED);
@@ -250,7 +250,7 @@ fn a_replica_is_refused() {
 
 /// A node of a cluster is promoted before any member knows a key on it.
 #[test]
-fn who_knows_no_key_keeps_the_note_himself() {
+fn who_knows_no_key_remembers_the_epoch_himself() {
     let mut bench = Bench::new();
     let guard = Guard {
         keys: Mutex::default(),
@@ -278,17 +278,17 @@ fn who_knows_no_key_keeps_the_note_himself() {
 }
 
 #[test]
-fn it_is_noted_under_a_full_memory_and_for_a_week() {
+fn it_is_written_under_a_full_memory_and_for_a_week() {
     let mut bench = Bench::new();
     let (mut out, scripts) = (Vec::new(), Scripts::of(false));
     for text in scripts.texts() {
         run::<()>(&mut bench.connection, &["SCRIPT", "LOAD", text]);
     }
     run::<()>(&mut bench.connection, &["CONFIG", "SET", "maxmemory", "1"]);
-    assert!(term::ask(&mut out, &scripts, &guard(false), 0, LAG));
+    assert!(epoch::ask(&mut out, &scripts, &guard(false), 0, LAG));
     let reply = attempt(&mut bench.connection, &out);
     assert!(
-        Term::read(&borrowed(&reply), &guard(false), LAG, clock::now()).is_some(),
+        Epoch::read(&borrowed(&reply), &guard(false), LAG, clock::now()).is_some(),
         "{reply:?}"
     );
     let lives: u64 = run(&mut bench.connection, &["PTTL", EPOCH]);
@@ -299,16 +299,16 @@ fn it_is_noted_under_a_full_memory_and_for_a_week() {
 #[test]
 fn it_is_written_again_once_a_day() {
     let mut bench = Bench::new();
-    let noted =
-        |bench: &mut Bench| -> u64 { run(&mut bench.connection, &["HGET", EPOCH, "noted"]) };
+    let written =
+        |bench: &mut Bench| -> u64 { run(&mut bench.connection, &["HGET", EPOCH, "written"]) };
     bench.usual();
-    let first = noted(&mut bench);
+    let first = written(&mut bench);
     bench.pass(86_000 * SECOND);
     bench.usual();
-    assert_eq!(noted(&mut bench), first);
+    assert_eq!(written(&mut bench), first);
     bench.pass(86_000 * SECOND);
     bench.usual();
-    assert_eq!(noted(&mut bench), bench.now);
+    assert_eq!(written(&mut bench), bench.now);
 }
 
 #[test]
@@ -318,7 +318,7 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.promote();
     let (long, short) = (leasing(30), leasing(5));
     assert_eq!(bench.left(&long, LAG), CLOSED);
-    // The longer lease counts until the end of the week after its report. Members that only read it in the note do not
+    // The longer lease counts until the end of the week after its report. Members that only read it in the key do not
     // report it.
     bench.pass(WEEK + SECOND);
     bench.promote();
@@ -326,7 +326,7 @@ fn a_longer_lease_is_forgotten_when_nobody_has_reported_it_for_a_week() {
     bench.pass(WEEK + SECOND);
     bench.promote();
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
-    // The longer lease does not come back through members that once read it in the note.
+    // The longer lease does not come back through members that once read it in the key.
     assert_eq!(bench.left(&short, LAG), CLOSED - 25 * SECOND);
     let late = leasing(5);
     assert_eq!(bench.left(moved(&late), LAG), CLOSED - 25 * SECOND);

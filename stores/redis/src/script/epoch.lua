@@ -1,23 +1,23 @@
--- Returns when this server may start to grant, and records its term for all clients: see "Restart and failover" in
--- docs/protocol.md. A term is identified by the server's process and last promotion. The note also has the longest
+-- Returns when this server may start to grant, and records its epoch for all clients: see "Restart and failover" in
+-- docs/protocol.md. An epoch is identified by the server's process and last promotion. The key also has the longest
 -- lease and lag that any client reported in the last one to two weeks. Each of its values can only postpone grants.
 --
--- Keys: 1 the epoch key, a hash: term, since (µs: when the last promotion was seen; 0: never), guard (as below, the
+-- Keys: 1 the epoch key, a hash: epoch, since (µs: when the last promotion was seen; 0: never), guard (as below, the
 -- highest), lease_ms, lag_ms, turn (µs: each week, next_lease_ms and next_lag_ms, the highest values since then,
--- replace lease_ms and lag_ms), noted (µs: when it was written; it is kept for a week). No key: the client knows of no
--- slot that this node of a cluster serves, and keeps the note itself
--- Arguments: 1 lease_ms, the client's longest lease; 0: an operator asks, who notes nothing  2 lag_ms: how long a primary accepts writes at most without its
--- replicas
+-- replace lease_ms and lag_ms), written (µs: when; it is kept for a week). No key: the client knows of no
+-- slot that this node of a cluster serves, and remembers the reply itself
+-- Arguments: 1 lease_ms, the client's longest lease; 0: an operator asks, for whom nothing is written
+--            2 lag_ms: how long a primary accepts writes at most without its replicas
 --            3 guard ('0': only a failover counts; '1': a restart too; '2': also a promotion just before the restart)
 --            4 '1': a failover is trusted: it does not count, and INFO may be refused
---            5 a term and  6 since, from the note of another key: since counts if the term is this one
---            7 lease_ms and  8 turn, from the note of another key: lease_ms counts unless this key has had its turn
+--            5 an epoch and  6 since, from the reply for another key: since counts if the epoch is this one
+--            7 lease_ms and  8 turn, from the reply for another key: lease_ms counts unless this key has had its turn
 --              since
--- Replies: {opens (0: the server grants now), microseconds until then, 'restart' or 'failover', term, since, lease_ms,
+-- Replies: {opens (0: the server grants now), microseconds until then, 'restart' or 'failover', epoch, since, lease_ms,
 -- turn}
 --          error READONLY: this server is no primary
 
-local epoch, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local key, own_lease, own_lag, guard = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local WEEK_MS, DAY_US = 604800000, 86400000000
 local now = clock()
 
@@ -39,19 +39,19 @@ end
 local before = field(replication, 'master_replid2')
 local promoted = string.find(before, '[^0]') ~= nil
 local server = redis.call('INFO', 'server')
-local term = field(server, 'run_id')
-if promoted then term = term .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
+local epoch = field(server, 'run_id')
+if promoted then epoch = epoch .. ':' .. before .. ':' .. field(replication, 'second_repl_offset') end
 
-local FIELDS = {'term', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'noted'}
-local known = epoch and redis.call('HMGET', epoch, unpack(FIELDS)) or {}
+local FIELDS = {'epoch', 'since', 'guard', 'lease_ms', 'lag_ms', 'turn', 'next_lease_ms', 'next_lag_ms', 'written'}
+local known = key and redis.call('HMGET', key, unpack(FIELDS)) or {}
 -- `since` is at most now, because the clock may have been stepped back.
 local since = math.min(now, tonumber(known[2]) or 0)
-if promoted and (known[1] ~= term or since == 0) then since = now end
-if ARGV[5] == term then
-  -- There are two notes about the same promotion. The earlier one is more precise.
+if promoted and (known[1] ~= epoch or since == 0) then since = now end
+if ARGV[5] == epoch then
+  -- Two keys have the same promotion. The earlier one is more precise.
   since = (promoted and math.min or math.max)(since, tonumber(ARGV[6]))
 end
-if known[1] == term then guard = math.max(guard, tonumber(known[3]) or 0) end
+if known[1] == epoch then guard = math.max(guard, tonumber(known[3]) or 0) end
 
 local turn, elsewhere = tonumber(known[6]) or 0, tonumber(ARGV[8])
 local lease, lag = math.max(own_lease, tonumber(known[4]) or 0), math.max(own_lag, tonumber(known[5]) or 0)
@@ -63,16 +63,16 @@ if now - turn > WEEK_MS * 1000 then
   lease, lag, next_lease, next_lag, turn = next_lease, next_lag, own_lease, own_lag, now
 end
 
-local note = {term}
-for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, now}) do note[i + 1] = string.format('%.0f', number) end
+local record = {epoch}
+for i, number in ipairs({since, guard, lease, lag, turn, next_lease, next_lag, now}) do record[i + 1] = string.format('%.0f', number) end
 local age = now - (tonumber(known[9]) or 0)
 local stale = age < 0 or age > DAY_US
-for i = 1, 8 do stale = stale or note[i] ~= known[i] end
-if epoch and stale and own_lease > 0 then
+for i = 1, 8 do stale = stale or record[i] ~= known[i] end
+if key and stale and own_lease > 0 then
   -- Full memory denies neither this write nor later ones: see give.lua.
-  redis.call('HDEL', epoch, '')
-  for i, field in ipairs(FIELDS) do redis.call('HSET', epoch, field, note[i]) end
-  redis.call('PEXPIRE', epoch, WEEK_MS)
+  redis.call('HDEL', key, '')
+  for i, field in ipairs(FIELDS) do redis.call('HSET', key, field, record[i]) end
+  redis.call('PEXPIRE', key, WEEK_MS)
 end
 
 -- A node without slots needs no pause, because names that move to it bring their leases.
@@ -83,7 +83,7 @@ local function serves()
     if range[3][3] == id then return true end
   end
 end
-if not epoch and not serves() then return {0, 0, 'failover', term, since, lease, turn} end
+if not key and not serves() then return {0, 0, 'failover', epoch, since, lease, turn} end
 
 local opens, cause = 0, 'failover'
 if not trusted and since > 0 then opens = since + (lease + lag) * 1000 end
@@ -93,5 +93,5 @@ if guard > 0 and (trusted or not promoted) then
   local over = started + (lease + (guard > 1 and lag or 1000)) * 1000
   if over >= opens then opens, cause = over, 'restart' end
 end
-if opens <= now then return {0, 0, cause, term, since, lease, turn} end
-return {opens, opens - now, cause, term, since, lease, turn}
+if opens <= now then return {0, 0, cause, epoch, since, lease, turn} end
+return {opens, opens - now, cause, epoch, since, lease, turn}
