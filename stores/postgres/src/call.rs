@@ -8,7 +8,7 @@ use auto_mutex_seam::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-use crate::term::number;
+use crate::epoch::number;
 
 /// The reply if the server has lost its locks since the connection was made. Only behind a pooler, which hides this.
 pub(crate) const LOST: &str = "LOST";
@@ -21,8 +21,8 @@ pub(crate) const PLANS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("jit", 
 /// What each request relies on. A frozen process must not stop the whole connection.
 pub(crate) const SETTINGS: [(&str, &str); 3] = [("lock_timeout", "1s"), PLANS[0], PLANS[1]];
 
-/// The query that calls a function with so many parameters. In a term, it runs only if the next parameter is the id of the term.
-pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
+/// The query that calls a function with so many parameters. In an epoch, it runs only if the next parameter is the id of the epoch.
+pub(crate) fn query(function: &str, count: usize, in_epoch: bool) -> String {
     if function == INSPECT {
         return "SELECT * FROM auto_mutex.inspect($1, $2, NULL)".to_owned();
     }
@@ -33,10 +33,10 @@ pub(crate) fn query(function: &str, count: usize, in_term: bool) -> String {
         "probe" | "read_mail" => format!("auto_mutex.{function}({parameters})"),
         _ => format!("auto_mutex.{function}({parameters}, NULL)"),
     };
-    if !in_term {
+    if !in_epoch {
         return format!("SELECT {call}");
     }
-    let is_same = format!("auto_mutex.is_term(${})", count + 1);
+    let is_same = format!("auto_mutex.is_epoch(${})", count + 1);
     // Behind a pooler, there is no session that could have them.
     let settings = SETTINGS
         .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', true) AS {name}"));
@@ -229,11 +229,11 @@ mod tests {
     }
 
     #[test]
-    fn the_term_is_the_last_parameter() {
+    fn the_epoch_is_the_last_parameter() {
         let query = query("release", 7, true);
         assert!(
             query.contains(
-                "auto_mutex.is_term($8) THEN auto_mutex.release($1, $2, $3, $4, $5, $6, $7, NULL)"
+                "auto_mutex.is_epoch($8) THEN auto_mutex.release($1, $2, $3, $4, $5, $6, $7, NULL)"
             ),
             "{query}"
         );

@@ -4,9 +4,9 @@ use auto_mutex_seam::store::{ConnectError, StoreOptions};
 use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction, Guarantees};
 use tokio_postgres::SimpleQueryRow;
 
+use crate::epoch;
 use crate::schema::{Found, STATE, unsuitable};
 use crate::session::Session;
-use crate::term;
 
 /// The version with which everything that the functions need is there.
 const OLDEST: u32 = 140_000;
@@ -123,11 +123,11 @@ impl Facts {
         // What they tell about the leases is in a logged one, which the crash of a machine may take away without `fsync`.
         guarantees.restart = match self.is_flushed {
             true => AfterRestart::Closed {
-                time: term::after_restart(options),
+                time: epoch::after_restart(options),
             },
             false => AfterRestart::LastForgotten,
         };
-        let time = term::after_failover(options);
+        let time = epoch::after_failover(options);
         guarantees.failover = match self.standbys {
             // Storage of its own: the standbys are not visible, and take over all the same.
             _ if self.is_aurora => AfterFailover::Closed { time },

@@ -17,6 +17,7 @@
 
 mod call;
 mod engine;
+mod epoch;
 mod error;
 mod facts;
 mod pipeline;
@@ -25,7 +26,6 @@ mod reply;
 mod schema;
 mod session;
 mod socket;
-mod term;
 #[cfg(repository)]
 #[cfg(test)]
 mod tests;

@@ -165,7 +165,7 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);
     server.closed_for = ready
-        .term
+        .epoch
         .closed
         .and_then(|closed| closed.left(clock::now()));
     let mut words = ready.facts.version.split_whitespace();

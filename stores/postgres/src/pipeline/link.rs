@@ -18,13 +18,13 @@ use tokio_postgres::{AsyncMessage, Error, Row};
 
 use super::Pipeline;
 use crate::call::{Call, stored};
+use crate::epoch::Epoch;
 use crate::error;
 use crate::reply;
 use crate::session::{Connector, Ready};
-use crate::term::Term;
 
-/// How often the server is asked for its term. Suspended time counts.
-const TERM: Duration = Duration::from_secs(10);
+/// How often the server is asked for its epoch. Suspended time counts.
+const ASKS_EVERY: Duration = Duration::from_secs(10);
 /// Forgets what nobody has used for long, if no client has done so lately.
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight.
@@ -37,7 +37,7 @@ enum Use {
     /// With the function that was called.
     Request(Request, &'static str),
     Mail,
-    Term,
+    Epoch,
     /// Only to see whether the server is there.
     Nothing,
 }
@@ -52,7 +52,7 @@ struct Link<'a> {
     watchdog: Watchdog,
     /// Whether something was sent since the last beat.
     wrote: bool,
-    term: store::Instant,
+    next_ask: store::Instant,
     beat: Pin<Box<Sleep>>,
     /// When to ask for messages, if the client does not listen. `None` while it asks.
     mail: Option<Pin<Box<Sleep>>>,
@@ -71,8 +71,8 @@ impl Serves for Pipeline {
         let mut state = lock(&self.state);
         state.is_new = false;
         state.down = None;
-        state.term = ready.term.clone();
-        (ready.term.closed, VecDeque::new())
+        state.epoch = ready.epoch.clone();
+        (ready.epoch.closed, VecDeque::new())
     }
 
     async fn serve(&self, events: &dyn Events, ready: Ready) -> Option<StoreError> {
@@ -86,7 +86,7 @@ impl Serves for Pipeline {
             flying: VecDeque::new(),
             watchdog: Watchdog::new(lease, Duration::ZERO),
             wrote: false,
-            term: store::clock::now().after(TERM),
+            next_ask: store::clock::now().after(ASKS_EVERY),
             beat: Box::pin(sleep(BEAT)),
             mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
         };
@@ -234,13 +234,13 @@ impl Link<'_> {
                 }
                 Ok(())
             }
-            Use::Term => {
-                let term = match answer {
-                    Ok(rows) => Term::read(&rows).ok_or_else(reply::nonsense)?,
+            Use::Epoch => {
+                let epoch = match answer {
+                    Ok(rows) => Epoch::read(&rows).ok_or_else(reply::nonsense)?,
                     Err(error) if error.kind() == StoreErrorKind::Busy => return Ok(()),
                     Err(error) => return Err(error),
                 };
-                let closed = self.pipeline.term_is(term)?;
+                let closed = self.pipeline.epoch_is(epoch)?;
                 if closed.is_some() {
                     let change = NodeChange::Closed(closed);
                     self.events.node_changed(Node::ONLY, change);
@@ -254,13 +254,13 @@ impl Link<'_> {
     fn beat(&mut self, cx: &mut Context<'_>) -> Result<(), StoreError> {
         let now = store::clock::now();
         let client = self.ready.requests.client.clone();
-        if self.term <= now {
-            self.term = now.after(TERM);
+        if self.next_ask <= now {
+            self.next_ask = now.after(ASKS_EVERY);
             self.watchdog.forget();
             let longest = self.pipeline.connector.options.longest_lease;
             let (asking, tidying) = (client.clone(), client.clone());
-            let asked = async move { Term::ask(&asking, Some(longest)).await };
-            self.start(cx, Use::Term, asked);
+            let asked = async move { Epoch::ask(&asking, Some(longest)).await };
+            self.start(cx, Use::Epoch, asked);
             // Whatever goes wrong there, another client tries in ten seconds.
             let tidied = async move { tidying.query_typed(TIDY, &[]).await.or(Ok(Vec::new())) };
             self.start(cx, Use::Nothing, tidied);

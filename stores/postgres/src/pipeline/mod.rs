@@ -9,8 +9,8 @@ use auto_mutex_seam::store::{Answer, Closed, Request, ServerHealth, Store, lock,
 use auto_mutex_seam::{Guarantees, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::epoch::Epoch;
 use crate::session::Connector;
-use crate::term::Term;
 
 pub(crate) struct Pipeline {
     pub(crate) connector: Connector,
@@ -26,7 +26,7 @@ struct State {
     is_new: bool,
     /// Why there is no connection.
     down: Option<StoreError>,
-    term: Term,
+    epoch: Epoch,
 }
 
 impl Pipeline {
@@ -36,7 +36,7 @@ impl Pipeline {
             requests: Some(requests),
             is_new: true,
             down: Some(not_yet()),
-            term: Term::default(),
+            epoch: Epoch::default(),
         };
         Self {
             connector,
@@ -45,19 +45,19 @@ impl Pipeline {
         }
     }
 
-    /// A new answer to the question for the term. An error if the server has lost its locks.
-    pub(crate) fn term_is(&self, term: Term) -> Result<Option<Closed>, StoreError> {
+    /// A new answer to the question for the epoch. An error if the server has lost its locks.
+    pub(crate) fn epoch_is(&self, epoch: Epoch) -> Result<Option<Closed>, StoreError> {
         let mut state = lock(&self.state);
-        if state.term.id != term.id {
+        if state.epoch.id != epoch.id {
             let text = "the server has lost its locks";
             return Err(StoreError::disconnected(text));
         }
-        state.term = term;
-        Ok(state.term.closed)
+        state.epoch = epoch;
+        Ok(state.epoch.closed)
     }
 
     pub(crate) fn opens(&self) -> i64 {
-        lock(&self.state).term.opens()
+        lock(&self.state).epoch.opens()
     }
 }
 
@@ -91,7 +91,7 @@ impl Store for Pipeline {
     fn servers(&self) -> Vec<ServerHealth> {
         let address = self.connector.address();
         let state = lock(&self.state);
-        let (down, closed) = (state.down.clone(), state.term.closed);
+        let (down, closed) = (state.down.clone(), state.epoch.closed);
         vec![ServerHealth::new(address, down, closed)]
     }
 }

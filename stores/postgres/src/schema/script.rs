@@ -9,14 +9,14 @@ use crate::call::PLANS;
 /// lost.
 const TABLES: [&str; 2] = [
     include_str!("../sql/tables.sql"),
-    include_str!("../sql/note.sql"),
+    include_str!("../sql/epoch_tables.sql"),
 ];
 /// The functions. A newer version of them serves older clients too, so their parameters and results stay.
 const RULES: [&str; 5] = [
     include_str!("../sql/steps.sql"),
     include_str!("../sql/operations.sql"),
     include_str!("../sql/upkeep.sql"),
-    include_str!("../sql/term.sql"),
+    include_str!("../sql/epoch.sql"),
     include_str!("../sql/fence.sql"),
 ];
 
@@ -25,8 +25,8 @@ const OWNER: &str = "auto_mutex_owner";
 /// What others call runs with the rights of the owner, and finds nothing that somebody else has made.
 const DEFINER: &str = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp";
 /// The functions for readers, for operators beside those, and for programs.
-const LOOKS: &str = "auto_mutex.inspect, auto_mutex.scan, auto_mutex.see_term, auto_mutex.size";
-const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_term, auto_mutex.begin_term, auto_mutex.tidy, \
+const LOOKS: &str = "auto_mutex.inspect, auto_mutex.scan, auto_mutex.see_epoch, auto_mutex.size";
+const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_epoch, auto_mutex.begin_epoch, auto_mutex.tidy, \
     auto_mutex.drop_holders";
 const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.signal, \
     auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";

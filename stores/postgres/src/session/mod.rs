@@ -21,9 +21,9 @@ pub(crate) use self::connection::{Session, rows};
 use self::connection::{nonsense, silent};
 use crate::call::{Call, INSPECT, id, query};
 use crate::engine::Postgres;
+use crate::epoch::Epoch;
 use crate::facts::Facts;
 use crate::schema::Found;
-use crate::term::Term;
 
 /// How many answers a set-up may wait for.
 const STEPS: u32 = 4;
@@ -48,9 +48,9 @@ pub(crate) struct Connector {
 pub(crate) struct Ready {
     pub(crate) requests: Session,
     prepared: HashMap<&'static str, Statement>,
-    /// Whether requests run only in the term in which the connection was made, behind a pooler.
-    in_term: bool,
-    pub(crate) term: Term,
+    /// Whether requests run only in the epoch in which the connection was made, behind a pooler.
+    in_epoch: bool,
+    pub(crate) epoch: Epoch,
     pub(crate) facts: Facts,
 }
 
@@ -157,7 +157,7 @@ impl Connector {
         }
         // If nobody has ever used locks there, a reader has nothing to see.
         let is_blank = self.reads && facts.schema == Found::Missing;
-        let mut term = Term::default();
+        let mut epoch = Epoch::default();
         if !is_blank {
             let lease = self.options.longest_lease;
             let earlier = lock(&self.server)
@@ -166,12 +166,12 @@ impl Connector {
             ensure::ensure(&mut requests, facts.schema, self.reads, earlier).await?;
             let longest = Some(lease).filter(|_| !self.reads);
             let client = requests.client.clone();
-            let rows = requests.ask(Term::ask(&client, longest)).await?;
-            if let Some(fault) = Term::fault(&rows) {
+            let rows = requests.ask(Epoch::ask(&client, longest)).await?;
+            if let Some(fault) = Epoch::fault(&rows) {
                 let source = StoreError::new(StoreErrorKind::Refused, fault);
                 return Err(ConnectError::Unsuitable(source.to_string().into(), source));
             }
-            term = Term::read(&rows).ok_or_else(nonsense)?;
+            epoch = Epoch::read(&rows).ok_or_else(nonsense)?;
         }
         if listens {
             requests.listen(self.member, &self.presence).await?;
@@ -186,8 +186,8 @@ impl Connector {
         Ok(Ready {
             requests,
             prepared,
-            in_term: is_pooled,
-            term,
+            in_epoch: is_pooled,
+            epoch,
             facts,
         })
     }
@@ -202,11 +202,11 @@ impl Ready {
         let client = self.requests.client.clone();
         let statement = self.prepared.get(call.function).cloned();
         let query = match statement {
-            None => query(call.function, call.values.len(), self.in_term),
+            None => query(call.function, call.values.len(), self.in_epoch),
             Some(_) => String::new(),
         };
-        if self.in_term && call.function != INSPECT {
-            call.values.push(id(self.term.id));
+        if self.in_epoch && call.function != INSPECT {
+            call.values.push(id(self.epoch.id));
         }
         async move {
             match &statement {

@@ -1,4 +1,4 @@
-//! [`Channel`]: a connection to a server, with or without TLS, that takes a note of the process id in the server's greeting.
+//! [`Channel`]: a connection to a server, with or without TLS, that remembers the process id in the server's greeting.
 
 #[cfg(feature = "tls-no-provider")]
 mod fingerprint;

@@ -2,7 +2,7 @@
 SELECT 'logged-tables', 'its table ' || oid::regclass || ' is no longer unlogged: grants are slow, and a standby that takes over has old locks',
     'ALTER TABLE ' || oid::regclass || ' SET UNLOGGED'
   FROM pg_class
-  WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'p' AND relname <> 'note'
+  WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'p' AND relname <> 'history'
 UNION ALL
 SELECT 'table-size', format('its tables of locks take %s MiB', auto_mutex.size() >> 20),
     'look in pg_stat_activity for a transaction that has been open for long (backend_xmin, xact_start): it keeps old versions of rows'

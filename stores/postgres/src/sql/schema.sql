@@ -16,7 +16,9 @@ BEGIN
   END IF;
   -- Other tables: the locks in the old ones are lost, as in a crash.
   IF version[1] < '@TABLES@' THEN
-    SELECT greatest(lease_ms, earlier_ms, 1) INTO made FROM auto_mutex.note;
+    -- Before 3.0, the history was called `note`.
+    EXECUTE format('SELECT greatest(lease_ms, earlier_ms, 1) FROM %s',
+      coalesce(to_regclass('auto_mutex.history'), to_regclass('auto_mutex.note'))) INTO made;
     DROP SCHEMA auto_mutex CASCADE;
   ELSIF version IS NULL THEN
     made := coalesce(nullif(current_setting('auto_mutex.earlier', true), ''), '0');
@@ -54,11 +56,11 @@ SELECT auto_mutex.make_tables();
 -- Functions may be replaced while older clients call them.
 @RULES@
 REVOKE ALL ON ALL ROUTINES IN SCHEMA auto_mutex FROM PUBLIC;
-INSERT INTO auto_mutex.term
+INSERT INTO auto_mutex.epoch
   SELECT true, gen_random_uuid(), auto_mutex.server(NULL), CASE made WHEN '0' THEN 0 ELSE auto_mutex.clock(NULL) END, 'restart', 0
   FROM current_setting('auto_mutex.made') AS made WHERE made > '';
--- What the old note said of a promotion is gone, and one may just have happened: as if it had.
-INSERT INTO auto_mutex.note
+-- What the old history said of a promotion is gone, and one may just have happened: as if it had.
+INSERT INTO auto_mutex.history
   SELECT true, server, auto_mutex.timeline(), began, auto_mutex.clock(NULL) / 604800000000, made::bigint, 0
-  FROM auto_mutex.term, current_setting('auto_mutex.made') AS made WHERE made > '';
+  FROM auto_mutex.epoch, current_setting('auto_mutex.made') AS made WHERE made > '';
 COMMENT ON SCHEMA auto_mutex IS '@MARK@@VERSION@';

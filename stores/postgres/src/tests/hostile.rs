@@ -69,10 +69,10 @@ async fn what_a_neighbour_has_made_is_never_run() {
         one.end().await;
         other.end().await;
     }
-    // On a server that is told to be Aurora, a new term would begin.
-    let term = "SELECT pg_catalog.concat(cause, began) FROM auto_mutex.term";
-    let term: String = admin.query_one(term, &[]).await.unwrap().get(0);
-    assert_eq!(term, "restart0");
+    // On a server that is told to be Aurora, a new epoch would begin.
+    let epoch = "SELECT pg_catalog.concat(cause, began) FROM auto_mutex.epoch";
+    let epoch: String = admin.query_one(epoch, &[]).await.unwrap().get(0);
+    assert_eq!(epoch, "restart0");
     assert_eq!(caught(&admin).await, []);
 }
 

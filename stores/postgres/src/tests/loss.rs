@@ -220,7 +220,7 @@ async fn a_standby_that_takes_over_is_closed() {
     let queued = peer.ask("n", acquire(waiting, Mode::Queue)).await;
     assert!(matches!(queued, Ok(Reply::Queued { .. })), "{queued:?}");
     assert!(token > 0);
-    // The note of the promotion outlives a crash.
+    // The history of the promotion outlives a crash.
     peer.end().await;
 }
 
@@ -241,7 +241,7 @@ async fn who_begins_without_a_server_connects_later() {
 }
 
 #[tokio::test]
-async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
+async fn behind_a_pooler_a_lost_epoch_is_noticed_with_the_next_request() {
     let server = shared();
     let database = server.database().await;
     let url = server.url(&database);
@@ -249,7 +249,7 @@ async fn behind_a_pooler_a_lost_term_is_noticed_with_the_next_request() {
     peer.works().await;
     let admin = server.admin(&database).await;
     // As a crash does.
-    let crash = "TRUNCATE auto_mutex.term, auto_mutex.names, auto_mutex.tickets";
+    let crash = "TRUNCATE auto_mutex.epoch, auto_mutex.names, auto_mutex.tickets";
     admin.batch_execute(crash).await.unwrap();
     let error = peer.fails("n", acquire(Ticket::random(), Mode::Queue));
     assert!(error.await.is_disconnected());
@@ -269,15 +269,15 @@ async fn a_clock_that_steps_back_past_a_loss_costs_one_lease() {
     Peer::new(&server.url(&database)).await.end().await;
     let admin = server.admin(&database).await;
     let opens = async |lag: i64, at: i64| {
-        let begin = "SELECT opens - at FROM auto_mutex.begin_term(30000, $1, $2)";
+        let begin = "SELECT opens - at FROM auto_mutex.begin_epoch(30000, $1, $2)";
         let row = admin.query_one(begin, &[&lag, &at]).await.unwrap();
         row.get::<_, i64>(0)
     };
     let (crash, hour, second) = (1_800_000_000_000_000, 3_600_000_000, 1_000_000);
     for (lose, lag, lease) in [
-        ("DELETE FROM auto_mutex.term", 0, 30),
+        ("DELETE FROM auto_mutex.epoch", 0, 30),
         (
-            "DELETE FROM auto_mutex.term; UPDATE auto_mutex.note SET server = ''",
+            "DELETE FROM auto_mutex.epoch; UPDATE auto_mutex.history SET server = ''",
             12_000,
             42,
         ),
@@ -288,8 +288,8 @@ async fn a_clock_that_steps_back_past_a_loss_costs_one_lease() {
         assert_eq!(opens(lag, back).await, lease * second);
         assert_eq!(opens(lag, back + (lease - 1) * second).await, second);
         assert!(opens(lag, back + lease * second).await < 0, "it is open");
-        // Later terms begin in the future of this one.
-        let over = "UPDATE auto_mutex.note SET promoted = 0";
+        // Later epochs begin in the future of this one.
+        let over = "UPDATE auto_mutex.history SET promoted = 0";
         admin.batch_execute(over).await.unwrap();
     }
 }
@@ -303,7 +303,7 @@ async fn a_schema_that_somebody_drops_is_made_again() {
         let mut peer = Peer::new(&format!("{}{query}", server.url(&database))).await;
         let (held, _) = peer.holds("n").await;
         // In the order in which the functions lock the tables.
-        let drop = "BEGIN; LOCK TABLE auto_mutex.term; DROP SCHEMA auto_mutex CASCADE; COMMIT";
+        let drop = "BEGIN; LOCK TABLE auto_mutex.epoch; DROP SCHEMA auto_mutex CASCADE; COMMIT";
         admin.batch_execute(drop).await.unwrap();
         let error = peer.fails("n", touch(held, 2)).await;
         assert!(error.is_disconnected(), "{query}: {error:?}");

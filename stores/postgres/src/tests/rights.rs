@@ -99,7 +99,7 @@ async fn newer_tables_tell_older_clients_to_update() {
     let update = format!("BEGIN; {} COMMIT", script(Version(VERSION.0 + 1, 0)));
     admin.batch_execute(&update).await.unwrap();
     // The leases of the older clients count until they end, also those that a former primary may have granted.
-    let opens = "SELECT opens > at + 3600000000 FROM auto_mutex.begin_term(1000, 3600000, NULL)";
+    let opens = "SELECT opens > at + 3600000000 FROM auto_mutex.begin_epoch(1000, 3600000, NULL)";
     assert!(admin.query_one(opens, &[]).await.unwrap().get::<_, bool>(0));
     let kept = old.ask("n", touch(held, 2)).await;
     assert!(!matches!(kept, Ok(Reply::Granted { .. })), "{kept:?}");
@@ -123,7 +123,7 @@ async fn altered_tables_are_refused_by_name_and_close_the_store_afterwards() {
         .await
         .unwrap();
     for (change, cure) in [
-        ("term SET LOGGED".to_owned(), "term SET UNLOGGED"),
+        ("epoch SET LOGGED".to_owned(), "epoch SET UNLOGGED"),
         ("gone SET LOGGED".to_owned(), "gone SET UNLOGGED"),
         (
             "names FORCE ROW LEVEL SECURITY".to_owned(),
@@ -150,7 +150,7 @@ async fn altered_tables_are_refused_by_name_and_close_the_store_afterwards() {
     admin.batch_execute(enable).await.unwrap();
     Peer::new(&url).await.end().await;
     // Some services drop unlogged tables when they promote a standby.
-    for table in ["term", "signals", "members"] {
+    for table in ["epoch", "signals", "members"] {
         let drop = format!("DROP TABLE auto_mutex.{table}");
         admin.batch_execute(&drop).await.unwrap();
         let peer = Peer::new(&url).await;
@@ -171,11 +171,12 @@ async fn what_is_left_of_a_lost_lock_keeps_nobody_from_it() {
         peer.holds("n").await;
         peer.ask("n", acquire(waiting, Mode::Queue)).await.unwrap();
         let admin = server.admin(&database).await;
-        let crash = "TRUNCATE auto_mutex.tickets, auto_mutex.term";
+        let crash = "TRUNCATE auto_mutex.tickets, auto_mutex.epoch";
         admin.batch_execute(crash).await.unwrap();
         peer.end().await;
         peer = Peer::new(&url).await;
-        let over = "UPDATE auto_mutex.term SET began = 0; UPDATE auto_mutex.note SET promoted = 0";
+        let over =
+            "UPDATE auto_mutex.epoch SET began = 0; UPDATE auto_mutex.history SET promoted = 0";
         admin.batch_execute(over).await.unwrap();
         peer.end().await;
         peer = Peer::new(&url).await;
@@ -186,7 +187,7 @@ async fn what_is_left_of_a_lost_lock_keeps_nobody_from_it() {
 
 /// What a role may see of the server is no part of the server's identity.
 #[tokio::test]
-async fn roles_of_unequal_rights_share_a_term() {
+async fn roles_of_unequal_rights_share_an_epoch() {
     let server = Server::start();
     let admin = server.admin("postgres").await;
     let url = server.url("postgres");
@@ -199,13 +200,13 @@ async fn roles_of_unequal_rights_share_a_term() {
         assert!(peer.closed.is_none());
         peer.works().await;
     }
-    let term = "SELECT id::text FROM auto_mutex.term";
-    let before: String = admin.query_one(term, &[]).await.unwrap().get(0);
+    let epoch = "SELECT id::text FROM auto_mutex.epoch";
+    let before: String = admin.query_one(epoch, &[]).await.unwrap().get(0);
     let granted = "GRANT EXECUTE ON FUNCTION pg_control_system TO PUBLIC";
     admin.batch_execute(granted).await.unwrap();
     let last = Peer::new(&url).await;
     assert!(last.closed.is_none());
-    let after: String = admin.query_one(term, &[]).await.unwrap().get(0);
+    let after: String = admin.query_one(epoch, &[]).await.unwrap().get(0);
     assert_eq!(before, after);
     for peer in [one, other, last] {
         peer.end().await;
@@ -213,7 +214,7 @@ async fn roles_of_unequal_rights_share_a_term() {
 }
 
 #[tokio::test]
-async fn a_copy_of_the_database_begins_a_term() {
+async fn a_copy_of_the_database_begins_an_epoch() {
     let server = shared();
     let database = server.database().await;
     Peer::new(&server.url(&database)).await.end().await;
@@ -225,9 +226,9 @@ async fn a_copy_of_the_database_begins_a_term() {
     }
     let restored = server.admin(&format!("{database}_copy")).await;
     // Unlike a copy of the files, a restored dump has new tables.
-    let again = "CREATE UNLOGGED TABLE auto_mutex.other (LIKE auto_mutex.term INCLUDING ALL); \
-                 INSERT INTO auto_mutex.other SELECT * FROM auto_mutex.term; DROP TABLE auto_mutex.term CASCADE; \
-                 ALTER TABLE auto_mutex.other RENAME TO term; ALTER TABLE auto_mutex.term OWNER TO auto_mutex_owner";
+    let again = "CREATE UNLOGGED TABLE auto_mutex.other (LIKE auto_mutex.epoch INCLUDING ALL); \
+                 INSERT INTO auto_mutex.other SELECT * FROM auto_mutex.epoch; DROP TABLE auto_mutex.epoch CASCADE; \
+                 ALTER TABLE auto_mutex.other RENAME TO epoch; ALTER TABLE auto_mutex.epoch OWNER TO auto_mutex_owner";
     restored.batch_execute(again).await.unwrap();
     let peer = Peer::new(&server.url(&format!("{database}_copy"))).await;
     assert!(peer.closed.is_some(), "its locks may be old");
@@ -235,7 +236,7 @@ async fn a_copy_of_the_database_begins_a_term() {
 }
 
 #[tokio::test]
-async fn on_aurora_the_start_of_the_process_begins_a_term() {
+async fn on_aurora_the_start_of_the_process_begins_an_epoch() {
     let mut server = Server::start();
     let url = server.url("postgres");
     let admin = server.admin("postgres").await;
@@ -275,12 +276,14 @@ async fn an_older_schema_is_replaced_by_its_owner_and_a_newer_or_foreign_one_is_
         assert!(error.contains(part), "{error}");
     }
     // That of an older version is its owner's to replace.
-    let old = comment("auto-mutex schema 0.7");
-    admin.batch_execute(&old).await.unwrap();
-    let error = Peer::open(&url).await.err().unwrap().to_string();
-    assert!(error.contains("let its owner run"), "{error}");
-    admin.batch_execute(&crate::schema()).await.unwrap();
-    let peer = Peer::new(&url).await;
-    assert!(peer.closed.is_some(), "its locks are lost");
-    peer.store.close();
+    for history in ["", "ALTER TABLE auto_mutex.history RENAME TO note;"] {
+        let old = history.to_owned() + &comment("auto-mutex schema 0.7");
+        admin.batch_execute(&old).await.unwrap();
+        let error = Peer::open(&url).await.err().unwrap().to_string();
+        assert!(error.contains("let its owner run"), "{error}");
+        admin.batch_execute(&crate::schema()).await.unwrap();
+        let peer = Peer::new(&url).await;
+        assert!(peer.closed.is_some(), "its locks are lost");
+        peer.end().await;
+    }
 }

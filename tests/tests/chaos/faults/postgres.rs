@@ -50,7 +50,7 @@ pub(crate) fn all() -> Vec<Fault> {
         })
         .harms_keepers(),
         beyond("LOCK TABLE beyond the lease", |field| {
-            let table = *field.seed.pick(&["names", "tickets", "term"]);
+            let table = *field.seed.pick(&["names", "tickets", "epoch"]);
             let lock = format!("BEGIN; LOCK TABLE auto_mutex.{table}");
             let session = field.postgres().session(&lock);
             field.pass_a_lease();

@@ -21,7 +21,7 @@ use crate::tests::server::shared;
 /// What is kept of a name: its rows in these tables.
 const TABLES: [&str; 4] = ["names", "tickets", "signals", "gone"];
 /// One in so many operations runs as it does behind a pooler.
-const IN_TERM: u32 = 4;
+const IN_EPOCH: u32 = 4;
 /// Before one in so many operations, the tables are rewritten, which must not change anything.
 const COMPACT: u32 = 499;
 /// A member that listens has locked this number.
@@ -45,10 +45,10 @@ pub(super) struct Bench {
     presence: Client,
     heard: Arc<Mutex<Vec<Notification>>>,
     listening: HashSet<MemberId>,
-    /// By function, and whether it is in a term.
+    /// By function, and whether it is in an epoch.
     statements: HashMap<(&'static str, bool), Statement>,
     form: Statement,
-    term: Uuid,
+    epoch: Uuid,
     /// The operations so far.
     steps: u32,
 }
@@ -80,7 +80,7 @@ impl Bench {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let notes = heard.clone();
         let url = format!("postgres://{}", server.url(database));
-        let (client, presence, term, form) = runtime.block_on(async {
+        let (client, presence, epoch, form) = runtime.block_on(async {
             let (client, mut connection) = tokio_postgres::connect(&url, NoTls).await.unwrap();
             tokio::spawn(async move {
                 while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -94,10 +94,10 @@ impl Bench {
             client.batch_execute(schema).await.unwrap();
             let members = "DELETE FROM auto_mutex.members";
             client.batch_execute(members).await.unwrap();
-            let term = "SELECT id FROM auto_mutex.term";
-            let term = client.query_one(term, &[]).await.unwrap().get(0);
+            let epoch = "SELECT id FROM auto_mutex.epoch";
+            let epoch = client.query_one(epoch, &[]).await.unwrap().get(0);
             let form = client.prepare(FORM).await.unwrap();
-            (client, server.admin(database).await, term, form)
+            (client, server.admin(database).await, epoch, form)
         });
         Self {
             runtime,
@@ -107,7 +107,7 @@ impl Bench {
             listening: HashSet::new(),
             statements: HashMap::new(),
             form,
-            term,
+            epoch,
             steps: 0,
         }
     }
@@ -124,12 +124,12 @@ impl Bench {
     }
 
     /// The query of a call at a given time, which is the last parameter.
-    fn prepare(&mut self, call: &Call, in_term: bool) -> Statement {
-        let key = (call.function, in_term);
+    fn prepare(&mut self, call: &Call, in_epoch: bool) -> Statement {
+        let key = (call.function, in_epoch);
         if let Some(statement) = self.statements.get(&key) {
             return statement.clone();
         }
-        let query = call::query(call.function, call.values.len(), in_term);
+        let query = call::query(call.function, call.values.len(), in_epoch);
         let time = query.matches('$').count() + 1;
         let query = query.replace(", NULL)", &format!(", ${time}::int8)"));
         let preparing = self.client.prepare(&query);
@@ -142,14 +142,14 @@ impl Bench {
         let (caller, opens) = (request.member, request.opens as i64);
         let call = Call::of(request.name, request.op, caller, opens);
         let looks = matches!(request.op, Op::Inspect { .. });
-        let in_term = self.steps.is_multiple_of(IN_TERM) && !looks;
-        let statement = self.prepare(&call, in_term);
+        let in_epoch = self.steps.is_multiple_of(IN_EPOCH) && !looks;
+        let statement = self.prepare(&call, in_epoch);
         let look = Call::of(request.name, &Op::Inspect { above: 0 }, caller, opens);
         let inspect = self.prepare(&look, false);
         let now = request.now as i64;
         let (mut values, mut looking) = (call.plain(), look.plain());
-        if in_term {
-            values.push(&self.term);
+        if in_epoch {
+            values.push(&self.epoch);
         }
         for values in [&mut values, &mut looking] {
             values.push(&now);

@@ -1,4 +1,4 @@
--- Whether the server has lost its locks, and from when on it grants again. `note.sql` has the tables.
+-- Whether the server has lost its locks, and from when on it grants again. `epoch_tables.sql` has the tables.
 
 -- The number of promotions and restored backups, as the log of the server tells it. (That in `pg_control_checkpoint` comes
 -- only with the next checkpoint.)
@@ -22,7 +22,7 @@ BEGIN
     EXCEPTION WHEN insufficient_privilege THEN
     END;
   END IF;
-  RETURN concat_ws(':', number, 'auto_mutex.term'::regclass::oid,
+  RETURN concat_ws(':', number, 'auto_mutex.epoch'::regclass::oid,
     CASE WHEN to_regproc('pg_catalog.aurora_version') IS NOT NULL THEN extract(epoch FROM pg_postmaster_start_time()) END);
 END $$;
 
@@ -32,80 +32,80 @@ CREATE FUNCTION auto_mutex.fault() RETURNS text LANGUAGE sql STABLE AS $$
     LATERAL (VALUES
       (relowner <> current_user::regrole, 'belongs to another role than its functions', format('OWNER TO %I', current_user)),
       (relforcerowsecurity, 'has row-level security for its owner, too', 'NO FORCE ROW LEVEL SECURITY'),
-      (relpersistence <> 'u' AND relname <> 'note', 'is no longer unlogged, so that a crash may go unnoticed', 'SET UNLOGGED')
+      (relpersistence <> 'u' AND relname <> 'history', 'is no longer unlogged, so that a crash may go unnoticed', 'SET UNLOGGED')
     ) AS faults (is_there, wrong, cure)
     WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND is_there
     LIMIT 1
 $$;
 
--- Begins a term if the locks were lost, and returns the term with the time from which the server grants, or 0. A client reports
--- its longest lease; 0 is that of a reader, who changes nothing.
-CREATE FUNCTION auto_mutex.find_term(longest_ms bigint, lag_ms bigint, now bigint)
+-- Begins an epoch if the locks were lost, and returns the epoch with the time from which the server grants, or 0. A client
+-- reports its longest lease; 0 is that of a reader, who changes nothing.
+CREATE FUNCTION auto_mutex.find_epoch(longest_ms bigint, lag_ms bigint, now bigint)
 RETURNS TABLE (id uuid, opens bigint, at bigint, cause text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
   week CONSTANT bigint := auto_mutex.clock(now) / 604800000000;
   here text;
   line CONSTANT bigint := auto_mutex.timeline();
-  t auto_mutex.term;
-  n auto_mutex.note;
+  e auto_mutex.epoch;
+  h auto_mutex.history;
 BEGIN
-  SELECT * INTO t FROM auto_mutex.term;
-  SELECT * INTO n FROM auto_mutex.note;
-  here := auto_mutex.server(coalesce(t.server, n.server));
+  SELECT * INTO e FROM auto_mutex.epoch;
+  SELECT * INTO h FROM auto_mutex.history;
+  here := auto_mutex.server(coalesce(e.server, h.server));
   at := auto_mutex.clock(now);
-  IF longest_ms > 0 AND (t.id IS NULL OR t.server <> here OR n.one IS NULL OR n.week < week OR n.lease_ms < longest_ms) THEN
-    -- What the note says must outlive a crash. A standby that is down is no reason to wait.
+  IF longest_ms > 0 AND (e.id IS NULL OR e.server <> here OR h.one IS NULL OR h.week < week OR h.lease_ms < longest_ms) THEN
+    -- The history must outlive a crash. A standby that is down is no reason to wait.
     PERFORM set_config('synchronous_commit', 'local', true);
     LOOP
-      SELECT * INTO n FROM auto_mutex.note FOR UPDATE;
+      SELECT * INTO h FROM auto_mutex.history FOR UPDATE;
       EXIT WHEN FOUND;
-      INSERT INTO auto_mutex.note VALUES (true, here, line, 0, week, 0, 0) ON CONFLICT DO NOTHING;
+      INSERT INTO auto_mutex.history VALUES (true, here, line, 0, week, 0, 0) ON CONFLICT DO NOTHING;
     END LOOP;
-    SELECT * INTO t FROM auto_mutex.term;
-    -- Read after the lock: the time of a term must not be before the end of the one before.
+    SELECT * INTO e FROM auto_mutex.epoch;
+    -- Read after the lock: the time of an epoch must not be before the end of the one before.
     at := auto_mutex.clock(now);
-    IF n.week < week THEN
-      n.earlier_ms := CASE WHEN n.week = week - 1 THEN n.lease_ms ELSE 0 END;
-      n.lease_ms := 0;
-      n.week := week;
+    IF h.week < week THEN
+      h.earlier_ms := CASE WHEN h.week = week - 1 THEN h.lease_ms ELSE 0 END;
+      h.lease_ms := 0;
+      h.week := week;
     END IF;
-    n.lease_ms := greatest(n.lease_ms, longest_ms);
-    IF t.id IS NULL OR t.server <> here THEN
-      t := ROW(true, gen_random_uuid(), here, at,
-        CASE WHEN n.server = here AND n.timeline = line THEN 'restart' ELSE 'failover' END, at)::auto_mutex.term;
-      DELETE FROM auto_mutex.term;
-      INSERT INTO auto_mutex.term VALUES (t.*);
+    h.lease_ms := greatest(h.lease_ms, longest_ms);
+    IF e.id IS NULL OR e.server <> here THEN
+      e := ROW(true, gen_random_uuid(), here, at,
+        CASE WHEN h.server = here AND h.timeline = line THEN 'restart' ELSE 'failover' END, at)::auto_mutex.epoch;
+      DELETE FROM auto_mutex.epoch;
+      INSERT INTO auto_mutex.epoch VALUES (e.*);
       -- If only some tables were lost, the others count what is gone.
       UPDATE auto_mutex.names AS x SET
         held = (SELECT count(*) FROM auto_mutex.tickets WHERE name = x.name AND line = 0) + ((x.sole).ticket IS NOT NULL)::integer,
         waiting = (SELECT count(*) FROM auto_mutex.tickets WHERE name = x.name AND line > 0),
         signals = (SELECT count(*) FROM auto_mutex.signals WHERE name = x.name),
         gone = (SELECT count(*) FROM auto_mutex.gone WHERE name = x.name), soonest = 0;
-      IF t.cause = 'failover' THEN
-        n.promoted := at;
+      IF e.cause = 'failover' THEN
+        h.promoted := at;
       END IF;
-      n.server := here;
-      n.timeline := line;
+      h.server := here;
+      h.timeline := line;
     END IF;
-    UPDATE auto_mutex.note AS x SET
-      server = n.server, timeline = n.timeline, promoted = n.promoted, week = n.week, lease_ms = n.lease_ms,
-      earlier_ms = n.earlier_ms;
+    UPDATE auto_mutex.history AS x SET
+      server = h.server, timeline = h.timeline, promoted = h.promoted, week = h.week, lease_ms = h.lease_ms,
+      earlier_ms = h.earlier_ms;
   END IF;
-  IF longest_ms > 0 AND (t.began > at OR n.promoted > at) THEN
+  IF longest_ms > 0 AND (e.began > at OR h.promoted > at) THEN
     -- The clock was stepped back.
-    UPDATE auto_mutex.term SET began = least(began, at);
-    UPDATE auto_mutex.note SET promoted = least(promoted, at);
+    UPDATE auto_mutex.epoch SET began = least(began, at);
+    UPDATE auto_mutex.history SET promoted = least(promoted, at);
   END IF;
-  longest_ms := greatest(longest_ms, n.lease_ms, n.earlier_ms);
-  id := t.id;
-  cause := t.cause;
+  longest_ms := greatest(longest_ms, h.lease_ms, h.earlier_ms);
+  id := e.id;
+  cause := e.cause;
   opens := 0;
-  IF t.began > 0 THEN
-    opens := least(t.began, at) + 1000 * longest_ms;
+  IF e.began > 0 THEN
+    opens := least(e.began, at) + 1000 * longest_ms;
   END IF;
-  IF n.promoted > 0 THEN
-    opens := greatest(opens, least(n.promoted, at) + 1000 * (longest_ms + lag_ms));
+  IF h.promoted > 0 THEN
+    opens := greatest(opens, least(h.promoted, at) + 1000 * (longest_ms + lag_ms));
   END IF;
   IF opens <= at THEN
     opens := 0;
@@ -113,35 +113,35 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- The same for a client, after a look at the tables. If an administrator has changed them, the term ends, and `cause` says how. Missing
--- ones are made again.
-CREATE FUNCTION auto_mutex.begin_term(longest_ms bigint, lag_ms bigint, now bigint)
+-- The same for a client, after a look at the tables. If an administrator has changed them, the epoch ends, and `cause` says how.
+-- Missing ones are made again.
+CREATE FUNCTION auto_mutex.begin_epoch(longest_ms bigint, lag_ms bigint, now bigint)
 RETURNS TABLE (id uuid, opens bigint, at bigint, cause text) LANGUAGE plpgsql @DEFINER@ AS $$
 BEGIN
   cause := auto_mutex.fault();
   IF cause IS NOT NULL OR @COUNT@ > (SELECT count(*) FROM pg_class WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r') THEN
     BEGIN
       PERFORM auto_mutex.make_tables();
-      DELETE FROM auto_mutex.term;
+      DELETE FROM auto_mutex.epoch;
     EXCEPTION WHEN insufficient_privilege THEN
     END;
   END IF;
   IF cause IS NULL THEN
-    RETURN QUERY SELECT * FROM auto_mutex.find_term(longest_ms, lag_ms, now);
+    RETURN QUERY SELECT * FROM auto_mutex.find_epoch(longest_ms, lag_ms, now);
   ELSE
     RETURN NEXT;
   END IF;
 END $$;
 
 -- The same for one who only looks.
-CREATE FUNCTION auto_mutex.see_term(lag_ms bigint) RETURNS TABLE (id uuid, opens bigint, at bigint, cause text)
+CREATE FUNCTION auto_mutex.see_epoch(lag_ms bigint) RETURNS TABLE (id uuid, opens bigint, at bigint, cause text)
 LANGUAGE sql @DEFINER@ AS $$
-  SELECT * FROM auto_mutex.find_term(0, lag_ms, NULL)
+  SELECT * FROM auto_mutex.find_epoch(0, lag_ms, NULL)
 $$;
 
--- Whether the server has the same locks as when it named this term.
-CREATE FUNCTION auto_mutex.is_term(wanted uuid) RETURNS boolean LANGUAGE sql STABLE @DEFINER@ AS $$
-  SELECT EXISTS (SELECT FROM auto_mutex.term WHERE id = wanted)
+-- Whether the server has the same locks as when it named this epoch.
+CREATE FUNCTION auto_mutex.is_epoch(wanted uuid) RETURNS boolean LANGUAGE sql STABLE @DEFINER@ AS $$
+  SELECT EXISTS (SELECT FROM auto_mutex.epoch WHERE id = wanted)
 $$;
 
 -- Forgets what nobody has used for long, if no client has done so in the last ten seconds.
@@ -149,7 +149,7 @@ CREATE FUNCTION auto_mutex.tidy(now bigint) RETURNS void LANGUAGE plpgsql @DEFIN
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(now);
 BEGIN
-  UPDATE auto_mutex.term SET tidied = at WHERE at NOT BETWEEN tidied AND tidied + 10000000;
+  UPDATE auto_mutex.epoch SET tidied = at WHERE at NOT BETWEEN tidied AND tidied + 10000000;
   IF FOUND THEN
     PERFORM auto_mutex.forget_idle(20000, now);
   END IF;

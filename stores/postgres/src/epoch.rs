@@ -1,4 +1,4 @@
-//! [`Term`]: whether the server has lost its locks, and from when on it grants again. `sql/term.sql` has the rule.
+//! [`Epoch`]: whether the server has lost its locks, and from when on it grants again. `sql/epoch.sql` has the rule.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use uuid::Uuid;
 /// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that promotes
 /// standbys has to end the old primary first, as Patroni does.
 const LAG: Duration = Duration::from_secs(12);
-const BEGIN: &str = "SELECT id, opens, at, cause FROM auto_mutex.begin_term($1, $2, NULL)";
-const SEE: &str = "SELECT id, opens, at, cause FROM auto_mutex.see_term($1)";
+const BEGIN: &str = "SELECT id, opens, at, cause FROM auto_mutex.begin_epoch($1, $2, NULL)";
+const SEE: &str = "SELECT id, opens, at, cause FROM auto_mutex.see_epoch($1)";
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Term {
+pub(crate) struct Epoch {
     /// Random, and new after each loss.
     pub(crate) id: Uuid,
     /// From when on the server grants, by its own clock (µs); 0 if it grants now.
@@ -23,7 +23,7 @@ pub(crate) struct Term {
     pub(crate) closed: Option<Closed>,
 }
 
-impl Term {
+impl Epoch {
     /// A reader reports no lease, and changes nothing.
     pub(crate) async fn ask(client: &Client, longest: Option<Duration>) -> Result<Vec<Row>, Error> {
         let lag = number(millis(LAG));
@@ -36,7 +36,7 @@ impl Term {
         client.query_typed(BEGIN, &parameters).await
     }
 
-    /// What an administrator has changed, so that there is no term.
+    /// What an administrator has changed, so that there is no epoch.
     pub(crate) fn fault(rows: &[Row]) -> Option<String> {
         let row = rows.first()?;
         let id: Option<Uuid> = row.try_get(0).ok()?;
