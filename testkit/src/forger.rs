@@ -33,7 +33,7 @@ impl World {
         if !heard.0.is_empty() {
             let text = forged(&heard.0[below(heard.0.len())], &below);
             for member in self.0.all_members() {
-                member.tell(self.0.term(), clock::now(), text.clone());
+                member.tell(self.0.epoch(), clock::now(), text.clone());
             }
         }
         drop(heard);

@@ -36,8 +36,8 @@ pub(super) const DEAD: u8 = 2;
 /// member's channel.
 pub(super) struct Connection {
     pub(super) link: Link<Name, String, Instant>,
-    /// The term of the server to which it is connected, or was.
-    term: Option<u32>,
+    /// The epoch of the server to which it is connected, or was.
+    epoch: Option<u32>,
     is_cut: bool,
     breaks: bool,
     is_closing: bool,
@@ -81,7 +81,7 @@ impl Member {
             core: OnceLock::new(),
             connection: Mutex::new(Connection {
                 link: Link::new(false),
-                term: None,
+                epoch: None,
                 is_cut: false,
                 breaks: false,
                 is_closing: false,
@@ -152,19 +152,19 @@ impl Member {
         self.busy.notify_one();
     }
 
-    /// Whether it is connected to the server of this term.
-    pub(super) fn hears(&self, term: Option<u32>) -> bool {
-        self.is_on(&lock(&self.connection), term)
+    /// Whether it is connected to the server of this epoch.
+    pub(super) fn hears(&self, epoch: Option<u32>) -> bool {
+        self.is_on(&lock(&self.connection), epoch)
     }
 
-    fn is_on(&self, connection: &Connection, term: Option<u32>) -> bool {
-        connection.link.connected && connection.term == term && !self.is_dead()
+    fn is_on(&self, connection: &Connection, epoch: Option<u32>) -> bool {
+        connection.link.connected && connection.epoch == epoch && !self.is_dead()
     }
 
-    /// Sends it a message of the server of this term, if it is connected to that.
-    pub(super) fn tell(&self, term: Option<u32>, at: Instant, text: String) {
+    /// Sends it a message of the server of this epoch, if it is connected to that.
+    pub(super) fn tell(&self, epoch: Option<u32>, at: Instant, text: String) {
         let mut connection = lock(&self.connection);
-        if self.is_on(&connection, term) {
+        if self.is_on(&connection, epoch) {
             connection.link.tell(text, at);
             self.look();
         }
@@ -205,10 +205,10 @@ impl Member {
         let Some(world) = self.world() else {
             return Step::Over;
         };
-        let (now, term) = (clock::now(), world.term());
+        let (now, epoch) = (clock::now(), world.epoch());
         let mut connection = lock(&self.connection);
-        let reached = term.filter(|_| !connection.is_cut);
-        let breaks = connection.breaks || connection.term != reached;
+        let reached = epoch.filter(|_| !connection.is_cut);
+        let breaks = connection.breaks || connection.epoch != reached;
         if connection.link.connected && breaks {
             connection.breaks = false;
             drop(connection);
@@ -220,7 +220,7 @@ impl Member {
         }
         if !connection.link.connected && reached.is_some() {
             connection.link.connected = true;
-            let again = std::mem::replace(&mut connection.term, reached).is_some();
+            let again = std::mem::replace(&mut connection.epoch, reached).is_some();
             drop(connection);
             let closed = NodeChange::Closed(world.closed());
             events.node_changed(Node::ONLY, closed);
@@ -244,7 +244,7 @@ impl Member {
             Some(Sent::Answer(answer)) => events.answered(answer),
             Some(Sent::Message(text)) => drop(deliver(events, &text)),
             // The server that it was sent to may be gone.
-            Some(Sent::Late(name, op)) if term.is_some() => drop(world.execute(self, &name, &op)),
+            Some(Sent::Late(name, op)) if epoch.is_some() => drop(world.execute(self, &name, &op)),
             _ => {}
         }
         Step::Done

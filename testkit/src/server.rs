@@ -39,7 +39,7 @@ pub(super) struct Server {
     /// How far the clock was stepped, in microseconds.
     stepped: i64,
     /// Changes with each restart and failover.
-    term: u32,
+    epoch: u32,
     is_down: bool,
     /// From when on it grants, by its own clock.
     pub(super) grants_from: u64,
@@ -56,9 +56,9 @@ impl Server {
         now.saturating_add_signed(self.stepped)
     }
 
-    /// The term, if the server runs.
-    pub(super) fn term(&self) -> Option<u32> {
-        (!self.is_down).then_some(self.term)
+    /// The epoch, if the server runs.
+    pub(super) fn epoch(&self) -> Option<u32> {
+        (!self.is_down).then_some(self.epoch)
     }
 
     pub(super) fn closed(&self) -> Option<Closed> {
@@ -145,7 +145,7 @@ impl Server {
 
     pub(super) fn crash(&mut self) {
         self.is_down = true;
-        self.term += 1;
+        self.epoch += 1;
     }
 
     /// Starts without data, and grants nothing for the time of `pause`.
@@ -164,7 +164,7 @@ impl Server {
     fn begin(&mut self, cause: Cause, pause: Option<Duration>) {
         self.log.clear();
         self.replica = self.names.clone();
-        (self.is_down, self.term) = (false, self.term + 1);
+        (self.is_down, self.epoch) = (false, self.epoch + 1);
         let Some(pause) = pause else {
             return;
         };

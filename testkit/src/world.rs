@@ -160,8 +160,8 @@ impl Shared {
         self.delay.store(delay, Ordering::Relaxed);
     }
 
-    pub(super) fn term(&self) -> Option<u32> {
-        lock(&self.server).term()
+    pub(super) fn epoch(&self) -> Option<u32> {
+        lock(&self.server).epoch()
     }
 
     pub(super) fn closed(&self) -> Option<Closed> {
@@ -190,15 +190,15 @@ impl Shared {
     pub(super) fn execute(&self, member: &Member, name: &Name, op: &Op) -> Reply {
         let delay = self.delay();
         let mut server = lock(&self.server);
-        let term = server.term();
-        let hears = |to| self.member(to).is_some_and(|to| to.hears(term));
+        let epoch = server.epoch();
+        let hears = |to| self.member(to).is_some_and(|to| to.hears(epoch));
         let (reply, messages) = server.execute(member.id, name, op, Duration::ZERO, hears);
         let at = clock::now().after(delay);
         for (to, message) in messages {
             let text = seal(name, &message);
             lock(&self.heard).hear(&text);
             if let Some(to) = self.member(to) {
-                to.tell(term, at, text);
+                to.tell(epoch, at, text);
             }
         }
         reply
