@@ -69,15 +69,15 @@ pub struct Limits {
     /// See `pause`.
     pub longest_pause: Duration,
 
-    /// How long a round of the search for deadlocks lasts without an answer. Then its waits have twice as long, up to
-    /// `slowest_round`, because messages may be slow: a client that asks for them gets them a second late.
-    pub round: Duration,
-    /// See `round`.
-    pub slowest_round: Duration,
+    /// How long a pass of the search for deadlocks lasts without an answer. Then its waits have twice as long, up to
+    /// `slowest_pass`, because messages may be slow: a client that asks for them gets them a second late.
+    pub search_pass: Duration,
+    /// See `search_pass`.
+    pub slowest_pass: Duration,
     /// Searches start at least this far apart, so that one search covers all waits that are due by then.
     pub between_searches: Duration,
-    /// How many incomplete rounds in a row count for nothing. Then a search goes on without the missing answers.
-    pub dropped_rounds: u32,
+    /// How many incomplete passes in a row count for nothing. Then a search goes on without the missing answers.
+    pub dropped_passes: u32,
     /// When to search again if answers were missing, or another client has to end the deadlock.
     pub search_again: Duration,
     /// How often a search is repeated that soon.
@@ -132,10 +132,10 @@ pub const LIMITS: Limits = Limits {
     recalled_twice: Duration::from_secs(1),
     longest_pause: Duration::from_secs(600),
 
-    round: Duration::from_millis(400),
-    slowest_round: Duration::from_millis(3_200),
+    search_pass: Duration::from_millis(400),
+    slowest_pass: Duration::from_millis(3_200),
     between_searches: Duration::from_millis(500),
-    dropped_rounds: 3,
+    dropped_passes: 3,
     search_again: Duration::from_millis(250),
     searched_again: 8,
     longest_search_pause: Duration::from_secs(60),

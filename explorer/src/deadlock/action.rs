@@ -36,8 +36,8 @@ pub enum Action {
     Answer(u8, bool),
     /// The copy of an answer arrives.
     Copy,
-    /// The round ends without further answers.
-    EndRound,
+    /// The pass ends without further answers.
+    EndPass,
 }
 
 impl fmt::Display for Action {
@@ -64,7 +64,7 @@ impl fmt::Display for Action {
                 write!(f, "question {} is answered{copy}", index + 1)
             }
             Self::Copy => f.write_str("the copy arrives"),
-            Self::EndRound => f.write_str("the round ends"),
+            Self::EndPass => f.write_str("the pass ends"),
         }
     }
 }

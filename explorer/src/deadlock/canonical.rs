@@ -82,12 +82,12 @@ impl World {
             if !self.searches.is_in_vain(|wait| self.waits(wait)) {
                 break;
             }
-            self.end_round(rules);
+            self.end_pass(rules);
         }
-        let round = self.searches.round();
+        let pass = self.searches.pass();
         self.questions
-            .retain_mut(|question| round_of(question).map(|it| *it) == round);
-        if round.is_none() {
+            .retain_mut(|question| pass_of(question).map(|it| *it) == pass);
+        if pass.is_none() {
             self.copy = None;
         }
         if !self.searches.confirms() {
@@ -119,8 +119,8 @@ impl World {
     fn visit_rest(&mut self, visitor: &mut impl SearchVisitor<u8>) {
         self.searches.visit(visitor);
         for question in &mut self.questions {
-            if let Some(round) = round_of(question) {
-                visitor.round(round);
+            if let Some(pass) = pass_of(question) {
+                visitor.pass(pass);
             }
             match question {
                 Effect::View { wait, .. } => visitor.wait(wait),
@@ -153,13 +153,13 @@ impl World {
     }
 }
 
-fn round_of(question: &mut Effect<u8>) -> Option<&mut u64> {
+fn pass_of(question: &mut Effect<u8>) -> Option<&mut u64> {
     match question {
-        Effect::View { round, .. } | Effect::Inspect { round, .. } => Some(round),
+        Effect::View { pass, .. } | Effect::Inspect { pass, .. } => Some(pass),
         Effect::Send {
-            probe: Probe::Ask { round, .. },
+            probe: Probe::Ask { pass, .. },
             ..
-        } => Some(round),
+        } => Some(pass),
         _ => None,
     }
 }
@@ -172,13 +172,13 @@ struct Names {
     tickets: Vec<Ticket>,
     waits: Vec<WaitId>,
     tokens: Vec<u64>,
-    rounds: Vec<u64>,
+    passes: Vec<u64>,
 }
 
 impl Names {
     fn number(&mut self, rules: &Setup) {
         self.tokens.sort_unstable();
-        self.rounds.sort_unstable();
+        self.passes.sort_unstable();
         // Only names of the same capacity are alike.
         rules.names().for_each(|mut name| self.name(&mut name));
         let mut free: Vec<_> = rules.names().collect();
@@ -222,8 +222,8 @@ impl SearchVisitor<u8> for Names {
         note(&mut self.waits, *wait);
     }
 
-    fn round(&mut self, round: &mut u64) {
-        note(&mut self.rounds, *round);
+    fn pass(&mut self, pass: &mut u64) {
+        note(&mut self.passes, *pass);
     }
 }
 
@@ -303,7 +303,7 @@ impl SearchVisitor<u8> for Rename<'_> {
         *wait = Ticket::of_public(place(&self.names.waits, wait));
     }
 
-    fn round(&mut self, round: &mut u64) {
-        *round = place(&self.names.rounds, round);
+    fn pass(&mut self, pass: &mut u64) {
+        *pass = place(&self.names.passes, pass);
     }
 }

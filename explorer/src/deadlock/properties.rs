@@ -7,7 +7,7 @@ use super::search::Verdict;
 use super::truth::{is_in_a_cycle, stuck_tasks};
 use super::world::{Action, World};
 
-/// All parts of a reported deadlock were deadlocked at the same time, between the two rounds.
+/// All parts of a reported deadlock were deadlocked at the same time, between the two passes.
 pub const TRUE: &str = "no false report";
 /// All tasks of a deadlock choose the same call.
 pub const ONE: &str = "one victim";
@@ -42,7 +42,7 @@ pub(super) fn all(rules: &Setup) -> Vec<Property<Setup>> {
 }
 
 fn every_deadlock_is_found(rules: &Setup, world: &World) -> bool {
-    if world.searches.round().is_some() || world.past.verdict.is_some() {
+    if world.searches.pass().is_some() || world.past.verdict.is_some() {
         return true;
     }
     let stuck = stuck_tasks(world, rules);

@@ -13,7 +13,7 @@ pub const PARK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(1);
 /// When a search happens.
 pub const NOW: Instant = Instant::from_nanos(1_000_000_000);
-/// When the next search may begin, and a round may end.
+/// When the next search may begin, and a pass may end.
 pub const LATER: Instant = Instant::from_nanos(2_000_000_000);
 
 /// The rules of a run. Tasks, members and names are numbers.
@@ -37,9 +37,9 @@ pub struct Rules {
     pub parks: bool,
     /// How many members may die.
     pub deaths: u8,
-    /// Rounds without some answer never count.
+    /// Passes without some answer never count.
     pub patient: bool,
-    /// A copy of an answer may arrive in the next round.
+    /// A copy of an answer may arrive in the next pass.
     pub copies: bool,
     /// No task begins to wait during a search.
     pub still: bool,
@@ -88,10 +88,10 @@ impl Rules {
     fn limits(&self) -> Limits {
         Limits {
             claim: LEASE,
-            round: Duration::ZERO,
-            slowest_round: Duration::ZERO,
+            search_pass: Duration::ZERO,
+            slowest_pass: Duration::ZERO,
             between_searches: PAUSE,
-            dropped_rounds: if self.patient { u32::MAX } else { 0 },
+            dropped_passes: if self.patient { u32::MAX } else { 0 },
             search_again: PAUSE,
             searched_again: 0,
             longest_search_pause: PAUSE,
@@ -117,7 +117,7 @@ impl Setup {
         let limits = rules.limits();
         Self {
             undisturbed: Limits {
-                dropped_rounds: 0,
+                dropped_passes: 0,
                 ..limits.clone()
             },
             limits,

@@ -14,7 +14,7 @@ use super::world::{Action, World, number};
 /// What the search does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past {
-    /// Who was deadlocked when the search began its second round.
+    /// Who was deadlocked when the search began its second pass.
     pub between: Vec<Stuck>,
     /// What has become of the search.
     pub verdict: Option<Verdict>,
@@ -59,7 +59,7 @@ fn as_read(probe: &Probe<u8>) -> Probe<u8> {
 
 impl World {
     pub(super) fn enabled_searching(&self, rules: &Setup, actions: &mut Vec<Action>) {
-        if self.searches.round().is_none() {
+        if self.searches.pass().is_none() {
             actions.extend(self.searches.is_due().then_some(Action::Search));
             return;
         }
@@ -77,12 +77,12 @@ impl World {
         if self.searches.confirms() && self.copy.is_some() {
             actions.push(Action::Copy);
         }
-        actions.push(Action::EndRound);
+        actions.push(Action::EndPass);
     }
 
     pub(super) fn search_on(&mut self, action: Action, rules: &Setup) {
         match action {
-            Action::Search | Action::EndRound => self.input(Input::Due, LATER, rules),
+            Action::Search | Action::EndPass => self.input(Input::Due, LATER, rules),
             Action::Answer(index, copy) => {
                 let question = self.questions.remove(index.into());
                 let input = self.answer(question, rules);
@@ -105,17 +105,17 @@ impl World {
         self.input(Input::Waits { wait, after }, NOW, rules);
     }
 
-    pub(super) fn end_round(&mut self, rules: &Setup) {
+    pub(super) fn end_pass(&mut self, rules: &Setup) {
         self.input(Input::Due, LATER, rules);
     }
 
     fn input(&mut self, input: Input<u8>, now: Instant, rules: &Setup) {
-        let before = self.searches.round().filter(|_| self.searches.confirms());
+        let before = self.searches.pass().filter(|_| self.searches.confirms());
         let mut found = None;
         for effect in on(&mut self.searches, input, now, &rules.limits) {
             found = self.carry_out(effect).or(found);
         }
-        let confirms = self.searches.round().filter(|_| self.searches.confirms());
+        let confirms = self.searches.pass().filter(|_| self.searches.confirms());
         if confirms.is_some() && confirms != before {
             self.past.between = self.stuck(rules);
         }
@@ -142,13 +142,13 @@ impl World {
     /// The present answer to a question.
     fn answer(&self, question: Effect<u8>, rules: &Setup) -> Input<u8> {
         match question {
-            Effect::View { round, wait } => Input::Viewed {
-                round,
+            Effect::View { pass, wait } => Input::Viewed {
+                pass,
                 wait,
                 holds: self.holds_of(wait, rules),
             },
-            Effect::Inspect { round, name, above } => Input::Inspected {
-                round,
+            Effect::Inspect { pass, name, above } => Input::Inspected {
+                pass,
                 name,
                 above,
                 record: self.names[usize::from(name)].inspect(self.now, above, &rules.limits),
@@ -159,13 +159,13 @@ impl World {
                 probe: asked @ Probe::Ask { .. },
                 ..
             } => {
-                let Probe::Ask { round, tickets } = as_read(&asked) else {
+                let Probe::Ask { pass, tickets } = as_read(&asked) else {
                     panic!("no question: {asked:?}");
                 };
                 let record = self.record(name, rules);
                 let waits = |ticket| record.waiters.iter().any(|it| it.ticket == ticket);
                 let hold = |ticket| self.hold_of(ticket, number(member), rules);
-                let answer = Answer::to(round, &tickets, hold, waits);
+                let answer = Answer::to(pass, &tickets, hold, waits);
                 let answer = answer.parts().swap_remove(0);
                 match as_read(&Probe::Answer(answer)) {
                     Probe::Answer(answer) => Input::Answered(answer),
@@ -252,8 +252,8 @@ impl World {
         let mut begins = true;
         loop {
             let Some(input) = inputs.pop() else {
-                // To begin, and to end a round without the answers of dead members.
-                if !begins && searches.round().is_none() {
+                // To begin, and to end a pass without the answers of dead members.
+                if !begins && searches.pass().is_none() {
                     return None;
                 }
                 begins = false;
@@ -270,10 +270,10 @@ impl World {
         }
     }
 
-    /// All parts of a deadlock must have been deadlocked at the same time. Rounds that may be incomplete can choose another
-    /// call than others.
+    /// All parts of a deadlock must have been deadlocked at the same time. Passes that may be incomplete can choose
+    /// another call than others.
     fn judge(&self, found: &Found, rules: &Setup) -> Verdict {
-        // After a single round, what counts is the present.
+        // After a single pass, what counts is the present.
         let between = match self.past.between.is_empty() {
             true => self.stuck(rules),
             false => self.past.between.clone(),

@@ -62,7 +62,7 @@ pub struct World {
     pub searches: Searches<u8>,
     /// The questions of the search that are not answered yet.
     pub questions: Vec<Effect<u8>>,
-    /// A copy of an answer of the first round that is still in flight.
+    /// A copy of an answer of the first pass that is still in flight.
     pub copy: Option<Answer<u8>>,
     /// Facts about the past that the properties need.
     pub past: Past,
@@ -129,7 +129,7 @@ impl World {
 
     fn enabled_running(&self, task: u8, rules: &Setup, actions: &mut Vec<Action>) {
         let holds = &self.task(task).holds;
-        let is_still = rules.still && self.searches.round().is_some();
+        let is_still = rules.still && self.searches.pass().is_some();
         if holds.len() < rules.depth && !is_still {
             for name in rules.names() {
                 if holds.iter().any(|hold| hold.name == name) {

@@ -65,7 +65,7 @@ fn ways_of_counterexamples_hold() {
             Answer(0, false),
         ],
     );
-    // Fault `deadlock-by-an-answer-of-another-round`.
+    // Fault `deadlock-by-an-answer-of-another-pass`.
     replays(
         &run("two_tasks_give_up_and_one_dies"),
         &[

@@ -33,7 +33,7 @@ pub enum Input<N> {
     /// What the task of a wait holds: answers [`Effect::View`].
     Viewed {
         /// That of the effect.
-        round: u64,
+        pass: u64,
         /// The wait.
         wait: WaitId,
         /// None if the wait is over.
@@ -42,7 +42,7 @@ pub enum Input<N> {
     /// What the store says: answers [`Effect::Inspect`].
     Inspected {
         /// That of the effect.
-        round: u64,
+        pass: u64,
         /// The name.
         name: N,
         /// That of the effect.
@@ -67,8 +67,8 @@ pub struct Question<N> {
     pub from: MemberId,
     /// The ticket that sealed the question, and seals the answer.
     pub key: Ticket,
-    /// The number of the asker's round.
-    pub round: u64,
+    /// The number of the asker's pass.
+    pub pass: u64,
     /// The tickets that it is about.
     pub tickets: Vec<Ticket>,
 }
@@ -78,15 +78,15 @@ pub struct Question<N> {
 pub enum Effect<N> {
     /// Says what the task of a wait holds: see [`Input::Viewed`].
     View {
-        /// The number of the round.
-        round: u64,
+        /// The number of the pass.
+        pass: u64,
         /// The wait.
         wait: WaitId,
     },
     /// Asks the store for the state of a name: see [`Input::Inspected`].
     Inspect {
-        /// The number of the round.
-        round: u64,
+        /// The number of the pass.
+        pass: u64,
         /// The name.
         name: N,
         /// Includes the waiters if some of them may ask for more units than this: only those can block a wait.

@@ -8,7 +8,7 @@
 //! | file | what it decides |
 //! |---|---|
 //! | `searches` | when a wait is searched for, and what becomes of what a search has found |
-//! | `search` | what one round asks |
+//! | `search` | what one pass asks |
 //! | `graph` | which waits can never end |
 //! | `wait` | what a client says about its own holds and waits |
 //! | `probe` | messages between clients, as text |

@@ -16,8 +16,8 @@ use crate::{SharedStr, Ticket};
 pub enum Probe<N> {
     /// Which locks does the task of a holding ticket wait for? Does a waiting ticket still wait?
     Ask {
-        /// The number of the asker's round.
-        round: u64,
+        /// The number of the asker's pass.
+        pass: u64,
         /// The tickets, all of one name.
         tickets: Vec<Ticket>,
     },
@@ -33,8 +33,8 @@ pub enum Probe<N> {
 /// Each ticket in the question is in one of these lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Answer<N> {
-    /// The number of the asker's round.
-    pub round: u64,
+    /// The number of the asker's pass.
+    pub pass: u64,
     /// The holds whose tasks wait.
     pub holds: Vec<WaitingHold<N>>,
     /// Tickets that wait.
@@ -59,9 +59,9 @@ const NONE: &str = "-";
 
 impl<N> Answer<N> {
     /// Nothing yet.
-    pub const fn new(round: u64) -> Self {
+    pub const fn new(pass: u64) -> Self {
         Self {
-            round,
+            pass,
             holds: Vec::new(),
             waiting: Vec::new(),
             free: Vec::new(),
@@ -70,12 +70,12 @@ impl<N> Answer<N> {
 
     /// Answers a question. `hold` knows the holds whose tasks wait, and `waits` the tickets that wait.
     pub fn to(
-        round: u64,
+        pass: u64,
         tickets: &[Ticket],
         hold: impl Fn(Ticket) -> Option<WaitingHold<N>>,
         waits: impl Fn(Ticket) -> bool,
     ) -> Self {
-        let mut answer = Self::new(round);
+        let mut answer = Self::new(pass);
         for ticket in tickets {
             if let Some(hold) = hold(*ticket) {
                 answer.holds.push(hold);
@@ -93,7 +93,7 @@ impl<N: Display> Answer<N> {
     /// The answer in parts, each of which fits into a message. A hold that is too large alone loses what only a report shows. If
     /// it still is, it counts as one that ends, so that the search may miss a deadlock, but finds none that is not there.
     pub fn parts(mut self) -> Vec<Self> {
-        let (round, holds) = (self.round, core::mem::take(&mut self.holds));
+        let (pass, holds) = (self.pass, core::mem::take(&mut self.holds));
         let (mut parts, mut bytes) = (vec![self], 0);
         for mut hold in holds {
             if size(&hold) > MOST_BYTES {
@@ -109,7 +109,7 @@ impl<N: Display> Answer<N> {
             bytes += more;
             if bytes > MOST_BYTES {
                 bytes = more;
-                parts.push(Self::new(round));
+                parts.push(Self::new(pass));
             }
             let last = parts.len() - 1;
             parts[last].holds.push(hold);
@@ -134,14 +134,14 @@ impl<N: Display> Probe<N> {
 
     fn write(&self, text: &mut String) -> fmt::Result {
         match self {
-            Self::Ask { round, tickets } => {
-                write!(text, "{ASK} {round}")?;
+            Self::Ask { pass, tickets } => {
+                write!(text, "{ASK} {pass}")?;
                 tickets
                     .iter()
                     .try_for_each(|ticket| write!(text, " {}", public(*ticket)))
             }
             Self::Answer(answer) => {
-                write!(text, "{ANSWER} {}", answer.round)?;
+                write!(text, "{ANSWER} {}", answer.pass)?;
                 for ticket in &answer.waiting {
                     write!(text, " {WAITING} {}", public(*ticket))?;
                 }
@@ -160,14 +160,14 @@ impl<N: Display> Probe<N> {
         let mut words = text.split(' ');
         let probe = match words.next()? {
             ASK => {
-                let round = words.next()?.parse().ok()?;
+                let pass = words.next()?.parse().ok()?;
                 let tickets = words.by_ref().take(MOST_TICKETS).map(read_ticket);
                 let tickets = tickets.collect::<Option<_>>()?;
-                Self::Ask { round, tickets }
+                Self::Ask { pass, tickets }
             }
             ANSWER => {
-                let round = words.next()?.parse().ok()?;
-                let mut answer = Answer::new(round);
+                let pass = words.next()?.parse().ok()?;
+                let mut answer = Answer::new(pass);
                 while let Some(word) = words.next() {
                     match word {
                         WAITING => answer.waiting.push(read_ticket(words.next()?)?),

@@ -1,5 +1,5 @@
-//! [`Search`]: looks for deadlocks around the waits of one client, in two rounds that share no answers. The second
-//! begins after the first has ended, so whatever both have found existed at the moment in between. Each round asks once
+//! [`Search`]: looks for deadlocks around the waits of one client, in two passes that share no answers. The second
+//! begins after the first has ended, so whatever both have found existed at the moment in between. Each pass asks once
 //! about each name and ticket, however many waits need the answer. Inside, tickets have no secret half, because answers
 //! don't either.
 
@@ -14,20 +14,20 @@ use super::probe::{Answer, MOST_TICKETS, Probe};
 use super::wait::{Wait, WaitId, WaitingHold};
 use crate::{Instant, MemberId, NameRecord, Ticket};
 
-/// The limit for one round. Waits for further names count as waits that will end.
+/// The limit for one pass. Waits for further names count as waits that will end.
 const MOST_NAMES: usize = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Search<N> {
-    /// Answers to other rounds are ignored.
-    pub(super) round: u64,
+    /// Answers to other passes are ignored.
+    pub(super) pass: u64,
     /// Waits to search for whose holds are not known yet.
     pub(super) unseen: VecDeque<WaitId>,
     pub(super) roots: Vec<WaitId>,
-    /// How long the round lasts without an answer.
+    /// How long the pass lasts without an answer.
     pub(super) patience: Duration,
     pub(super) ends: Instant,
-    /// What the first round has found.
+    /// What the first pass has found.
     pub(super) first: Option<Graph<N>>,
     pub(super) graph: Graph<N>,
     /// The complete tickets.
@@ -39,14 +39,14 @@ pub(super) struct Search<N> {
     pub(super) to_inspect: Vec<N>,
 }
 
-/// What a round has found out about one wait, and whether it has all the answers on which the wait depends.
+/// What a pass has found out about one wait, and whether it has all the answers on which the wait depends.
 pub(super) type Finding<N> = (WaitId, bool, Option<Cycle<N>>);
 
 impl<N: Clone + Ord> Search<N> {
-    /// `first` is what the first round has found; `None` in the first round.
-    pub(super) fn new(round: u64, unseen: VecDeque<WaitId>, first: Option<Graph<N>>) -> Self {
+    /// `first` is what the first pass has found; `None` in the first pass.
+    pub(super) fn new(pass: u64, unseen: VecDeque<WaitId>, first: Option<Graph<N>>) -> Self {
         Self {
-            round,
+            pass,
             unseen,
             roots: Vec::new(),
             patience: Duration::ZERO,
@@ -77,7 +77,7 @@ impl<N: Clone + Ord> Search<N> {
         }
     }
 
-    /// The ticket with this public half, if this round has seen it.
+    /// The ticket with this public half, if this pass has seen it.
     pub(super) fn ticket(&self, public: u64) -> Option<Ticket> {
         self.known.get(&Ticket::of_public(public)).copied()
     }
@@ -90,8 +90,8 @@ impl<N: Clone + Ord> Search<N> {
     /// Asks for the names that this input has brought up.
     pub(super) fn inspect(&mut self, effects: &mut Vec<Effect<N>>) {
         for name in core::mem::take(&mut self.to_inspect) {
-            let (round, above) = (self.round, self.names[&name]);
-            effects.push(Effect::Inspect { round, name, above });
+            let (pass, above) = (self.pass, self.names[&name]);
+            effects.push(Effect::Inspect { pass, name, above });
         }
     }
 
@@ -184,9 +184,9 @@ impl<N: Clone + Ord> Search<N> {
                 Effect::Send {
                     name,
                     member: to,
-                    probe: Probe::Ask { round, tickets },
+                    probe: Probe::Ask { pass, tickets },
                     ..
-                } if (*to, *round) == (member, self.round)
+                } if (*to, *pass) == (member, self.pass)
                     && *name == wait.name
                     && tickets.len() < MOST_TICKETS =>
                 {
@@ -201,7 +201,7 @@ impl<N: Clone + Ord> Search<N> {
                     member,
                     key,
                     probe: Probe::Ask {
-                        round: self.round,
+                        pass: self.pass,
                         tickets: vec![key],
                     },
                 }),
@@ -241,7 +241,7 @@ impl<N: Clone + Ord> Search<N> {
         true
     }
 
-    /// Ends the round. After the first, returns the graph with which the second must confirm each cycle.
+    /// Ends the pass. After the first, returns the graph with which the second must confirm each cycle.
     pub(super) fn end(mut self) -> (Vec<Finding<N>>, Option<Graph<N>>) {
         let roots = core::mem::take(&mut self.roots).into_iter();
         let roots: Vec<_> = roots

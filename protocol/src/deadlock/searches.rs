@@ -23,10 +23,10 @@ pub struct Searches<N> {
     pub(super) search: Option<Search<N>>,
     /// No search begins before this time.
     pub(super) rests: Instant,
-    /// The number of the next round.
-    pub(super) rounds: u64,
-    /// The latest questions of other clients, to recognize duplicates. A round asks only once about a ticket, so its first
-    /// one stands for the whole question.
+    /// The number of the next pass.
+    pub(super) next_pass: u64,
+    /// The latest questions of other clients, to recognize duplicates. A pass asks only once about a ticket, so its
+    /// first one stands for the whole question.
     pub(super) questions: VecDeque<(MemberId, u64, Option<Ticket>)>,
 }
 
@@ -37,9 +37,9 @@ pub(super) struct Look {
     /// The pause after the next search that need not be repeated soon.
     pause: Duration,
     repeated: u32,
-    /// How many incomplete rounds in a row counted for nothing.
+    /// How many incomplete passes in a row counted for nothing.
     pub(super) dropped: u32,
-    /// How long a round with this wait may go without an answer.
+    /// How long a pass with this wait may go without an answer.
     patience: Duration,
     /// Another client cannot make this wait be looked at again before this time.
     pub(super) urged: Instant,
@@ -55,15 +55,15 @@ struct Step<'a, 'b, N> {
 }
 
 impl<N: Clone + Ord> Searches<N> {
-    /// `rounds` is the number of the first round. It should be random, because no answer to another client's question may be
-    /// taken for one to this client's.
-    pub const fn new(rounds: u64) -> Self {
+    /// `first_pass` is a number, which should be random: no answer to another client's question may be taken for one to
+    /// this client's.
+    pub const fn new(first_pass: u64) -> Self {
         Self {
             due: BTreeSet::new(),
             looks: BTreeMap::new(),
             search: None,
             rests: Instant::START,
-            rounds,
+            next_pass: first_pass,
             questions: VecDeque::new(),
         }
     }
@@ -91,19 +91,19 @@ impl<N: Clone + Ord> Searches<N> {
         match input {
             Input::Waits { wait, after } => step.add(wait, after),
             Input::Due => step.tick(),
-            Input::Viewed { round, wait, holds } => step.viewed(round, wait, holds),
+            Input::Viewed { pass, wait, holds } => step.viewed(pass, wait, holds),
             Input::Inspected {
-                round,
+                pass,
                 name,
                 above,
                 record,
-            } => step.advance(round, |search, effects| {
+            } => step.advance(pass, |search, effects| {
                 search.inspected((&name, above), record, effects);
             }),
             Input::Asked(question) => step.asked(question),
             Input::Answered(answer) => {
-                let round = answer.round;
-                step.advance(round, |search, effects| search.answered(answer, effects));
+                let pass = answer.pass;
+                step.advance(pass, |search, effects| search.answered(answer, effects));
             }
             Input::Urged(wait) => step.urged(wait),
         }
@@ -118,7 +118,7 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
             pause: after,
             repeated: 0,
             dropped: 0,
-            patience: self.env.limits.round,
+            patience: self.env.limits.search_pass,
             urged: Instant::START,
             reported: BTreeSet::new(),
         };
@@ -129,10 +129,10 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
     fn tick(&mut self) {
         let search = self.searches.search.as_ref();
         if search.is_some_and(|search| search.ends <= self.env.now) {
-            self.end_round();
+            self.end_pass();
         }
         let due = self.take_due();
-        self.begin_round(due, None);
+        self.begin_pass(due, None);
     }
 
     /// Returns none while a search is in progress or has just begun.
@@ -172,7 +172,7 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
         let questions = &mut self.searches.questions;
         let known = (
             question.from,
-            question.round,
+            question.pass,
             question.tickets.first().copied(),
         );
         if questions.contains(&known) {
@@ -185,14 +185,14 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
         self.effects.push(Effect::Answer(question));
     }
 
-    /// `first` is what the first round has found; `None` in the first round.
-    fn begin_round(&mut self, waits: VecDeque<WaitId>, first: Option<Graph<N>>) {
+    /// `first` is what the first pass has found; `None` in the first pass.
+    fn begin_pass(&mut self, waits: VecDeque<WaitId>, first: Option<Graph<N>>) {
         if waits.is_empty() {
             return;
         }
-        let mut search = Search::new(self.searches.rounds, waits, first);
-        self.searches.rounds += 1;
-        search.ends = self.env.now.after(self.env.limits.round);
+        let mut search = Search::new(self.searches.next_pass, waits, first);
+        self.searches.next_pass += 1;
+        search.ends = self.env.now.after(self.env.limits.search_pass);
         self.searches.search = Some(search);
         self.view();
     }
@@ -208,8 +208,8 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
             left = core::mem::take(&mut search.unseen);
         }
         if let Some(&wait) = search.unseen.front() {
-            let round = search.round;
-            self.effects.push(Effect::View { round, wait });
+            let pass = search.pass;
+            self.effects.push(Effect::View { pass, wait });
             return;
         }
         search.inspect(self.effects);
@@ -218,7 +218,7 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
         search.patience = roots
             .map(|look| look.patience)
             .max()
-            .unwrap_or(limits.round);
+            .unwrap_or(limits.search_pass);
         search.ends = now.after(search.patience);
         if search.roots.is_empty() {
             self.searches.search = None;
@@ -230,9 +230,9 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
         }
     }
 
-    fn viewed(&mut self, round: u64, wait: WaitId, holds: Vec<WaitingHold<N>>) {
+    fn viewed(&mut self, pass: u64, wait: WaitId, holds: Vec<WaitingHold<N>>) {
         let search = self.searches.search.as_mut();
-        let search = search.filter(|it| it.round == round && it.unseen.front() == Some(&wait));
+        let search = search.filter(|it| it.pass == pass && it.unseen.front() == Some(&wait));
         let Some(search) = search else {
             return;
         };
@@ -246,24 +246,24 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
         self.view();
     }
 
-    fn advance(&mut self, round: u64, step: impl FnOnce(&mut Search<N>, &mut Vec<Effect<N>>)) {
+    fn advance(&mut self, pass: u64, step: impl FnOnce(&mut Search<N>, &mut Vec<Effect<N>>)) {
         let search = self.searches.search.as_mut();
-        let Some(search) = search.filter(|search| search.round == round) else {
+        let Some(search) = search.filter(|search| search.pass == pass) else {
             return;
         };
         let (before, effects) = (search.progress(), self.effects.len());
         step(search, self.effects);
         search.inspect(self.effects);
-        // A copy of an answer must not keep the round open.
+        // A copy of an answer must not keep the pass open.
         if search.progress() > before || self.effects.len() > effects {
             search.ends = self.env.now.after(search.patience);
         }
         if search.is_complete() {
-            self.end_round();
+            self.end_pass();
         }
     }
 
-    fn end_round(&mut self) {
+    fn end_pass(&mut self) {
         let Some(mut search) = self.searches.search.take() else {
             return;
         };
@@ -277,16 +277,16 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
             let Some(look) = self.searches.looks.get_mut(&id) else {
                 continue;
             };
-            // With fewer answers, clients could choose different calls to end. After some incomplete rounds, a silent client
-            // counts as gone.
-            let is_dropped = !complete && look.dropped < limits.dropped_rounds;
+            // With fewer answers, clients could choose different calls to end. After some incomplete passes, a silent
+            // client counts as gone.
+            let is_dropped = !complete && look.dropped < limits.dropped_passes;
             look.dropped = match (complete, is_dropped) {
                 (true, _) => 0,
                 (false, true) => look.dropped + 1,
                 (false, false) => look.dropped,
             };
             if !complete {
-                look.patience = (look.patience * 2).min(limits.slowest_round);
+                look.patience = (look.patience * 2).min(limits.slowest_pass);
             }
             match cycle.filter(|_| !is_dropped) {
                 None => self.searches.rest(id, complete, now, limits),
@@ -294,7 +294,7 @@ impl<N: Clone + Ord> Step<'_, '_, N> {
                 Some(cycle) => self.found(id, cycle),
             }
         }
-        self.begin_round(unconfirmed, graph);
+        self.begin_pass(unconfirmed, graph);
     }
 
     fn found(&mut self, wait: WaitId, cycle: Cycle<N>) {

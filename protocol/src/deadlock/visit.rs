@@ -10,26 +10,26 @@ use super::wait::{Wait, WaitId, WaitingHold};
 use crate::visit::keyed;
 use crate::{NameRecord, Ticket, Visitor};
 
-/// What also meets the names, waits and rounds of a search.
+/// What also meets the names, waits and passes of a search.
 pub trait SearchVisitor<N>: Visitor {
     /// A name.
     fn name(&mut self, name: &mut N);
     /// A wait.
     fn wait(&mut self, wait: &mut WaitId);
-    /// The number of a round.
-    fn round(&mut self, round: &mut u64);
+    /// The number of a pass.
+    fn pass(&mut self, pass: &mut u64);
 }
 
 impl<N: Clone + Ord> Searches<N> {
-    /// Whether a search compares what it finds with what an earlier round has found.
+    /// Whether a search compares what it finds with what an earlier pass has found.
     pub fn confirms(&self) -> bool {
         let search = self.search.as_ref();
         search.is_some_and(|search| search.first.is_some())
     }
 
-    /// The number of the round, if there is a search.
-    pub fn round(&self) -> Option<u64> {
-        Some(self.search.as_ref()?.round)
+    /// The number of the pass, if there is a search.
+    pub fn pass(&self) -> Option<u64> {
+        Some(self.search.as_ref()?.pass)
     }
 
     /// Whether some wait is not looked for at the moment.
@@ -67,7 +67,7 @@ impl<N: Clone + Ord> Searches<N> {
         }
     }
 
-    /// Forgets how many incomplete rounds counted for nothing, where all do.
+    /// Forgets how many incomplete passes counted for nothing, where all do.
     pub fn forget_dropped(&mut self) {
         self.looks.values_mut().for_each(|look| look.dropped = 0);
     }
@@ -77,7 +77,7 @@ impl<N: Clone + Ord> Searches<N> {
         if let Some(search) = &mut self.search {
             search.visit(visitor);
         }
-        visitor.round(&mut self.rounds);
+        visitor.pass(&mut self.next_pass);
         visitor.instant(&mut self.rests);
         self.due = core::mem::take(&mut self.due)
             .into_iter()
@@ -122,7 +122,7 @@ impl<N: Clone + Ord> Search<N> {
         for lock in graph.locks.values_mut() {
             lock.holders.retain(|holder| is_left(&holder.ticket));
         }
-        // The second round can find only what it has found already, or what is still there.
+        // The second pass can find only what it has found already, or what is still there.
         if let Some(first) = &mut self.first {
             let found: BTreeSet<_> = graph.tickets().collect();
             let is_left = |ticket: &Ticket| is_known(*ticket) || found.contains(ticket);
@@ -136,7 +136,7 @@ impl<N: Clone + Ord> Search<N> {
     }
 
     fn visit(&mut self, visitor: &mut impl SearchVisitor<N>) {
-        visitor.round(&mut self.round);
+        visitor.pass(&mut self.pass);
         visitor.instant(&mut self.ends);
         for wait in self.unseen.iter_mut().chain(&mut self.roots) {
             visitor.wait(wait);
@@ -202,7 +202,7 @@ impl<N> WaitingHold<N> {
 impl<N> Answer<N> {
     /// Shows the answer to `visitor`.
     pub fn visit(&mut self, visitor: &mut impl SearchVisitor<N>) {
-        visitor.round(&mut self.round);
+        visitor.pass(&mut self.pass);
         self.holds.iter_mut().for_each(|hold| hold.visit(visitor));
         for ticket in self.waiting.iter_mut().chain(&mut self.free) {
             visitor.ticket(ticket);

@@ -56,16 +56,16 @@ impl ClientCore {
     /// Returns the answer, if it comes at once.
     fn carry_out(&self, effect: Effect) -> Option<Input> {
         match effect {
-            Effect::View { round, wait } => {
+            Effect::View { pass, wait } => {
                 let holds = waits::holds_of(wait, self.id, &*self.settings.engine);
-                Some(Input::Viewed { round, wait, holds })
+                Some(Input::Viewed { pass, wait, holds })
             }
-            Effect::Inspect { round, name, above } => {
+            Effect::Inspect { pass, name, above } => {
                 let (id, op) = (self.request_id(), Op::Inspect { above });
-                wait::lock(&self.inspections).insert(id, round);
+                wait::lock(&self.inspections).insert(id, pass);
                 let answer = self.store.submit(Request { name, op, id })?;
                 wait::lock(&self.inspections).remove(&id);
-                inspected(round, &answer, above)
+                inspected(pass, &answer, above)
             }
             Effect::Send {
                 name,
@@ -97,20 +97,20 @@ impl ClientCore {
     fn probe(&self, name: Name, to: MemberId, key: Ticket, probe: &Probe) {
         let text = seal::letter(self.member, &name, key, &probe.text()).into();
         let (id, op) = (self.request_id(), Op::Probe { to, text });
-        // Errors can be ignored: the next round resends the message.
+        // Errors can be ignored: the next pass resends the message.
         let _ = self.store.submit(Request { name, op, id });
     }
 
     /// Answers a question from this client to itself without sending it.
     fn answer_here(&self, name: &Name, probe: &Probe) -> Option<Input> {
-        let Probe::Ask { round, tickets } = probe else {
+        let Probe::Ask { pass, tickets } = probe else {
             return None;
         };
         let is_own = |ticket: &Ticket| self.waits_with(name, *ticket).is_some();
         tickets
             .iter()
             .all(is_own)
-            .then(|| Input::Answered(self.answer_to(*round, name, tickets)))
+            .then(|| Input::Answered(self.answer_to(*pass, name, tickets)))
     }
 
     fn answer(&self, question: Question<Name>) {
@@ -118,22 +118,22 @@ impl ClientCore {
             name,
             from,
             key,
-            round,
+            pass,
             mut tickets,
         } = question;
         for ticket in &mut tickets {
             *ticket = self.own(&name, ticket.public()).unwrap_or(*ticket);
         }
-        let answer = self.answer_to(round, &name, &tickets);
+        let answer = self.answer_to(pass, &name, &tickets);
         for part in answer.parts() {
             self.probe(name.clone(), from, key, &Probe::Answer(part));
         }
     }
 
-    fn answer_to(&self, round: u64, name: &Name, tickets: &[Ticket]) -> deadlock::Answer {
+    fn answer_to(&self, pass: u64, name: &Name, tickets: &[Ticket]) -> deadlock::Answer {
         let hold = |ticket| waits::waits_of(self.id, &*self.settings.engine, ticket);
         let waits = |ticket| self.waits_with(name, ticket) == Some(true);
-        deadlock::Answer::to(round, tickets, hold, waits)
+        deadlock::Answer::to(pass, tickets, hold, waits)
     }
 
     /// Whether this client's ticket waits; `None` if it has no such ticket.
@@ -153,10 +153,10 @@ impl ClientCore {
         match answer.request.op {
             Op::Probe { .. } => true,
             Op::Inspect { above } => {
-                let round = wait::lock(&self.inspections).remove(&answer.request.id);
-                let input = round.and_then(|round| inspected(round, answer, above));
+                let pass = wait::lock(&self.inspections).remove(&answer.request.id);
+                let input = pass.and_then(|pass| inspected(pass, answer, above));
                 input.into_iter().for_each(|input| self.search(input));
-                round.is_some()
+                pass.is_some()
             }
             _ => false,
         }
@@ -176,11 +176,11 @@ impl ClientCore {
             });
         };
         match probe {
-            Some(Probe::Ask { round, tickets }) => self.search(Input::Asked(Question {
+            Some(Probe::Ask { pass, tickets }) => self.search(Input::Asked(Question {
                 name: name.clone(),
                 from,
                 key,
-                round,
+                pass,
                 tickets,
             })),
             Some(Probe::Answer(answer)) => self.search(Input::Answered(answer)),
@@ -193,12 +193,12 @@ impl ClientCore {
 }
 
 /// `None` if the store has failed.
-fn inspected(round: u64, answer: &Answer, above: u32) -> Option<Input> {
+fn inspected(pass: u64, answer: &Answer, above: u32) -> Option<Input> {
     let Ok(Reply::Info(record)) = &answer.result else {
         return None;
     };
     Some(Input::Inspected {
-        round,
+        pass,
         name: answer.request.name.clone(),
         above,
         record: record.clone(),

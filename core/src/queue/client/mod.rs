@@ -75,7 +75,7 @@ pub struct ClientCore {
     terms: Mutex<Vec<Arc<Lead>>>,
     alarms: Mutex<Vec<(Instant, Arc<Promise<()>>)>>,
     searches: Mutex<Searches>,
-    /// Inspections without an answer, each with the round of its search.
+    /// Inspections without an answer, each with the pass of its search.
     inspections: Mutex<HashMap<RequestId, u64>>,
     pub(crate) failed_renewals: Limit,
     pub(crate) failed_releases: Limit,
@@ -290,8 +290,8 @@ impl ClientCore {
     }
 
     pub(crate) fn tick(&self) -> Option<Instant> {
-        // Read once, so that timers armed during this round wait for the next round. The background thread must get to
-        // its other work.
+        // Read once, so that timers armed meanwhile wait for the next call. The background thread must get to its other
+        // work.
         let now = clock::now();
         while let Some((armed, local)) = self.timers.pop(now) {
             if !local.due(armed) {

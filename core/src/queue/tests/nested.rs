@@ -156,21 +156,15 @@ fn a_deadlock_with_another_member_fails_the_younger() {
 }
 
 /// Another member, which has read the record of the hold, asks about these tickets.
-fn ask(rig: &Rig, hold: &Hold, from: MemberId, round: u64, tickets: Vec<Ticket>) {
-    let text = Probe::Ask { round, tickets }.text();
+fn ask(rig: &Rig, hold: &Hold, from: MemberId, pass: u64, tickets: Vec<Ticket>) {
+    let text = Probe::Ask { pass, tickets }.text();
     let text = seal::letter(from, hold.name(), hold.grant.ticket, &text).into();
     rig.member.told(hold.name(), Message::Probe { from, text });
 }
 
 /// Returns the answer to another member's question about the outer hold.
-fn asked_about(rig: &Rig, hold: &Arc<Hold>, round: u64) -> Answer {
-    ask(
-        rig,
-        hold,
-        MemberId::random(),
-        round,
-        vec![hold.grant.ticket],
-    );
+fn asked_about(rig: &Rig, hold: &Arc<Hold>, pass: u64) -> Answer {
+    ask(rig, hold, MemberId::random(), pass, vec![hold.grant.ticket]);
     match probe(&only(searching(rig))) {
         Probe::Answer(answer) => answer,
         other => panic!("{other:?}"),
@@ -226,11 +220,11 @@ fn a_question_that_comes_twice_is_answered_once() {
     let hold = outer(&rig);
     let from = MemberId::random();
     let tickets = vec![hold.grant.ticket];
-    for (round, answers) in [(1, 1), (1, 0), (2, 1)] {
-        ask(&rig, &hold, from, round, tickets.clone());
-        assert_eq!(searching(&rig).len(), answers, "round {round}");
+    for (pass, answers) in [(1, 1), (1, 0), (2, 1)] {
+        ask(&rig, &hold, from, pass, tickets.clone());
+        assert_eq!(searching(&rig).len(), answers, "pass {pass}");
     }
-    // A round asks again if it needs to know more about the same name.
+    // A pass asks again if it needs to know more about the same name.
     ask(&rig, &hold, from, 2, vec![Ticket::random()]);
     assert_eq!(searching(&rig).len(), 1);
     for text in ["", "nonsense", "answer 7", "search x"] {
@@ -238,7 +232,7 @@ fn a_question_that_comes_twice_is_answered_once() {
         rig.member.told(hold.name(), Message::Probe { from, text });
     }
     // A stranger has heard the public half.
-    let question = Probe::Ask { round: 3, tickets }.text();
+    let question = Probe::Ask { pass: 3, tickets }.text();
     let stranger = hold.grant.ticket.without_secret();
     for text in [
         question.clone(),

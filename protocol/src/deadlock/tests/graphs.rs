@@ -236,7 +236,7 @@ fn a_parked_ticket_and_one_that_no_call_uses_end_by_themselves() {
 }
 
 #[test]
-fn only_what_both_rounds_have_found_counts() {
+fn only_what_both_passes_have_found_counts() {
     let (first, second) = (crossed().graph(), crossed().graph());
     assert!(tickets(&second.and(&first), 1).is_some());
     // The ticket holds again, with another token.

@@ -39,7 +39,7 @@ fn what_is_written_is_read() {
         waits: vec![wait(None, true), wait(Some(named()), false)],
     };
     let answer = Answer {
-        round: 17,
+        pass: 17,
         holds: vec![
             hold.clone(),
             WaitingHold {
@@ -52,7 +52,7 @@ fn what_is_written_is_read() {
     };
     let tickets = (0..MOST_TICKETS).map(|_| named()).collect();
     for probe in [
-        Probe::Ask { round: 0, tickets },
+        Probe::Ask { pass: 0, tickets },
         Probe::Answer(answer),
         Probe::Answer(Answer::new(0)),
         Probe::Search { wait: fresh() },
@@ -112,7 +112,7 @@ fn messages_look_as_they_always_have() {
         ..Answer::new(17)
     };
     let ask = Probe::<String>::Ask {
-        round: 17,
+        pass: 17,
         tickets: vec![ticket(2), ticket(3)],
     };
     assert_eq!(ask.text(), "ask 17 0000000000000002 0000000000000003");
@@ -140,7 +140,7 @@ fn a_long_answer_is_sent_in_parts() {
     let long = "x".repeat(MOST_BYTES);
     let (huge, endless) = (hold(2, &long), hold(100, ""));
     let answer = Answer {
-        round: 17,
+        pass: 17,
         holds: (0..62)
             .map(|_| hold(3, "host%207%20site"))
             .chain([huge.clone(), endless.clone()])

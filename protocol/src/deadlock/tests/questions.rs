@@ -68,9 +68,9 @@ impl Rig {
             self.searches.on(input, &env, &mut effects);
             for effect in effects {
                 match effect {
-                    Effect::View { round, wait } => {
+                    Effect::View { pass, wait } => {
                         let holds = self.holds_of(wait);
-                        inputs.push(Input::Viewed { round, wait, holds });
+                        inputs.push(Input::Viewed { pass, wait, holds });
                     }
                     effect => left.push(effect),
                 }
@@ -86,7 +86,7 @@ impl Rig {
 
     fn inspected(&mut self, above: u32, record: NameRecord) -> Vec<Effect<u8>> {
         self.on(Input::Inspected {
-            round: FIRST,
+            pass: FIRST,
             name: NAME,
             above,
             record,
@@ -164,7 +164,7 @@ fn a_crowd_asks_each_question_once() {
     assert!(rig.searches.next() > Some(rig.now), "it is over");
 }
 
-/// A round has a limit. The waits beyond it have their own round right afterwards.
+/// A pass has a limit. The waits beyond it have their own pass right afterwards.
 #[test]
 fn no_wait_is_left_out_of_a_crowd_at_many_names() {
     let mut holds: Vec<_> = (0..200).map(|_| hold(fresh(), 1, fresh())).collect();
@@ -174,14 +174,14 @@ fn no_wait_is_left_out_of_a_crowd_at_many_names() {
     let mut rig = Rig::new(holds);
     let first = rig.on(Input::Due).len();
     assert_eq!(first, 128);
-    assert!(rig.on(Input::Due).is_empty(), "the round is not over");
-    rig.now = rig.now.after(LIMITS.round);
+    assert!(rig.on(Input::Due).is_empty(), "the pass is not over");
+    rig.now = rig.now.after(LIMITS.search_pass);
     assert_eq!(rig.on(Input::Due).len(), 200 - first);
 }
 
 /// Without an answer to [`Effect::View`], the waits are searched for later.
 #[test]
-fn a_round_without_its_own_holds_ends() {
+fn a_pass_without_its_own_holds_ends() {
     let mut rig = Rig::new(vec![hold(fresh(), 1, fresh())]);
     let env = |now| Env {
         now,
@@ -190,14 +190,14 @@ fn a_round_without_its_own_holds_ends() {
     };
     let mut effects = Vec::new();
     rig.searches.on(Input::Due, &env(rig.now), &mut effects);
-    let [Effect::View { round, wait }] = effects[..] else {
+    let [Effect::View { pass, wait }] = effects[..] else {
         panic!("{effects:?}");
     };
-    rig.now = rig.now.after(LIMITS.round);
+    rig.now = rig.now.after(LIMITS.search_pass);
     assert!(rig.on(Input::Due).is_empty());
     let holds = rig.holds.clone();
     assert!(
-        rig.on(Input::Viewed { round, wait, holds }).is_empty(),
+        rig.on(Input::Viewed { pass, wait, holds }).is_empty(),
         "it comes too late"
     );
     rig.now = rig.now.after(LIMITS.between_searches);
@@ -228,9 +228,9 @@ fn an_answer_says_what_was_asked() {
     elsewhere.ticket = holder;
     answer.holds = vec![elsewhere];
     assert_eq!(rig.on(Input::Answered(answer.clone())).len(), 1);
-    // A copy does not make the round last longer.
+    // A copy does not make the pass last longer.
     let ends = rig.searches.next();
-    rig.now = rig.now.after(LIMITS.round / 2);
+    rig.now = rig.now.after(LIMITS.search_pass / 2);
     assert!(rig.on(Input::Answered(answer)).is_empty());
     assert_eq!(rig.searches.next(), ends);
 }
@@ -242,8 +242,8 @@ fn a_wait_is_searched_for_at_once_but_not_again_and_again() {
     let wait = rig.holds[0].waits[0].id;
     rig.now = Instant::START;
     assert_eq!(rig.on(Input::Urged(wait)).len(), 1);
-    rig.now = rig.now.after(LIMITS.round);
-    assert!(rig.on(Input::Due).is_empty(), "the round ends");
+    rig.now = rig.now.after(LIMITS.search_pass);
+    assert!(rig.on(Input::Due).is_empty(), "the pass ends");
     assert!(rig.on(Input::Urged(wait)).is_empty());
     rig.now = Instant::START.after(LIMITS.between_searches);
     assert_eq!(rig.on(Input::Urged(wait)).len(), 1);
@@ -252,15 +252,15 @@ fn a_wait_is_searched_for_at_once_but_not_again_and_again() {
 #[test]
 fn a_copy_of_a_question_gets_no_answer() {
     let mut rig = Rig::new(Vec::new());
-    let question = |round| Question {
+    let question = |pass| Question {
         name: NAME,
         from: crate::MemberId::from_bytes([1; 16]),
         key: Ticket::of_public(1),
-        round,
+        pass,
         tickets: vec![Ticket::of_public(1)],
     };
-    for (round, answers) in [(1, 1), (1, 0), (2, 1), (1, 0)] {
-        let effects = rig.on(Input::Asked(question(round)));
-        assert_eq!(effects.len(), answers, "round {round}");
+    for (pass, answers) in [(1, 1), (1, 0), (2, 1), (1, 0)] {
+        let effects = rig.on(Input::Asked(question(pass)));
+        assert_eq!(effects.len(), answers, "pass {pass}");
     }
 }
