@@ -1,4 +1,4 @@
-//! [`Ticket`]: passes a hold to another process.
+//! [`Ticket`]: the ticket of a hold, with which another process takes the hold over.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,9 +17,10 @@ use crate::observe::BY_HAND;
 use crate::queue::{Acquire, Hold, Patience};
 use crate::store::{self, Share};
 
-/// A text that identifies a held lock, and lets another process take it over: see [`Client::adopt`].
+/// The ticket under which the store knows a held lock. Another process can take the lock over with it: see
+/// [`Client::adopt`].
 ///
-/// [`MutexGuard::into_ticket`] makes a ticket. As text (`Display`, `FromStr`) it fits into a message or a job queue.
+/// [`MutexGuard::into_ticket`] returns it. As text (`Display`, `FromStr`) it fits into a message or a job queue.
 /// The store keeps the lock until its current lease ends, which is at least two thirds of a lease; the other process
 /// must adopt it within that time. Any process with the text can adopt the lock, but only once.
 ///

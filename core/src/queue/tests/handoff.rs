@@ -47,7 +47,7 @@ fn the_next_waiter_gets_the_ticket_without_a_word_to_the_store() {
     second.release(false);
     let third = poll(&mut third).expect("handed on").unwrap();
     assert!(rig.is_silent());
-    // No waiter is left, so the spare ticket is released too. Otherwise the store would grant it.
+    // No waiter is left, so the ticket without one is released too. Otherwise the store would grant it.
     third.release(false);
     assert!(rig.released() && rig.released());
     assert!(rig.is_silent());
