@@ -21,7 +21,8 @@ pub(crate) const PLANS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("jit", 
 /// What each request relies on. A frozen process must not stop the whole connection.
 pub(crate) const SETTINGS: [(&str, &str); 3] = [("lock_timeout", "1s"), PLANS[0], PLANS[1]];
 
-/// The query that calls a function with so many parameters. In an epoch, it runs only if the next parameter is the id of the epoch.
+/// The query that calls a function with so many parameters. In an epoch, it runs only if the next parameter is the id
+/// of the epoch.
 pub(crate) fn query(function: &str, count: usize, in_epoch: bool) -> String {
     if function == INSPECT {
         return "SELECT * FROM auto_mutex.inspect($1, $2, NULL)".to_owned();

@@ -38,8 +38,8 @@ CREATE FUNCTION auto_mutex.fault() RETURNS text LANGUAGE sql STABLE AS $$
     LIMIT 1
 $$;
 
--- Begins an epoch if the locks were lost, and returns the epoch with the time from which the server grants, or 0. A client
--- reports its longest lease; 0 is that of a reader, who changes nothing.
+-- Begins an epoch if the locks were lost, and returns the epoch with the time from which the server grants, or 0.
+-- A client reports its longest lease; 0 is that of a reader, who changes nothing.
 CREATE FUNCTION auto_mutex.find_epoch(longest_ms bigint, lag_ms bigint, now bigint)
 RETURNS TABLE (id uuid, opens bigint, at bigint, cause text) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -113,8 +113,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- The same for a client, after a look at the tables. If an administrator has changed them, the epoch ends, and `cause` says how.
--- Missing ones are made again.
+-- The same for a client, after a look at the tables. If an administrator has changed them, the epoch ends, and `cause`
+-- says how. Missing ones are made again.
 CREATE FUNCTION auto_mutex.begin_epoch(longest_ms bigint, lag_ms bigint, now bigint)
 RETURNS TABLE (id uuid, opens bigint, at bigint, cause text) LANGUAGE plpgsql @DEFINER@ AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- The epoch: as long as its row is there, no lock was lost. Unlogged as the locks are: a crash and a promotion empty both.
--- See "PostgreSQL" in docs/protocol.md.
+-- The epoch: as long as its row is there, no lock was lost. Unlogged as the locks are: a crash and a promotion empty
+-- both. See "PostgreSQL" in docs/protocol.md.
 CREATE UNLOGGED TABLE auto_mutex.epoch (
   one boolean PRIMARY KEY CHECK (one),
   id uuid NOT NULL,
@@ -12,8 +12,8 @@ CREATE UNLOGGED TABLE auto_mutex.epoch (
   tidied bigint NOT NULL
 );
 
--- What outlives the locks, and is on the standbys too. Every version of the schema has it, with these columns; before 3.0,
--- its name was `note`.
+-- What outlives the locks, and is on the standbys too. Every version of the schema has it, with these columns;
+-- before 3.0, its name was `note`.
 CREATE TABLE auto_mutex.history (
   one boolean PRIMARY KEY CHECK (one),
   server text NOT NULL,

@@ -33,8 +33,8 @@ pub(crate) struct EpochKeys {
     pub(crate) keys: Vec<String>,
     /// Whether the server was asked without a key, so that its reply ignored what other clients have reported.
     unnamed: bool,
-    /// From the last reply: epoch, since, lease_ms and turn (see `script/epoch.lua`). Passed on with the next key, which
-    /// may not exist.
+    /// From the last reply: epoch, since, lease_ms and turn (see `script/epoch.lua`). Passed on with the next key,
+    /// which may not exist.
     pub(crate) reported: (String, u64, u64, u64),
 }
 
