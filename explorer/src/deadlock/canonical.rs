@@ -8,11 +8,8 @@ use auto_mutex_protocol::deadlock::{Effect, Probe, SearchVisitor, Searches, Wait
 use auto_mutex_protocol::{Instant, State, TOKENS_OF_A_GRANT, Ticket, Visitor};
 
 use super::rules::{LATER, LEASE, PARK, Setup};
-use super::world::World;
+use super::world::{PRESENT, World};
 use crate::name::world::fingerprint;
-
-/// The present of the store, in microseconds.
-pub(super) const PRESENT: u64 = 1 << 32;
 
 impl World {
     /// Brings the world into its canonical form.

@@ -10,6 +10,9 @@ use super::search::Past;
 /// The member whose tasks search.
 pub(super) const SEARCHER: u8 = 0;
 
+/// The present of the store, in microseconds.
+pub(super) const PRESENT: u64 = 1 << 32;
+
 /// A hold of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Hold {
@@ -91,7 +94,7 @@ impl World {
             questions: Vec::new(),
             copy: None,
             past: Past::default(),
-            now: super::canonical::PRESENT,
+            now: PRESENT,
             last: [0; 2],
         }
     }
