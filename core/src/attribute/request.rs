@@ -67,13 +67,8 @@ impl Given {
 
 #[inline]
 fn options_of(site: &'static Site, self_type: &'static str) -> Options {
-    let lengths = site.data.lengths;
     Options {
-        expire: lengths.expire,
-        block: lengths.block,
-        interval: lengths.interval,
-        at_least: lengths.at_least,
-        retain: lengths.retain,
+        lengths: site.data.lengths,
         label: Some(site.label_of(self_type)),
         ..Options::default()
     }
@@ -129,34 +124,16 @@ impl<L> Request<L> {
         self.client = Some(client.client().clone());
     }
 
-    pub fn expire<D: IsDuration>(&mut self, expire: D) {
+    pub fn length<D: IsDuration>(&mut self, option: &'static str, length: D) {
         let options = &mut self.given().options;
-        options.expire = options.length("expire", expire);
-    }
-
-    pub fn block<D: IsDuration>(&mut self, block: D) {
-        let options = &mut self.given().options;
-        options.block = options.length("block", block);
-        doubt_block::<D>(options.block.unwrap_or_default());
-    }
-
-    pub fn at_least<D: IsDuration>(&mut self, at_least: D) {
-        let options = &mut self.given().options;
-        options.at_least = options.length("at_least", at_least);
-    }
-
-    pub fn retain<D: IsDuration>(&mut self, retain: D) {
-        let options = &mut self.given().options;
-        options.retain = options.length("retain", retain);
+        options.set(option, length);
+        if option == "block" {
+            doubt_block::<D>(options.lengths.block.unwrap_or_default());
+        }
     }
 
     pub fn retries(&mut self, retries: u32) {
         self.given().options.retries = Some(retries);
-    }
-
-    pub fn interval<D: IsDuration>(&mut self, interval: D) {
-        let options = &mut self.given().options;
-        options.interval = options.length("interval", interval);
     }
 
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
@@ -340,16 +317,6 @@ impl Request<Leader> {
     pub fn value<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
         self.given().leading.value.push_str(&text);
-    }
-
-    pub fn stop_within<D: IsDuration>(&mut self, time: D) {
-        let given = self.given();
-        given.leading.stop_within = given.options.length("stop_within", time);
-    }
-
-    pub fn progress<D: IsDuration>(&mut self, time: D) {
-        let given = self.given();
-        given.leading.progress = given.options.length("progress", time);
     }
 
     pub fn on_overrun(&mut self, overrun: Overrun) {

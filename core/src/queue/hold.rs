@@ -72,6 +72,7 @@ impl Hold {
         let want = &waiter.call.want;
         let (terms, units) = (want.terms, want.share.units);
         let expires = now.after_all(terms.expire);
+        let parked_until = now.after(terms.at_least.unwrap_or_default());
         Self {
             queue,
             waiter,
@@ -82,7 +83,7 @@ impl Hold {
             units: AtomicU32::new(units),
             grant,
             expires: AtomicU64::new(expires.as_nanos()),
-            parked_until: AtomicU64::new(now.after(terms.at_least).as_nanos()),
+            parked_until: AtomicU64::new(parked_until.as_nanos()),
             state: AtomicU8::new(HELD),
             guards: AtomicU32::new(1),
             touched: AtomicBool::new(false),
@@ -259,8 +260,8 @@ impl Hold {
         now.until(self.expires())
     }
 
-    pub(crate) fn park_for(&self, at_least: Duration, now: Instant) {
-        if !at_least.is_zero() {
+    pub(crate) fn park_for(&self, at_least: Option<Duration>, now: Instant) {
+        if let Some(at_least) = at_least {
             let until = now.after(at_least).as_nanos();
             self.parked_until.fetch_max(until, Ordering::AcqRel);
             self.touch();

@@ -59,22 +59,8 @@ impl Lengths {
     /// Input:  `expire=1.500000000 block=10.0`
     fn read(text: &str) -> Self {
         let mut lengths = Self::default();
-        for (name, length) in text.split(' ').filter_map(|it| it.split_once('=')) {
-            let field = match name {
-                "expire" => &mut lengths.expire,
-                "block" => &mut lengths.block,
-                "at_least" => &mut lengths.at_least,
-                "interval" => &mut lengths.interval,
-                "retain" => &mut lengths.retain,
-                _ => {
-                    debug_assert!(
-                        false,
-                        "the attributes know an option that is unknown here: {name}"
-                    );
-                    continue;
-                }
-            };
-            *field = duration(length);
+        for (option, length) in text.split(' ').filter_map(|it| it.split_once('=')) {
+            lengths.set(option, duration(length).unwrap_or_default());
         }
         lengths
     }
@@ -100,6 +86,8 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
+    use auto_mutex_protocol::client::Terms;
+
     use super::*;
 
     #[test]
@@ -126,9 +114,13 @@ mod tests {
             (data.namespace, data.order, data.reentrant),
             (None, Some(""), Some(true))
         );
-        let lengths = Lengths {
+        let terms = Terms {
             expire: Some(Duration::new(1, 5)),
             retain: Some(Duration::new(0, 7)),
+            ..Terms::default()
+        };
+        let lengths = Lengths {
+            terms,
             ..Lengths::default()
         };
         assert_eq!(data.lengths, lengths);

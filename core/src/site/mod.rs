@@ -3,6 +3,7 @@
 mod declared;
 mod duplicates;
 mod label;
+mod lengths;
 mod list;
 mod name;
 mod section;
@@ -10,7 +11,6 @@ mod type_name;
 
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Duration;
 
 use crate::base::error::HoldKind;
 use crate::base::name::{Name, NameBuilder};
@@ -18,6 +18,7 @@ use crate::base::name::{Name, NameBuilder};
 pub use declared::Declared;
 pub(crate) use duplicates::find_duplicates;
 use label::SiteLabel;
+pub(crate) use lengths::Lengths;
 pub use list::sites;
 
 /// An annotated function of this program, as listed by [`sites`].
@@ -49,16 +50,6 @@ pub(crate) struct SiteData {
     pub(crate) reentrant: Option<bool>,
     /// Those that are literals.
     pub(crate) lengths: Lengths,
-}
-
-/// The options that are durations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Lengths {
-    pub(crate) expire: Option<Duration>,
-    pub(crate) block: Option<Duration>,
-    pub(crate) at_least: Option<Duration>,
-    pub(crate) interval: Option<Duration>,
-    pub(crate) retain: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug)]

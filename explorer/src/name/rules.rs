@@ -241,14 +241,10 @@ impl Rules {
     /// What a call of a client wants that is followed by so many more.
     pub fn want(&self, client: u8, more: u8) -> Want {
         let (share, patience) = (of(&self.shares, client), of(&self.patience, client));
-        let retain = match client < self.keepers {
-            // Until it is asked to release the lock.
-            true => Duration::MAX,
-            false => Duration::ZERO,
-        };
         let terms = Terms {
-            retain,
-            at_least: ticks(self.at_least),
+            // Until it is asked to release the lock.
+            retain: (client < self.keepers).then_some(Duration::MAX),
+            at_least: Some(ticks(self.at_least)),
             expire: endless(of(&self.expire, more)),
         };
         Want {

@@ -7,7 +7,6 @@ use syn::Path;
 use super::site::site;
 use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
-use crate::kind::Kind;
 use crate::tokens::{ours, private, private_at, quote_ours, whole};
 
 /// The request of a call.
@@ -65,11 +64,8 @@ fn settings(options: &Options) -> TokenStream {
         match (row.shape)(options) {
             // Only expressions are set here. Constant durations are already part of the site.
             Shape::Length(Length::Computed(value)) => {
-                settings.set(row.name, value.to_token_stream(), whole(value));
-            }
-            Shape::Length(Length::Known(length)) if options.kind == Kind::Leader => {
-                let seconds = length.as_secs_f64().to_token_stream();
-                settings.set(row.name, seconds, Span::mixed_site());
+                let option = row.name;
+                settings.set("length", quote_ours!(#option, #value), whole(value));
             }
             Shape::Count(Count::Known(count)) => {
                 settings.set(row.name, count.to_token_stream(), Span::mixed_site());
@@ -123,7 +119,7 @@ struct Settings<'a> {
 }
 
 impl Settings<'_> {
-    /// `Request::expire(&mut __request, value);`
+    /// `Request::retries(&mut __request, value);`
     fn set(&mut self, option: &str, value: TokenStream, span: Span) {
         let private = private_at(self.runtime, span);
         let option = Ident::new(option, ours(span));

@@ -6,7 +6,6 @@ use syn::ext::IdentExt;
 
 use crate::args::{Key, Length, Options, Shape};
 use crate::item::Function;
-use crate::kind::Kind;
 use crate::source;
 use crate::tokens::{private, quote_ours};
 
@@ -49,10 +48,9 @@ pub(super) fn site(
 }
 
 /// Input:  `expire = 1.5, block = 10`
-/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds. A call says those of a leader, and those that are no literals.
+/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds. A call sets those that are no literals.
 fn lengths(options: &Options) -> Option<String> {
-    let rows = options.rows().filter(|_| options.kind != Kind::Leader);
-    let known = rows.filter_map(|row| match (row.shape)(options) {
+    let known = options.rows().filter_map(|row| match (row.shape)(options) {
         Shape::Length(Length::Known(it)) => {
             let (name, seconds, nanos) = (row.name, it.as_secs(), it.subsec_nanos());
             Some(format!("{name}={seconds}.{nanos}"))

@@ -20,9 +20,21 @@ pub struct Terms {
     /// How long the holder may hold; `None` without an end.
     pub expire: Option<Duration>,
     /// The store keeps the lock for this time even if the holder releases it earlier.
-    pub at_least: Duration,
+    pub at_least: Option<Duration>,
     /// How long the client keeps the lock after the call if nobody asks for it.
-    pub retain: Duration,
+    pub retain: Option<Duration>,
+}
+
+impl Terms {
+    /// The duration of this name.
+    pub fn by_name(&mut self, name: &str) -> Option<&mut Option<Duration>> {
+        Some(match name {
+            "expire" => &mut self.expire,
+            "at_least" => &mut self.at_least,
+            "retain" => &mut self.retain,
+            _ => return None,
+        })
+    }
 }
 
 /// How long a call waits, and how.

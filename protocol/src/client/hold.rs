@@ -99,7 +99,7 @@ impl<C: Caller> Hold<C> {
             whole: grant.whole.then_some((grant.valid, expires)),
             valid: grant.valid,
             expires,
-            parked_until: now.after(terms.at_least),
+            parked_until: now.after(terms.at_least.unwrap_or_default()),
             ended: None,
             caller,
         }

@@ -84,7 +84,7 @@ impl Holding {
         self.holds = self.holds.clone().within(bounds);
     }
 
-    pub(crate) fn park_for(&self, at_least: Duration) {
+    pub(crate) fn park_for(&self, at_least: Option<Duration>) {
         let now = clock::now();
         for hold in self.holds.all() {
             hold.park_for(at_least, now);

@@ -8,6 +8,7 @@ use crate::config::Settings;
 use crate::lease::Terms;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
+use crate::site::Lengths;
 
 const INTERVAL: Duration = Duration::from_millis(10);
 
@@ -22,16 +23,12 @@ pub(crate) enum Reentry {
     Deadlock,
 }
 
-/// The methods of handles describe these options. If `expire` or `block` is `None`, the client's setting applies.
+/// The methods of handles describe these options.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
-    pub(crate) expire: Option<Duration>,
-    pub(crate) block: Option<Duration>,
+    pub(crate) lengths: Lengths,
     /// `None` for a call that waits in the queue instead of polling.
     pub(crate) retries: Option<u32>,
-    pub(crate) interval: Option<Duration>,
-    pub(crate) at_least: Option<Duration>,
-    pub(crate) retain: Option<Duration>,
     pub(crate) reentry: Reentry,
     /// The site's label, or `None` for a lock taken by hand.
     pub(crate) label: Option<&'static str>,
@@ -40,15 +37,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// Returns `given`, or records that the value of `option` can't be used.
-    pub(crate) fn length(
-        &mut self,
-        option: &'static str,
-        given: impl ToDuration,
-    ) -> Option<Duration> {
+    /// Sets the duration of this name, or records that its value can't be used.
+    pub(crate) fn set(&mut self, option: &'static str, given: impl ToDuration) {
         self.unusable.take_if(|unusable| unusable.0 == option);
-        let given = length(given).inspect_err(|reason| self.unusable = Some((option, reason)));
-        given.ok()
+        match length(given) {
+            Ok(length) => self.lengths.set(option, length),
+            Err(reason) => self.unusable = Some((option, reason)),
+        }
     }
 
     #[inline]
@@ -61,13 +56,14 @@ impl Options {
         if let Some((option, reason)) = self.unusable {
             return Err(LockError::invalid(option, reason));
         }
-        let expire = match self.expire {
+        let terms = self.lengths.terms;
+        let expire = match terms.expire {
             Some(FOREVER) => None,
             Some(expire) => Some(check_expire("expire", expire)?),
             None => settings.expire,
         };
-        let block = self.block.or(settings.block);
-        let patience = match (self.retries, self.interval.unwrap_or(INTERVAL)) {
+        let block = self.lengths.block.or(settings.block);
+        let patience = match (self.retries, self.lengths.interval.unwrap_or(INTERVAL)) {
             (None, _) => Patience::block(block),
             (Some(_), Duration::ZERO) => {
                 let reason =
@@ -82,8 +78,8 @@ impl Options {
         };
         let terms = Terms {
             expire,
-            at_least: self.at_least.unwrap_or_default(),
-            retain: settings.retain_for(self.retain),
+            retain: settings.retain_for(terms.retain),
+            ..terms
         };
         Ok((terms, patience))
     }
@@ -122,20 +118,20 @@ macro_rules! option_methods {
             /// Takes a `Duration`, or a text like `"2m"`: see [`IntoDuration`](crate::IntoDuration). With an invalid
             /// value, the call returns [`LockError::InvalidOption`](crate::LockError::InvalidOption).
             pub fn expire(mut self, expire: impl $crate::base::duration::IntoDuration) -> Self {
-                self.$($options).+.expire = self.$($options).+.length("expire", expire);
+                self.$($options).+.set("expire", expire);
                 self
             }
 
             /// Removes `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.$($options).+.expire = Some($crate::base::duration::FOREVER);
+                self.$($options).+.lengths.terms.expire = Some($crate::base::duration::FOREVER);
                 self
             }
 
             /// Sets how long a call waits for the lock, in the same forms as [`expire`](Self::expire); zero means that
             /// it does not wait. The default is the client's setting (no limit).
             pub fn block(mut self, block: impl $crate::base::duration::IntoDuration) -> Self {
-                self.$($options).+.block = self.$($options).+.length("block", block);
+                self.$($options).+.set("block", block);
                 self
             }
 
@@ -144,7 +140,7 @@ macro_rules! option_methods {
             /// Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on a
             /// [`Condvar`](crate::Condvar), other callers still have to wait for this time to end.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
-                self.$($options).+.at_least = self.$($options).+.length("at_least", at_least);
+                self.$($options).+.set("at_least", at_least);
                 self
             }
 
@@ -153,7 +149,7 @@ macro_rules! option_methods {
             /// The queue is fair and costs less; this option is for code written for a library that polls.
             pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.retries = Some(n);
-                self.$($options).+.interval = self.$($options).+.length("interval", interval);
+                self.$($options).+.set("interval", interval);
                 self
             }
 
@@ -180,7 +176,7 @@ macro_rules! retain_method {
             /// then needs no request to the store. Zero turns this off; the default is the client's setting:
             /// [`Config::retain`](crate::Config::retain) has the details.
             pub fn retain(mut self, time: impl $crate::base::duration::IntoDuration) -> Self {
-                self.handle.options.retain = self.handle.options.length("retain", time);
+                self.handle.options.set("retain", time);
                 self
             }
         }

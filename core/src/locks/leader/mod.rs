@@ -116,7 +116,7 @@ impl Leader {
     /// before another process leads. A body that takes longer is an [overrun](Self::on_overrun).
     #[allow(private_bounds)]
     pub fn stop_within(mut self, time: impl ToDuration) -> Self {
-        self.leading.stop_within = self.handle.options.length("stop_within", time);
+        self.handle.options.set("stop_within", time);
         self
     }
 
@@ -128,7 +128,7 @@ impl Leader {
     /// after its term ended for another reason; without this option, the seat waits for such a body.
     #[allow(private_bounds)]
     pub fn progress(mut self, time: impl ToDuration) -> Self {
-        self.leading.progress = self.handle.options.length("progress", time);
+        self.handle.options.set("progress", time);
         self
     }
 

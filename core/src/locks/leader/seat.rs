@@ -22,8 +22,6 @@ const LONGEST_VALUE: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Leading {
     pub(crate) value: String,
-    pub(crate) stop_within: Option<Duration>,
-    pub(crate) progress: Option<Duration>,
     pub(crate) overrun: Overrun,
 }
 
@@ -36,12 +34,12 @@ pub(crate) struct Seat<'a> {
 impl<'a> Seat<'a> {
     pub(crate) fn new(
         mut target: AcquireTarget<'a>,
-        options: Options,
+        mut options: Options,
         leading: &Leading,
     ) -> Result<Self, LockError> {
         let asked = leading::Options {
-            stop_within: leading.stop_within,
-            progress: leading.progress,
+            stop_within: options.lengths.stop_within,
+            progress: options.lengths.progress,
             aborts: leading.overrun == Overrun::Abort,
         };
         let core = target.client.core();
@@ -52,11 +50,8 @@ impl<'a> Seat<'a> {
         }
         count(core, options.label(), 0, 0);
         target.meta = meta::leading(&target.meta, &leading.value);
-        let options = Options {
-            expire: Some(FOREVER),
-            retain: Some(Duration::ZERO),
-            ..options
-        };
+        let terms = &mut options.lengths.terms;
+        (terms.expire, terms.retain) = (Some(FOREVER), Some(Duration::ZERO));
         Ok(Self {
             target,
             options,

@@ -245,8 +245,8 @@ impl<'a> Call<'a> {
 
     fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
         let terms = Terms {
-            at_least: Duration::ZERO,
-            retain: Duration::ZERO,
+            at_least: None,
+            retain: None,
             ..self.terms
         };
         // What the call keeps while it waits for this lock.

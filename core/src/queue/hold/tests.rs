@@ -226,9 +226,9 @@ fn the_store_keeps_it_for_the_longest_that_was_asked_for() {
     let now = hold.since;
     let seconds = Duration::from_secs;
     assert_eq!(hold.park(now), Duration::ZERO);
-    hold.park_for(seconds(3), now);
+    hold.park_for(Some(seconds(3)), now);
     assert_eq!(hold.park(now), seconds(3));
-    hold.park_for(seconds(1), now);
+    hold.park_for(Some(seconds(1)), now);
     assert_eq!(hold.park(now), seconds(3));
     assert_eq!(hold.park(now.after(seconds(2))), seconds(1));
 }

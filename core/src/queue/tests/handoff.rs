@@ -111,7 +111,7 @@ fn what_must_be_said_to_the_store_is_said() {
     let keep = Want {
         terms: Terms {
             expire: None,
-            at_least: SECOND,
+            at_least: Some(SECOND),
             ..Terms::default()
         },
         ..Rig::want()

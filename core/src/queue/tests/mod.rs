@@ -382,7 +382,7 @@ fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     let mut rig = Rig::new();
     let terms = |seconds: u32| Terms {
         expire: Some(seconds * SECOND),
-        at_least: SECOND,
+        at_least: Some(SECOND),
         ..Terms::default()
     };
     let want = Want {
@@ -440,7 +440,7 @@ fn a_shutdown_keeps_a_lock_for_its_at_least() {
     let want = Want {
         terms: Terms {
             expire: None,
-            at_least: 60 * SECOND,
+            at_least: Some(60 * SECOND),
             ..Terms::default()
         },
         ..Rig::want()

@@ -20,7 +20,7 @@ const MILLI: Duration = Duration::from_millis(1);
 fn want() -> Want {
     Want {
         terms: Terms {
-            retain: 60 * SECOND,
+            retain: Some(60 * SECOND),
             ..Terms::default()
         },
         ..Rig::want()
@@ -229,7 +229,7 @@ fn a_short_lease_is_renewed_as_long_as_the_lock_is_kept() {
     let mut rig = Rig::new();
     let want = Want {
         terms: Terms {
-            retain: 3 * SECOND,
+            retain: Some(3 * SECOND),
             ..Terms::default()
         },
         ..want()

@@ -53,7 +53,7 @@ impl World {
                     hold,
                     lost: None,
                     expires: guard.expires,
-                    parked_until: now.after(terms.at_least),
+                    parked_until: now.after(terms.at_least.unwrap_or_default()),
                 };
                 self.input(me, seen, rules);
                 let (ask, units) = (self.members[usize::from(me)].ask(rules), None);

@@ -271,7 +271,9 @@ impl Member {
                     valid: grant.valid,
                     expires: expires(self.now, caller.want.terms.expire),
                     is_first: grant.via == Via::Store,
-                    at_least: self.now.after(caller.want.terms.at_least),
+                    at_least: self
+                        .now
+                        .after(caller.want.terms.at_least.unwrap_or_default()),
                     units: match grant.signal {
                         Some(_) => 0,
                         None => caller.want.share.units,

@@ -102,11 +102,9 @@ impl Settings {
 
     /// For a call whose own option is `retain`.
     #[inline]
-    pub fn retain_for(&self, retain: Option<Duration>) -> Duration {
-        match self.retains() {
-            true => retain.or(self.retain).unwrap_or_default(),
-            false => Duration::ZERO,
-        }
+    pub fn retain_for(&self, retain: Option<Duration>) -> Option<Duration> {
+        let retain = retain.or(self.retain).filter(|time| !time.is_zero());
+        retain.filter(|_| self.retains())
     }
 
     /// Whether locks exclude nobody, which a test can ask for.
