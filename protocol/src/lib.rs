@@ -39,7 +39,6 @@ mod seal;
 mod shared_str;
 mod store;
 mod store_error;
-mod text;
 #[cfg(any(test, feature = "test-util"))]
 mod visit;
 

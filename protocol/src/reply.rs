@@ -1,8 +1,10 @@
-//! [`Reply`]: a store's answer to an operation, with the state of a name.
+//! [`Reply`]: a store's answer to an operation, with the state of a name, and its text as the servers of engines write it.
 
+use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::str::FromStr;
 use core::time::Duration;
 
 use super::{MemberId, SharedStr, TOKENS_OF_A_GRANT, Ticket};
@@ -89,6 +91,75 @@ impl Reply {
             _ => NameRecord::default(),
         }
     }
+
+    /// Parses a reply. `None` if it is malformed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Some(match (word, rest) {
+            ("GRANTED", _) => {
+                let (token, signal) = rest.split_once(' ').unzip();
+                Self::Granted {
+                    token: token.unwrap_or(rest).parse().ok()?,
+                    signal: signal.map(Into::into),
+                }
+            }
+            ("QUEUED", _) => {
+                let mut words = rest.splitn(3, ' ');
+                Self::Queued {
+                    position: words.next()?.parse().ok()?,
+                    again: millis(words.next()?)?,
+                    holder: holder(words.next().unwrap_or_default())?,
+                }
+            }
+            ("BUSY", _) => Self::Busy {
+                holder: holder(rest)?,
+            },
+            ("KEPT", _) => Self::Kept {
+                holder: holder(rest)??,
+            },
+            ("MISMATCH", _) => {
+                let (capacity, takes) = numbers::<_, u8>(rest)?;
+                let takes = takes == 1;
+                Self::Mismatch { capacity, takes }
+            }
+            ("IN_USE", _) => {
+                let (holders, waiters) = numbers(rest)?;
+                Self::InUse { holders, waiters }
+            }
+            ("RELEASED", _) => Self::Released {
+                free: rest.parse().ok()?,
+            },
+            ("COUNT" | "FREED" | "TOLD" | "SIGNALLED" | "DELETED", _) => {
+                Self::Count(rest.parse().ok()?)
+            }
+            ("REFUSED", "") => Self::Refused,
+            ("TOO_MANY", "") => Self::TooMany,
+            ("GONE", "") => Self::Gone,
+            ("CANCELLED", "") => Self::Cancelled,
+            _ => return None,
+        })
+    }
+}
+
+/// Parses a token and the meta after it, if there is a holder.
+fn holder(text: &str) -> Option<Option<HolderRecord>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let (token, meta) = text.split_once(' ')?;
+    Some(Some(HolderRecord {
+        token: token.parse().ok()?,
+        meta: meta.to_owned().into(),
+    }))
+}
+
+fn numbers<A: FromStr, B: FromStr>(text: &str) -> Option<(A, B)> {
+    let (first, second) = text.split_once(' ')?;
+    Some((first.parse().ok()?, second.parse().ok()?))
+}
+
+pub(super) fn millis(text: &str) -> Option<Duration> {
+    text.parse().ok().map(Duration::from_millis)
 }
 
 /// A ticket that holds a name, as the store remembers it.
@@ -170,5 +241,59 @@ impl NameRecord {
     pub fn takes(&self) -> bool {
         let mut tickets = self.holders.iter().chain(&self.waiters);
         tickets.next().is_some_and(|ticket| ticket.takes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_are_understood() {
+        let granted = |token, signal: Option<&str>| Reply::Granted {
+            token,
+            signal: signal.map(Into::into),
+        };
+        let holder = || HolderRecord {
+            token: 7,
+            meta: "host 1 site".into(),
+        };
+        let queued = |position, holder| Reply::Queued {
+            position,
+            again: Duration::from_millis(1100),
+            holder,
+        };
+        for (text, reply) in [
+            ("GRANTED 17", granted(17, None)),
+            ("GRANTED 17 a text", granted(17, Some("a text"))),
+            ("QUEUED 2 1100", queued(2, None)),
+            ("QUEUED 2 1100 7 host 1 site", queued(2, Some(holder()))),
+            ("BUSY", Reply::Busy { holder: None }),
+            ("KEPT 7 host 1 site", Reply::Kept { holder: holder() }),
+            ("RELEASED 3", Reply::Released { free: 3 }),
+            ("COUNT 2", Reply::Count(2)),
+            ("FREED 2", Reply::Count(2)),
+            ("GONE", Reply::Gone),
+        ] {
+            assert_eq!(Reply::parse(text), Some(reply), "{text}");
+        }
+        let other = [
+            "",
+            "GRANTED",
+            "GRANTED -1",
+            "GRANTED x a",
+            "RELEASED",
+            "QUEUED -1 9",
+            "QUEUED 1",
+            "BUSY x",
+            "BUSY x y",
+            "KEPT",
+            "COUNT x",
+            "GONE 1",
+            "NO",
+        ];
+        for garbage in other {
+            assert_eq!(Reply::parse(garbage), None, "{garbage}");
+        }
     }
 }

@@ -5,9 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::client::CallId;
-use crate::{
-    HolderRecord, Instant, Lease, MemberId, Message, Op, Reply, TOKENS_OF_A_GRANT, Ticket,
-};
+use crate::{HolderRecord, Instant, Lease, MemberId, Op, Reply, TOKENS_OF_A_GRANT, Ticket};
 
 /// What meets the ids, times and numbers of a value. What it does not name stays as it is.
 #[allow(unused_variables)]
@@ -107,29 +105,6 @@ impl Reply {
             Self::Queued { holder: of, .. } | Self::Busy { holder: of } => holder(of, visitor),
             Self::Kept { holder } => visitor.token(&mut holder.token),
             _ => {}
-        }
-    }
-}
-
-impl Message {
-    /// Shows the message to `visitor`.
-    pub fn visit(&mut self, visitor: &mut impl Visitor) {
-        match self {
-            Self::Grant {
-                ticket,
-                token,
-                counter,
-                ..
-            } => {
-                visitor.token(token);
-                visitor.counter(*ticket, counter);
-                visitor.ticket(ticket);
-            }
-            Self::Near { ticket }
-            | Self::Lost { ticket }
-            | Self::Ask { ticket }
-            | Self::Recall { ticket } => visitor.ticket(ticket),
-            Self::Probe { .. } => {}
         }
     }
 }
