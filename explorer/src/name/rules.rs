@@ -241,16 +241,13 @@ impl Rules {
     /// What a call of a client wants that is followed by so many more.
     pub fn want(&self, client: u8, more: u8) -> Want {
         let (share, patience) = (of(&self.shares, client), of(&self.patience, client));
-        let terms = Terms {
-            // Until it is asked to release the lock.
-            retain: (client < self.keepers).then_some(Duration::MAX),
-            at_least: Some(ticks(self.at_least)),
-            expire: endless(of(&self.expire, more)),
-        };
-        Want {
-            owner: self.owned.then(|| "the same".into()),
-            ..Want::new(share, terms, patience, SharedStr::EMPTY)
-        }
+        let mut want = Want::new(share, Terms::default(), patience, SharedStr::EMPTY);
+        want.owner = self.owned.then(|| "the same".into());
+        // Until it is asked to release the lock.
+        want.terms.retain = (client < self.keepers).then_some(Duration::MAX);
+        want.terms.at_least = Some(ticks(self.at_least));
+        want.terms.expire = endless(of(&self.expire, more));
+        want
     }
 
     /// Beyond this, how long ago something happened makes no difference.
