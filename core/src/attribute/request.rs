@@ -152,7 +152,7 @@ impl<L> Request<L> {
     }
 
     #[inline]
-    fn terms(&self, caller: &Caller) -> Result<(Cow<'static, Client>, Options), LockError> {
+    fn resolve(&self, caller: &Caller) -> Result<(Cow<'static, Client>, Options), LockError> {
         let client = match &self.client {
             Some(client) => Cow::Owned(client.clone()),
             None => Client::in_force(caller)?,
@@ -180,7 +180,7 @@ impl<L> Request<L> {
             None => semaphore::share(1, self.permits)?,
         };
         let caller = Caller::current(blocking);
-        let (client, options) = self.terms(&caller)?;
+        let (client, options) = self.resolve(&caller)?;
         let known = self.known(&client);
         let name = match known.and_then(|known| known.name.as_ref()) {
             Some(name) if self.keys.is_empty() => Cow::Borrowed(name),
@@ -291,7 +291,7 @@ impl Request<MultiGuard> {
 
     pub(super) async fn take_all(mut self, blocking: bool) -> Result<MultiGuard, LockError> {
         let caller = Caller::current(blocking);
-        let (client, options) = self.terms(&caller)?;
+        let (client, options) = self.resolve(&caller)?;
         if self.keys.is_empty() && !self.several {
             self.keys.push(Vec::new());
         }
@@ -324,7 +324,7 @@ impl Request<Leader> {
     }
 
     pub(super) fn seat(&mut self, blocking: bool) -> Result<Seat<'static>, LockError> {
-        let (client, mut options) = self.terms(&Caller::current(blocking))?;
+        let (client, mut options) = self.resolve(&Caller::current(blocking))?;
         options.reentry = Reentry::Refused;
         let known = self.known(&client);
         let name = Cow::Owned(self.keyed(known, &client)?);

@@ -3,6 +3,6 @@
 mod bound;
 mod listeners;
 
-pub(crate) use auto_mutex_protocol::client::Terms;
+pub(crate) use auto_mutex_protocol::client::Tenure;
 pub(crate) use bound::{Bound, Bounds, Limits};
 pub(crate) use listeners::{ListenerKey, Listeners};

@@ -70,9 +70,9 @@ impl Hold {
         now: Instant,
     ) -> Self {
         let want = &waiter.call.want;
-        let (terms, units) = (want.terms, want.share.units);
-        let expires = now.after_all(terms.expire);
-        let parked_until = now.after(terms.at_least.unwrap_or_default());
+        let (tenure, units) = (want.tenure, want.share.units);
+        let expires = now.after_all(tenure.expire);
+        let parked_until = now.after(tenure.at_least.unwrap_or_default());
         Self {
             queue,
             waiter,

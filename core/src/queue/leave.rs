@@ -9,7 +9,7 @@ use super::hold::Hold;
 use super::lock_queue::Confirmed;
 use crate::base::clock;
 use crate::base::wait::{DeferredWakes, Promise};
-use crate::lease::{Bounds, Terms};
+use crate::lease::{Bounds, Tenure};
 
 impl Hold {
     /// With `returns`, the holder did not use its grant, and a granted signal goes to the next waiter.
@@ -98,10 +98,10 @@ impl Hold {
     }
 
     /// The call that has this hold begins now, or waits for further locks.
-    pub(crate) fn restart(self: &Arc<Self>, terms: Terms) {
+    pub(crate) fn restart(self: &Arc<Self>, tenure: Tenure) {
         let now = clock::now();
-        self.expire_after(terms.expire, now);
-        self.park_for(terms.at_least, now);
+        self.expire_after(tenure.expire, now);
+        self.park_for(tenure.at_least, now);
         let renewal = self.queue.core.times.renewal_after(now);
         let expires = self.expires();
         if self.valid() < renewal.min(expires) {

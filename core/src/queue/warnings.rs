@@ -23,7 +23,7 @@ impl Transition<'_> {
     /// `None` for a lock that never expires, and for a leader's seat: they may be held for the life of the process.
     fn slow(&self, want: &Want) -> Option<Duration> {
         let settings = self.queue.core.settings();
-        let is_permanent = want.terms.expire.is_none() && settings.expire.is_some();
+        let is_permanent = want.tenure.expire.is_none() && settings.expire.is_some();
         let is_permanent = is_permanent || want.share.kind == LockKind::Leader;
         settings.slow.filter(|_| !is_permanent)
     }

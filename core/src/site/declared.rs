@@ -86,7 +86,7 @@ impl Fields {
 
 #[cfg(test)]
 mod tests {
-    use auto_mutex_protocol::client::Terms;
+    use auto_mutex_protocol::client::Tenure;
 
     use super::*;
 
@@ -114,13 +114,13 @@ mod tests {
             (data.namespace, data.order, data.reentrant),
             (None, Some(""), Some(true))
         );
-        let terms = Terms {
+        let tenure = Tenure {
             expire: Some(Duration::new(1, 5)),
             retain: Some(Duration::new(0, 7)),
-            ..Terms::default()
+            ..Tenure::default()
         };
         let lengths = Lengths {
-            terms,
+            tenure,
             ..Lengths::default()
         };
         assert_eq!(data.lengths, lengths);

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use auto_mutex_protocol::client::Terms;
+use auto_mutex_protocol::client::Tenure;
 
 /// Handles and attributes both have these options. `None` is the client's setting, or the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lengths {
-    pub(crate) terms: Terms,
+    pub(crate) tenure: Tenure,
     pub(crate) block: Option<Duration>,
     pub(crate) interval: Option<Duration>,
     pub(crate) stop_within: Option<Duration>,
@@ -21,7 +21,7 @@ impl Lengths {
             "interval" => Some(&mut self.interval),
             "stop_within" => Some(&mut self.stop_within),
             "progress" => Some(&mut self.progress),
-            _ => self.terms.by_name(option),
+            _ => self.tenure.by_name(option),
         };
         debug_assert!(field.is_some(), "no option is called {option}");
         if let Some(field) = field {

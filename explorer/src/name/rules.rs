@@ -3,7 +3,7 @@
 use core::ops::Deref;
 use core::time::Duration;
 
-use auto_mutex_protocol::client::{ClientTimes, Patience, Terms, Want};
+use auto_mutex_protocol::client::{ClientTimes, Patience, Tenure, Want};
 use auto_mutex_protocol::{LIMITS, Limits, Share, SharedStr};
 
 /// All durations are multiples of it.
@@ -241,12 +241,12 @@ impl Rules {
     /// What a call of a client wants that is followed by so many more.
     pub fn want(&self, client: u8, more: u8) -> Want {
         let (share, patience) = (of(&self.shares, client), of(&self.patience, client));
-        let mut want = Want::new(share, Terms::default(), patience, SharedStr::EMPTY);
+        let mut want = Want::new(share, Tenure::default(), patience, SharedStr::EMPTY);
         want.owner = self.owned.then(|| "the same".into());
         // Until it is asked to release the lock.
-        want.terms.retain = (client < self.keepers).then_some(Duration::MAX);
-        want.terms.at_least = Some(ticks(self.at_least));
-        want.terms.expire = endless(of(&self.expire, more));
+        want.tenure.retain = (client < self.keepers).then_some(Duration::MAX);
+        want.tenure.at_least = Some(ticks(self.at_least));
+        want.tenure.expire = endless(of(&self.expire, more));
         want
     }
 

@@ -16,7 +16,7 @@ pub struct AskId(pub u64);
 
 /// The durations of a hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Terms {
+pub struct Tenure {
     /// How long the holder may hold; `None` without an end.
     pub expire: Option<Duration>,
     /// The store keeps the lock for this time even if the holder releases it earlier.
@@ -25,7 +25,7 @@ pub struct Terms {
     pub retain: Option<Duration>,
 }
 
-impl Terms {
+impl Tenure {
     /// The duration of this name.
     pub fn by_name(&mut self, name: &str) -> Option<&mut Option<Duration>> {
         Some(match name {
@@ -111,7 +111,7 @@ pub struct Want {
     /// All calls of this client with the same owner share a hold.
     pub owner: Option<Arc<str>>,
     /// The durations of the hold.
-    pub terms: Terms,
+    pub tenure: Tenure,
     /// How long to wait.
     pub patience: Patience,
     /// The requester: see `docs/protocol.md`.
@@ -127,11 +127,11 @@ pub struct Want {
 impl Want {
     /// A request that continues no other, and has no owner.
     #[inline]
-    pub fn new(share: Share, terms: Terms, patience: Patience, meta: SharedStr) -> Self {
+    pub fn new(share: Share, tenure: Tenure, patience: Patience, meta: SharedStr) -> Self {
         Self {
             share,
             owner: None,
-            terms,
+            tenure,
             patience,
             meta,
             waited: Duration::ZERO,
@@ -242,7 +242,7 @@ mod tests {
     fn call(patience: Patience) -> Call {
         Call {
             id: CallId(1),
-            want: Want::new(Share::MUTEX, Terms::default(), patience, SharedStr::EMPTY),
+            want: Want::new(Share::MUTEX, Tenure::default(), patience, SharedStr::EMPTY),
             started: Instant::START.after(SECOND),
         }
     }

@@ -89,8 +89,8 @@ pub struct Hold<C> {
 impl<C: Caller> Hold<C> {
     #[inline]
     pub(super) fn new(caller: C, grant: &Grant, now: Instant) -> Self {
-        let terms = caller.want().terms;
-        let expires = now.after_all(terms.expire);
+        let tenure = caller.want().tenure;
+        let expires = now.after_all(tenure.expire);
         Self {
             token: grant.token,
             is_signal: grant.signal.is_some(),
@@ -99,7 +99,7 @@ impl<C: Caller> Hold<C> {
             whole: grant.whole.then_some((grant.valid, expires)),
             valid: grant.valid,
             expires,
-            parked_until: now.after(terms.at_least.unwrap_or_default()),
+            parked_until: now.after(tenure.at_least.unwrap_or_default()),
             ended: None,
             caller,
         }

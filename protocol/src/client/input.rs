@@ -54,7 +54,7 @@ pub enum Input<C> {
         /// The units that the holder keeps from now on.
         units: Option<u32>,
     },
-    /// The guards of a hold have changed it without the state: it was found to be over, or its terms begin again.
+    /// The guards of a hold have changed it without the state: it was found to be over, or its `expire` begins again.
     Seen {
         /// The hold.
         hold: CallId,

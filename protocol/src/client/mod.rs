@@ -9,7 +9,7 @@ mod name;
 mod servers;
 mod together;
 
-pub use self::call::{AskId, Call, CallId, Caller, Patience, Terms, Want};
+pub use self::call::{AskId, Call, CallId, Caller, Patience, Tenure, Want};
 pub use self::env::{ClientTimes, Env, Phase, View};
 pub use self::hold::{Ended, Grant, Hold, Via, cause_of_end};
 pub use self::input::{Effect, Failure, Input};

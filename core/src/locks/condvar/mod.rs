@@ -261,7 +261,7 @@ fn take_again(released: &Hold, blocking: bool) -> Result<Acquire, LockError> {
     let meta = meta::holding(&before.meta, &[]);
     let mut want = Want {
         owner: before.owner.clone(),
-        ..Want::new(before.share, before.terms, Patience::Queue(None), meta)
+        ..Want::new(before.share, before.tenure, Patience::Queue(None), meta)
     };
     let by = caller.sign(&mut want, released.by().label, released.client_id(), &[]);
     let name = released.name();

@@ -9,7 +9,7 @@ use super::last::Last;
 use crate::base::clock;
 use crate::base::error::LockError;
 use crate::base::task::TaskId;
-use crate::lease::{Bound, Bounds, Terms};
+use crate::lease::{Bound, Bounds, Tenure};
 use crate::observe::HOLD;
 use crate::queue::{Confirmed, Hold, Holds, Stay};
 
@@ -117,9 +117,9 @@ impl Holding {
         self.holds.first()
     }
 
-    pub(crate) fn restart(&self, terms: Terms) {
+    pub(crate) fn restart(&self, tenure: Tenure) {
         for hold in self.holds.all().iter() {
-            hold.restart(terms);
+            hold.restart(tenure);
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::base::duration::{FOREVER, ToDuration, check_expire, length};
 use crate::base::error::LockError;
 use crate::config::Settings;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
 use crate::site::Lengths;
@@ -52,12 +52,12 @@ impl Options {
     }
 
     #[inline]
-    pub(crate) fn apply(&self, settings: &Settings) -> Result<(Terms, Patience), LockError> {
+    pub(crate) fn apply(&self, settings: &Settings) -> Result<(Tenure, Patience), LockError> {
         if let Some((option, reason)) = self.unusable {
             return Err(LockError::invalid(option, reason));
         }
-        let terms = self.lengths.terms;
-        let expire = match terms.expire {
+        let tenure = self.lengths.tenure;
+        let expire = match tenure.expire {
             Some(FOREVER) => None,
             Some(expire) => Some(check_expire("expire", expire)?),
             None => settings.expire,
@@ -76,12 +76,12 @@ impl Options {
                 block,
             },
         };
-        let terms = Terms {
+        let tenure = Tenure {
             expire,
-            retain: settings.retain_for(terms.retain),
-            ..terms
+            retain: settings.retain_for(tenure.retain),
+            ..tenure
         };
-        Ok((terms, patience))
+        Ok((tenure, patience))
     }
 }
 
@@ -124,7 +124,7 @@ macro_rules! option_methods {
 
             /// Removes `expire`: a holder may hold the lock as long as its process lives.
             pub fn never_expire(mut self) -> Self {
-                self.$($options).+.lengths.terms.expire = Some($crate::base::duration::FOREVER);
+                self.$($options).+.lengths.tenure.expire = Some($crate::base::duration::FOREVER);
                 self
             }
 

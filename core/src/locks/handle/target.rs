@@ -8,7 +8,7 @@ use super::{Holding, Last, Options, Reentry, Taking};
 use crate::base::error::{LockError, LockKind};
 use crate::base::name::Name;
 use crate::caller::Caller;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::locks::client::Client;
 use crate::observe::{BY_HAND, LockLabels};
 use crate::queue::{Acquire, Answered, Hold, Holds, Patience, Want, Watch};
@@ -51,15 +51,15 @@ impl<'a> AcquireTarget<'a> {
         share: Share,
         patience: Option<Patience>,
     ) -> Result<Taking, LockError> {
-        let (terms, own) = options.apply(self.client.core().settings())?;
+        let (tenure, own) = options.apply(self.client.core().settings())?;
         if let Some(mut holding) = self.held_already(caller, options, &share)? {
             holding.check()?;
-            holding.nest(terms.expire);
-            holding.park_for(terms.at_least);
+            holding.nest(tenure.expire);
+            holding.park_for(tenure.at_least);
             return Ok(Taking::Obtained(holding));
         }
         let patience = patience.unwrap_or(own);
-        let mut want = self.want(share, terms, patience)?;
+        let mut want = self.want(share, tenure, patience)?;
         let label = options.label();
         if patience.queues() {
             self.note_order(caller, label, slice::from_ref(&*self.name));
@@ -139,10 +139,10 @@ impl<'a> AcquireTarget<'a> {
     pub(crate) fn want(
         &self,
         share: Share,
-        terms: Terms,
+        tenure: Tenure,
         patience: Patience,
     ) -> Result<Want, LockError> {
-        let mut want = Want::new(share, terms, patience, self.meta.clone());
+        let mut want = Want::new(share, tenure, patience, self.meta.clone());
         if let Some(owner) = self.owner {
             if owner.is_empty() {
                 let reason = "it is empty: give an owner, or leave it out";
@@ -173,7 +173,7 @@ impl<'a> AcquireTarget<'a> {
         share: Share,
         patience: Patience,
     ) -> Result<Acquire, LockError> {
-        let mut want = self.want(share, Terms::default(), patience)?;
+        let mut want = self.want(share, Tenure::default(), patience)?;
         self.join(caller, &mut want, BY_HAND, &[])
     }
 

@@ -50,8 +50,8 @@ impl<'a> Seat<'a> {
         }
         count(core, options.label(), 0, 0);
         target.meta = meta::leading(&target.meta, &leading.value);
-        let terms = &mut options.lengths.terms;
-        (terms.expire, terms.retain) = (Some(FOREVER), Some(Duration::ZERO));
+        let tenure = &mut options.lengths.tenure;
+        (tenure.expire, tenure.retain) = (Some(FOREVER), Some(Duration::ZERO));
         Ok(Self {
             target,
             options,

@@ -12,7 +12,7 @@ use crate::base::name::NameList;
 use crate::base::task::TaskId;
 use crate::base::wait::proceed;
 use crate::caller::Caller;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::locks::handle::{AcquireTarget, Holding, Options, Reentry, log_obtained};
 use crate::observe::LockLabels;
 use crate::queue::{Acquire, Confirmed, Hold, Patience};
@@ -70,7 +70,7 @@ struct Call<'a> {
     /// Releases that the store may not have confirmed yet.
     given_back: Vec<Confirmed>,
     options: &'a Options,
-    terms: Terms,
+    tenure: Tenure,
     watch: Option<Box<Watch>>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Call<'a> {
         patience: Option<Patience>,
     ) -> Result<Self, LockError> {
         let targets = in_order(targets, |target| &target.name)?;
-        let (terms, own) = options.apply(targets[0].client.core().settings())?;
+        let (tenure, own) = options.apply(targets[0].client.core().settings())?;
         let mut slots = Vec::with_capacity(targets.len());
         for target in &targets {
             let held = target.held_already(&caller, options, &Share::MUTEX)?;
@@ -102,7 +102,7 @@ impl<'a> Call<'a> {
             slots,
             given_back: Vec::new(),
             options,
-            terms,
+            tenure,
             watch,
         })
     }
@@ -163,7 +163,7 @@ impl<'a> Call<'a> {
                     TogetherEffect::Confirm => self.confirm().await,
                     TogetherEffect::Hold(index) => {
                         if let Some(holding) = self.slots[index].held() {
-                            holding.restart(Terms::default());
+                            holding.restart(Tenure::default());
                         }
                     }
                     TogetherEffect::Look => looked = Some(self.look()),
@@ -244,10 +244,10 @@ impl<'a> Call<'a> {
     }
 
     fn enter(&self, index: usize, patience: Patience) -> Result<Acquire, LockError> {
-        let terms = Terms {
+        let tenure = Tenure {
             at_least: None,
             retain: None,
-            ..self.terms
+            ..self.tenure
         };
         // What the call keeps while it waits for this lock.
         let kept = if patience.waits() { index } else { 0 };
@@ -257,7 +257,7 @@ impl<'a> Call<'a> {
         });
         let held: Vec<Arc<Hold>> = own.collect();
         let (target, share) = (&self.targets[index], Share::MUTEX);
-        let mut want = target.want(share, terms, patience)?;
+        let mut want = target.want(share, tenure, patience)?;
         target.join(&self.caller, &mut want, self.options.label(), &held)
     }
 
@@ -270,8 +270,8 @@ impl<'a> Call<'a> {
             let is_own = matches!(slot, Slot::Own(_));
             if let Slot::Own(holding) | Slot::Shared(holding) = slot {
                 match is_own && self.rules.has_waited() {
-                    true => holding.restart(self.terms),
-                    false => holding.park_for(self.terms.at_least),
+                    true => holding.restart(self.tenure),
+                    false => holding.park_for(self.tenure.at_least),
                 }
                 nested |= !is_own;
                 parts.push(holding);
@@ -279,7 +279,7 @@ impl<'a> Call<'a> {
         }
         let mut holding = Holding::join(parts);
         if nested {
-            holding.nest(self.terms.expire);
+            holding.nest(self.tenure.expire);
         }
         let holds = holding.holds();
         if let Some(mut watch) = watch {

@@ -10,7 +10,7 @@ use crate::base::error::LockError;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
 use crate::caller::Caller;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::locks::client::Client;
 use crate::locks::handle::{AcquireTarget, Holding, log_obtained};
 use crate::observe::BY_HAND;
@@ -124,14 +124,14 @@ impl Client {
 
     fn adoption(&self, blocking: bool, ticket: &Ticket) -> Result<Acquire, LockError> {
         let (caller, core) = (Caller::current(blocking), self.core());
-        let terms = Terms {
+        let tenure = Tenure {
             expire: core.settings().expire,
-            ..Terms::default()
+            ..Tenure::default()
         };
         let patience = Patience::Once { silence: None };
         let (name, meta) = (Cow::Borrowed(&ticket.name), core.meta(ticket.name()));
         let target = AcquireTarget::new(Cow::Borrowed(self), name, meta, None);
-        let mut want = target.want(Share::MUTEX, terms, patience)?;
+        let mut want = target.want(Share::MUTEX, tenure, patience)?;
         let by = caller.sign(&mut want, BY_HAND, self.id(), &[]);
         if core.is_draining() && !by.is_nested(|task| core.has_taken(task)) {
             return Err(LockError::ShutDown);

@@ -56,7 +56,7 @@ fn impatient(shape: Shape) -> Want {
         },
         _ => Patience::Queue(None),
     };
-    want.terms.expire = [None, Some(MILLIS * 10)][roll(2)];
+    want.tenure.expire = [None, Some(MILLIS * 10)][roll(2)];
     want
 }
 
@@ -79,7 +79,7 @@ fn deadlines_and_leases_end_and_the_next_one_goes_on() {
                     Ok(hold) => {
                         inside(&hold, &cluster.witness);
                         // If the hold has an `expire`, it is kept until it is lost.
-                        if hold.want().terms.expire.is_some() {
+                        if hold.want().tenure.expire.is_some() {
                             shuttle::future::block_on(Holds::from(hold.clone()).ended());
                             assert!(hold.is_lost());
                         }

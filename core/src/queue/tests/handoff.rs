@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Rig, SECOND, TOKEN, granted, lock, poll, queued, somebody};
 use crate::base::clock::by_hand;
 use crate::config::Config;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::queue::Want;
 use crate::store::{Lease, Op, RandomId, Reply, Share};
 
@@ -109,10 +109,10 @@ fn what_must_be_said_to_the_store_is_said() {
     // released in the store instead.
     let rig = Rig::new();
     let keep = Want {
-        terms: Terms {
+        tenure: Tenure {
             expire: None,
             at_least: Some(SECOND),
-            ..Terms::default()
+            ..Tenure::default()
         },
         ..Rig::want()
     };

@@ -43,7 +43,7 @@ use crate::base::name::Name;
 use crate::base::sync::Mutex;
 use crate::base::wait::lock;
 use crate::config::Config;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::queue::{ClientCore, Hold, Holds, LockQueue};
 use crate::store::{
     Answer, Events, Lease, MemberId, Message, Node, NodeChange, Op, RandomId, Reply, Request,
@@ -55,7 +55,7 @@ use auto_mutex_protocol::StoreErrorKind;
 pub(crate) fn wants(share: Share) -> Want {
     Want::new(
         share,
-        Terms::default(),
+        Tenure::default(),
         Patience::Queue(None),
         "h 1 s".into(),
     )
@@ -181,7 +181,7 @@ impl Rig {
 
     fn expires(expire: Duration) -> Want {
         let mut want = Self::want();
-        want.terms.expire = Some(expire);
+        want.tenure.expire = Some(expire);
         want
     }
 
@@ -360,9 +360,9 @@ fn a_call_that_comes_as_the_client_shuts_down_is_refused() {
 fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
     let mut rig = Rig::new();
     let hold = rig.take(&Rig::want());
-    hold.restart(Terms {
+    hold.restart(Tenure {
         expire: Some(SECOND),
-        ..Terms::default()
+        ..Tenure::default()
     });
     let mut cx = Context::from_waker(Waker::noop());
     let lost = Holds::from(hold.clone()).poll_lost(&mut cx, &mut None);
@@ -380,20 +380,20 @@ fn a_nested_expire_that_is_shorter_is_noticed_in_time() {
 #[test]
 fn what_was_entered_again_restarts_its_own_time_and_no_earlier_end() {
     let mut rig = Rig::new();
-    let terms = |seconds: u32| Terms {
+    let tenure = |seconds: u32| Tenure {
         expire: Some(seconds * SECOND),
         at_least: Some(SECOND),
-        ..Terms::default()
+        ..Tenure::default()
     };
     let want = Want {
-        terms: terms(2),
+        tenure: tenure(2),
         ..Rig::want()
     };
     let mut waits = rig.enter(&want);
     rig.answer(rig.next(), granted());
     let hold = poll(&mut waits).expect("granted").unwrap();
     rig.pass(SECOND);
-    hold.restart(terms(30));
+    hold.restart(tenure(30));
     assert_eq!(hold.expires_in(rig.now), 30 * SECOND);
     assert_eq!(hold.park(rig.now), SECOND);
     // The lease was cut to two seconds, so the queue asks for a longer one at once.
@@ -438,10 +438,10 @@ fn unlock_of_what_was_lost_is_false_whatever_the_store_has_left() {
 fn a_shutdown_keeps_a_lock_for_its_at_least() {
     let rig = Rig::new();
     let want = Want {
-        terms: Terms {
+        tenure: Tenure {
             expire: None,
             at_least: Some(60 * SECOND),
-            ..Terms::default()
+            ..Tenure::default()
         },
         ..Rig::want()
     };

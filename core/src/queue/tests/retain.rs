@@ -7,7 +7,7 @@ use super::{Rig, SECOND, TOKEN, granted, poll, queued, somebody};
 use crate::base::clock;
 use crate::base::error::{LockError, StoreError};
 use crate::base::sync::atomic::AtomicBool;
-use crate::lease::Terms;
+use crate::lease::Tenure;
 use crate::queue::{Hold, Want};
 use crate::store::TOKENS_OF_A_GRANT;
 use crate::store::{
@@ -19,9 +19,9 @@ const MILLI: Duration = Duration::from_millis(1);
 
 fn want() -> Want {
     Want {
-        terms: Terms {
+        tenure: Tenure {
             retain: Some(60 * SECOND),
-            ..Terms::default()
+            ..Tenure::default()
         },
         ..Rig::want()
     }
@@ -228,9 +228,9 @@ fn a_greater_token_that_comes_after_the_end_of_the_lease_is_not_ours() {
 fn a_short_lease_is_renewed_as_long_as_the_lock_is_kept() {
     let mut rig = Rig::new();
     let want = Want {
-        terms: Terms {
+        tenure: Tenure {
             retain: Some(3 * SECOND),
-            ..Terms::default()
+            ..Tenure::default()
         },
         ..want()
     };

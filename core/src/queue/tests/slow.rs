@@ -60,7 +60,7 @@ impl Subscriber for Told {
 /// With an `expire`, because a lock without one may be held for long.
 fn want() -> super::Want {
     let mut want = Rig::want();
-    want.terms.expire = Some(Duration::from_secs(86_400));
+    want.tenure.expire = Some(Duration::from_secs(86_400));
     want
 }
 

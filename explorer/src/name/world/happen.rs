@@ -44,16 +44,16 @@ impl World {
                 self.left.renewals -= 1;
                 let member = &mut self.members[usize::from(me)];
                 let (now, hold) = (member.now, member.guards[usize::from(index)].call);
-                let Some(terms) = member.hold(hold).map(|it| it.caller.want.terms) else {
+                let Some(tenure) = member.hold(hold).map(|it| it.caller.want.tenure) else {
                     return;
                 };
                 let guard = &mut member.guards[usize::from(index)];
-                guard.expires = expires(now, terms.expire);
+                guard.expires = expires(now, tenure.expire);
                 let seen = Input::Seen {
                     hold,
                     lost: None,
                     expires: guard.expires,
-                    parked_until: now.after(terms.at_least.unwrap_or_default()),
+                    parked_until: now.after(tenure.at_least.unwrap_or_default()),
                 };
                 self.input(me, seen, rules);
                 let (ask, units) = (self.members[usize::from(me)].ask(rules), None);

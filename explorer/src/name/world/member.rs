@@ -269,11 +269,11 @@ impl Member {
                     ticket: grant.ticket,
                     token: grant.token,
                     valid: grant.valid,
-                    expires: expires(self.now, caller.want.terms.expire),
+                    expires: expires(self.now, caller.want.tenure.expire),
                     is_first: grant.via == Via::Store,
                     at_least: self
                         .now
-                        .after(caller.want.terms.at_least.unwrap_or_default()),
+                        .after(caller.want.tenure.at_least.unwrap_or_default()),
                     units: match grant.signal {
                         Some(_) => 0,
                         None => caller.want.share.units,

@@ -95,7 +95,10 @@ impl<C: Caller> Step<'_, '_, C> {
     }
 
     fn try_at(&mut self, next: Instant, attempt: Attempting<C>) {
-        let lease = self.env.client.lease_of(attempt.caller.want().terms.expire);
+        let lease = self
+            .env
+            .client
+            .lease_of(attempt.caller.want().tenure.expire);
         let resting = TicketState::Attempting(attempt);
         let mut resting = Ticket::new((self.env.ticket)(), self.now, lease, resting);
         resting.again = next;
@@ -104,7 +107,7 @@ impl<C: Caller> Step<'_, '_, C> {
 
     #[inline]
     pub(super) fn attempt(&mut self, waiter: C, adopts: Option<TicketId>, number: u32) {
-        let lease = self.env.client.lease_of(waiter.want().terms.expire);
+        let lease = self.env.client.lease_of(waiter.want().tenure.expire);
         // Nobody keeps what was handed over.
         let retains = adopts.is_none() && self.may_retain(&waiter);
         let attempt = Attempting {

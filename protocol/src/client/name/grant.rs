@@ -59,7 +59,7 @@ impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     fn deliver(&mut self, index: usize, waiter: C, granted: &Granted, attempts: u32) {
         let retains = granted.retains && self.may_retain(&waiter);
-        let (terms, before) = (waiter.want().terms, waiter.want().attempts);
+        let (tenure, before) = (waiter.want().tenure, waiter.want().attempts);
         let ticket = &self.state.tickets[index];
         let holder = ticket.waiting().and_then(|it| it.holder.as_ref());
         let lasts = |expire| expire <= granted.lease;
@@ -67,7 +67,7 @@ impl<C: Caller> Step<'_, '_, C> {
             ticket: ticket.log.id,
             token: granted.token.saturating_mul(TOKENS_OF_A_GRANT),
             valid: granted.valid,
-            whole: !granted.provisional && terms.expire.is_some_and(lasts),
+            whole: !granted.provisional && tenure.expire.is_some_and(lasts),
             attempts: before.saturating_add(attempts),
             via: Via::Store,
             signal: granted.signal.clone(),
@@ -79,7 +79,7 @@ impl<C: Caller> Step<'_, '_, C> {
         let retention = retains.then(|| Retention::new(hold.token, renewal));
         let ticket = &mut self.state.tickets[index];
         // The ticket may have been requested for an earlier waiter with a shorter lease.
-        let cut = ticket.lease < client.lease_of(terms.expire);
+        let cut = ticket.lease < client.lease_of(tenure.expire);
         ticket.again = match granted.provisional || cut {
             true => claim,
             false => renewal,
@@ -161,7 +161,7 @@ impl<C: Caller> Step<'_, '_, C> {
         if !self.may_hand_on(held) {
             return false;
         }
-        let (id, valid, terms) = (ticket.log.id, before.valid(), before.caller.want().terms);
+        let (id, valid, tenure) = (ticket.log.id, before.valid(), before.caller.want().tenure);
         let (share, behind) = (
             before.caller.want().share,
             before.caller.want().meta.clone(),
@@ -169,7 +169,7 @@ impl<C: Caller> Step<'_, '_, C> {
         let Some(waiter) = self.take_next_of(&share) else {
             return false;
         };
-        let next = waiter.want().terms;
+        let next = waiter.want().tenure;
         let grant = Grant {
             ticket: id,
             token,
@@ -186,7 +186,7 @@ impl<C: Caller> Step<'_, '_, C> {
         });
         // The previous holder's `expire` may have cut the lease shorter than this waiter needs.
         let client = self.env.client;
-        let cut = client.lease_of(terms.expire) < client.lease_of(next.expire);
+        let cut = client.lease_of(tenure.expire) < client.lease_of(next.expire);
         let claim = self.claim_at(valid);
         let ticket = &mut self.state.tickets[index];
         if cut {

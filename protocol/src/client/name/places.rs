@@ -46,7 +46,7 @@ impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     fn begin_waiting(&mut self, waiter: usize, unanswered_since: Instant) {
         let waiter = &self.state.waiters[waiter];
-        let lease = self.env.client.lease_of(waiter.want().terms.expire);
+        let lease = self.env.client.lease_of(waiter.want().tenure.expire);
         let retains = self.may_retain(waiter);
         let waiting = Waiting {
             share: waiter.want().share,

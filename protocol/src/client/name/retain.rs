@@ -99,7 +99,7 @@ fn last_token(base: u64, limits: &Limits) -> u64 {
 fn may_keep(caller: &impl Caller) -> bool {
     let want = caller.want();
     let is_alone = want.owner.is_none() && want.share.excludes_all();
-    want.terms.retain.is_some() && is_alone
+    want.tenure.retain.is_some() && is_alone
 }
 
 impl<C: Caller> State<C> {
@@ -151,7 +151,7 @@ impl<C: Caller> Step<'_, '_, C> {
         };
         let (hold, until) = (
             &held.hold,
-            now.after_all(held.hold.caller.want().terms.retain),
+            now.after_all(held.hold.caller.want().tenure.retain),
         );
         let Some(retention) = &mut held.retention else {
             return false;
@@ -304,7 +304,7 @@ impl<C: Caller> Held<C> {
         hold.given_back().is_none()
             && !hold.is_signal
             && now.after(limits.least_left) < hold.valid()
-            && hold.caller.want().terms.retain.is_some()
+            && hold.caller.want().tenure.retain.is_some()
             && retention.is_some_and(|retention| !retention.recalled)
     }
 

@@ -61,7 +61,7 @@ impl Rig {
             id: CallId(id),
             want: Want::new(
                 share,
-                Terms::default(),
+                Tenure::default(),
                 Patience::Queue(None),
                 SharedStr::from("host 1 site"),
             ),
