@@ -61,6 +61,29 @@ impl<M> Explored for M where
 {
 }
 
+/// A run in which every property holds.
+#[derive(Clone, Debug)]
+pub struct Run<R> {
+    /// Its name, and that of its test.
+    pub name: &'static str,
+    /// Its rules.
+    pub rules: R,
+    /// It takes minutes, and some GB.
+    pub large: bool,
+}
+
+/// A run for every test.
+pub(crate) fn small<R>(name: &'static str, rules: R) -> Run<R> {
+    let large = false;
+    Run { name, rules, large }
+}
+
+/// A run that is for tests by hand.
+pub(crate) fn large<R>(name: &'static str, rules: R) -> Run<R> {
+    let large = true;
+    Run { name, rules, large }
+}
+
 /// What a run has shown.
 #[derive(Debug)]
 pub struct Outcome<A> {

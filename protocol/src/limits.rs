@@ -39,6 +39,8 @@ pub struct Limits {
     pub least_left: Duration,
     /// How long a client waits for another one that was asked to release a lock that it keeps.
     pub recall: Duration,
+    /// How often a call that does not wait asks for such a lock: the pauses double from 1 ms to 64 ms.
+    pub recalls: u32,
     /// How long a client waits after an error before it asks again.
     pub retry: Duration,
     /// The same for a release that found foreign data.
@@ -116,6 +118,8 @@ pub const LIMITS: Limits = Limits {
     claim_within: Duration::from_millis(20),
     least_left: Duration::from_millis(50),
     recall: Duration::from_millis(10),
+    // In 2.1 s: longer than the lease of a kept lock.
+    recalls: 37,
     retry: Duration::from_millis(200),
     retry_foreign: Duration::from_secs(1),
     brief: Duration::from_secs(1),

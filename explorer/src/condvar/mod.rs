@@ -10,6 +10,7 @@ pub use self::world::{Action, World};
 
 use auto_mutex_protocol::Share;
 
+use crate::check::{Run, small};
 use crate::name::rules::{self, Clocks, Setup};
 
 /// A run.
@@ -25,17 +26,6 @@ pub struct Rules {
     pub mutex: Setup,
     /// The rules of the name of the signals.
     pub signals: Setup,
-}
-
-/// A run in which every property holds.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its name, and that of its test.
-    pub name: &'static str,
-    /// Its rules.
-    pub rules: Rules,
-    /// It takes minutes, and some GB.
-    pub large: bool,
 }
 
 fn of(takers: u8, makers: u8, cancels: u8) -> Rules {
@@ -59,15 +49,10 @@ fn of(takers: u8, makers: u8, cancels: u8) -> Rules {
 }
 
 /// The runs.
-pub fn all() -> Vec<Run> {
-    let run = |name, rules| Run {
-        name,
-        rules,
-        large: false,
-    };
+pub fn all() -> Vec<Run<Rules>> {
     vec![
-        run("one_waits_until_there_is_something", of(1, 1, 1)),
-        run("one_of_two_waiters_gives_up", of(2, 1, 1)),
+        small("one_waits_until_there_is_something", of(1, 1, 1)),
+        small("one_of_two_waiters_gives_up", of(2, 1, 1)),
     ]
 }
 

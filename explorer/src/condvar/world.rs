@@ -1,7 +1,5 @@
 //! [`World`]: clients that wait for things, clients that make them, and the two names.
 
-use std::fmt;
-
 use auto_mutex_protocol::client::{AskId, Input, Patience};
 use auto_mutex_protocol::{Op, Signal};
 
@@ -165,18 +163,6 @@ impl World {
                 self.signals
                     .enter(me, Patience::Queue(None), &rules.signals);
             }
-        }
-    }
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let client = |me: &u8| char::from(b'A' + me);
-        match self {
-            Self::Call(me) => write!(f, "{} calls", client(me)),
-            Self::Cancel(me) => write!(f, "{}'s call gives up", client(me)),
-            Self::Mutex(action) => write!(f, "{action} (mutex)"),
-            Self::Signals(action) => write!(f, "{action} (signals)"),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! [`Action`]: what can happen.
 
-use std::fmt;
-
 /// How a hold ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
@@ -38,33 +36,4 @@ pub enum Action {
     Copy,
     /// The pass ends without further answers.
     EndPass,
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of = |name: &u8| char::from(b'A' + name);
-        let how = |end: &End| match end {
-            End::Release => "",
-            End::Handoff => ", handed off",
-            End::Park => ", parked",
-        };
-        match self {
-            Self::Lock(task, name, units) => write!(f, "t{task} locks {units} of {}", of(name)),
-            Self::Release(task, end) => write!(f, "t{task} releases{}", how(end)),
-            Self::Lose(task, place, end) => {
-                write!(f, "t{task} loses hold {}{}", place + 1, how(end))
-            }
-            Self::Cancel(task) => write!(f, "t{task} gives up"),
-            Self::Unpark(name) => write!(f, "the parked ticket of {} ends", of(name)),
-            Self::Die(member) => write!(f, "member {member} dies"),
-            Self::Expire(name) => write!(f, "the dead member's tickets of {} end", of(name)),
-            Self::Search => f.write_str("a search begins"),
-            Self::Answer(index, copy) => {
-                let copy = if *copy { ", and copied" } else { "" };
-                write!(f, "question {} is answered{copy}", index + 1)
-            }
-            Self::Copy => f.write_str("the copy arrives"),
-            Self::EndPass => f.write_str("the pass ends"),
-        }
-    }
 }

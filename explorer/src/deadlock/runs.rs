@@ -1,22 +1,12 @@
 //! The runs in which every property holds, and one that shows what they rest on.
 
 use super::rules::Rules;
+use crate::check::{Run, large, small};
 
 /// Each task belongs to its own member.
 const APART: &[u8] = &[0, 1, 2];
 /// The first task has its own member. The other two share one.
 const SHARED: &[u8] = &[0, 1, 1];
-
-/// A run in which every property holds.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its name, and that of its test.
-    pub name: &'static str,
-    /// Its rules.
-    pub rules: Rules,
-    /// It takes long.
-    pub large: bool,
-}
 
 fn pair() -> Rules {
     Rules::new(&[0, 1], &[1, 1])
@@ -52,17 +42,7 @@ fn patient(rules: Rules) -> Rules {
 }
 
 /// All runs.
-pub fn all() -> Vec<Run> {
-    let small = |name, rules| Run {
-        name,
-        rules,
-        large: false,
-    };
-    let large = |name, rules| Run {
-        name,
-        rules,
-        large: true,
-    };
+pub fn all() -> Vec<Run<Rules>> {
     vec![
         small(
             "two_tasks_lose_holds_that_stay",

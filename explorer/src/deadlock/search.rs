@@ -1,15 +1,18 @@
 //! What surrounds the search of a client: it carries out what the search asks for, and judges what it finds.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
 use auto_mutex_protocol::deadlock::{
-    self, Answer, Effect, Env, Input, Nested, Probe, Searches, WaitId, WaitingHold,
+    self, Answer, Effect, Env, Input, Nested, Probe, Question, Searches, WaitId, WaitingHold,
 };
-use auto_mutex_protocol::{Instant, Limits, SharedStr, Ticket};
+use auto_mutex_protocol::{
+    Instant, LIMITS, Limits, MemberId, Message, Op, SharedStr, State, Ticket,
+};
 
 use super::rules::{LATER, NOW, Setup};
 use super::truth::stuck_tasks;
-use super::world::{Action, World, number};
+use super::world::{Action, SEARCHER, World, id, number};
 
 /// What the search does not know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -51,10 +54,29 @@ struct Found {
     steps: Vec<(u64, WaitId)>,
 }
 
-/// What a member reads in the text of a probe.
-fn as_read(probe: &Probe<u8>) -> Probe<u8> {
+/// What a member reads that hears a probe from the store: a sealed letter, on a channel that others can use, too.
+fn as_heard(name: u8, probe: &Probe<u8>, (from, to): (u8, u8), key: Ticket) -> Probe<u8> {
+    let (from, place) = (id(from), name.to_string());
+    let text = key.seal_letter(from, &place, &probe.text());
+    let (to, text) = (id(to), text.into());
+    let env = auto_mutex_protocol::Env {
+        now: 0,
+        grants_from: 0,
+        member: from,
+        limits: &LIMITS,
+        hears: &|_| true,
+    };
+    let mut messages = Vec::new();
+    State::default().on(&Op::Probe { to, text }, &env, &mut messages);
+    let text = messages[0].1.text(&place);
+    let Some((_, Message::Probe { from, text })) = Message::parse(&text) else {
+        panic!("no message: {text}");
+    };
+    let other = Ticket::of_public(key.public() + 1);
+    assert!(key.has_sealed(from, &place, &text) && !other.has_sealed(from, &place, &text));
+    let (_, letter) = text.split_once(' ').expect("a sealed letter");
     let name = |name: &str| name.parse().expect("the number of a name");
-    Probe::read(&probe.text(), name).expect("a probe")
+    Probe::read(letter, name).expect("a probe")
 }
 
 impl World {
@@ -156,10 +178,11 @@ impl World {
             Effect::Send {
                 name,
                 member,
+                key,
                 probe: asked @ Probe::Ask { .. },
-                ..
             } => {
-                let Probe::Ask { pass, tickets } = as_read(&asked) else {
+                let (from, to) = (SEARCHER, number(member));
+                let Probe::Ask { pass, tickets } = as_heard(name, &asked, (from, to), key) else {
                     panic!("no question: {asked:?}");
                 };
                 let record = self.record(name, rules);
@@ -167,7 +190,7 @@ impl World {
                 let hold = |ticket| self.hold_of(ticket, number(member), rules);
                 let answer = Answer::to(pass, &tickets, hold, waits);
                 let answer = answer.parts().swap_remove(0);
-                match as_read(&Probe::Answer(answer)) {
+                match as_heard(name, &Probe::Answer(answer), (to, from), key) {
                     Probe::Answer(answer) => Input::Answered(answer),
                     other => panic!("no answer: {other:?}"),
                 }
@@ -247,16 +270,14 @@ impl World {
     /// The wait that a search of a task would choose during which nothing else happens and no answer is lost.
     pub fn chosen_by(&self, task: u8, rules: &Setup) -> Option<WaitId> {
         let wait = self.task(task).wait?.id;
-        let (mut searches, after) = (Searches::new(1), Duration::ZERO);
-        let mut inputs = vec![Input::Waits { wait, after }];
-        let mut begins = true;
+        let (mut searches, after) = (Searches::new(1), Duration::from_secs(1));
+        // It begins before its time, because another client has found that this wait must end a deadlock.
+        let mut inputs = vec![Input::Urged(wait), Input::Waits { wait, after }];
+        let mut others = BTreeMap::new();
         loop {
             let Some(input) = inputs.pop() else {
-                // To begin, and to end a pass without the answers of dead members.
-                if !begins && searches.pass().is_none() {
-                    return None;
-                }
-                begins = false;
+                searches.pass()?;
+                // To end a pass without the answers of dead members.
                 inputs.push(Input::Due);
                 continue;
             };
@@ -264,6 +285,7 @@ impl World {
                 match found(&effect) {
                     Some(found) => return Some(found.chosen),
                     None if self.is_silent(&effect, rules) => {}
+                    None if is_repeated(&effect, &mut others, rules) => return None,
                     None => inputs.push(self.answer(effect, rules)),
                 }
             }
@@ -314,6 +336,33 @@ fn on(
     };
     searches.on(input, &env, &mut effects);
     effects
+}
+
+/// Whether the member that is asked takes the question for a copy of an earlier one, or a copy for another question.
+fn is_repeated(
+    effect: &Effect<u8>,
+    others: &mut BTreeMap<MemberId, Searches<u8>>,
+    rules: &Setup,
+) -> bool {
+    let Effect::Send {
+        name,
+        member,
+        key,
+        probe: Probe::Ask { pass, tickets },
+    } = effect
+    else {
+        return false;
+    };
+    let question = Input::Asked(Question {
+        name: *name,
+        from: id(SEARCHER),
+        key: *key,
+        pass: *pass,
+        tickets: tickets.clone(),
+    });
+    let other = others.entry(*member).or_insert(Searches::new(1));
+    let mut answers = || on(other, question.clone(), NOW, &rules.limits).len();
+    (answers(), answers()) != (1, 0)
 }
 
 fn found(effect: &Effect<u8>) -> Option<Found> {

@@ -7,6 +7,7 @@ use super::rules::{Bodies, Setup};
 use super::seat::Seat;
 use super::service::{all_stand, hung_body_is_followed};
 use super::world::World;
+use crate::name::properties::CALLS;
 use crate::name::world::Member;
 
 /// At most one process runs a body. A suspended process does not run it; after it is woken, it may run it until it gets to
@@ -44,7 +45,7 @@ const RENEWS_FIRST: &str = "(possible) a grant by message is renewed before the 
 pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     let faults = rules.faults;
     let mut all = vec![
-        Property::always(NUMBERS, |_, world: &World| !world.network.past.call_fell),
+        Property::always(NUMBERS, |_, world: &World| world.network.past.held(CALLS)),
         Property::always(TURNS, |_, world: &World| !world.past.jumped),
         Property::always(ERRORS, |_, world: &World| !world.past.lost_error_ended),
         Property::always(STANDS, all_stand),

@@ -100,7 +100,7 @@ impl Rules {
             crashes: faults.kills,
             restarts: faults.restarts,
             forces: faults.forces,
-            ..Mishaps::NONE
+            ..Mishaps::default()
         };
         let rules = crate::name::rules::Rules {
             // One for each, so that no two seats are exchanged.

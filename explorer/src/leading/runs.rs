@@ -1,17 +1,7 @@
 //! The runs of seats in which every property holds, and those that show what they rest on.
 
 use super::rules::{Bodies, Faults, Rules};
-
-/// A run in which every property holds.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its name, and that of its test.
-    pub name: &'static str,
-    /// Its rules.
-    pub rules: Rules,
-    /// It takes minutes, and some GB.
-    pub large: bool,
-}
+use crate::check::{Run, large, small};
 
 const NONE: Faults = Faults::NONE;
 
@@ -43,15 +33,7 @@ fn logged(faults: Faults) -> Rules {
 }
 
 /// All runs.
-pub fn all() -> Vec<Run> {
-    let small = |name, rules| {
-        let large = false;
-        Run { name, rules, large }
-    };
-    let large = |name, rules| {
-        let large = true;
-        Run { name, rules, large }
-    };
+pub fn all() -> Vec<Run<Rules>> {
     vec![
         small("seats_whose_bodies_hang", aborting(NONE)),
         small(

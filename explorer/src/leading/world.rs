@@ -4,6 +4,7 @@ use auto_mutex_protocol::NameRecord;
 
 use super::rules::{Faults, Setup};
 use super::seat::{Seat, Stage};
+use crate::name::properties::CALLS;
 use crate::name::world::{self, Member};
 
 /// One state of everything.
@@ -80,11 +81,12 @@ impl World {
             }
         }
         // The properties of the network have their own runs.
-        let past = self.network.past;
-        self.network.past = world::Past {
+        let past = &mut self.network.past;
+        past.broken.retain(|property| *property == CALLS);
+        *past = world::Past {
             token: past.token,
             entered: past.entered,
-            call_fell: past.call_fell,
+            broken: core::mem::take(&mut past.broken),
             ..world::Past::default()
         };
         self.network.canonical(&rules.network);

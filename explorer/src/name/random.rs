@@ -49,7 +49,7 @@ pub fn rules(seed: u64) -> Rules {
         suspensions: some(2),
         overhears: some(2),
         signals,
-        ..Mishaps::NONE
+        ..Mishaps::default()
     };
     let times = [some(1), some(3), some(3)];
     Rules {

@@ -23,7 +23,7 @@ pub enum Clocks {
 }
 
 /// How often each mishap may happen in a run. A pause is none: every step may take any time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Mishaps {
     /// A connection breaks. Requests in flight may still reach the store, late and in any order; no reply comes back.
     pub breaks: u8,
@@ -63,31 +63,10 @@ pub struct Mishaps {
     pub queries: u8,
     /// A stranger hears a message. It repeats and changes what it has heard as often as it likes.
     pub overhears: u8,
-}
-
-impl Mishaps {
-    /// Nothing goes wrong.
-    pub const NONE: Self = Self {
-        breaks: 0,
-        losses: 0,
-        copies: 0,
-        crashes: 0,
-        restarts: 0,
-        failovers: 0,
-        steps_back: 0,
-        doubts: 0,
-        forces: 0,
-        kicks: 0,
-        exports: 0,
-        signals: 0,
-        renewals: 0,
-        drains: 0,
-        closes: 0,
-        suspensions: 0,
-        errors: 0,
-        queries: 0,
-        overhears: 0,
-    };
+    /// The store reports more about its server while there is no connection.
+    pub reports: u8,
+    /// A call looks at its grant only after that has ended.
+    pub misses: u8,
 }
 
 /// The rules of a run. Durations are in ticks.
@@ -150,6 +129,12 @@ pub struct Rules {
     pub prompt: bool,
     /// The store's clock may stand still between two grants.
     pub stalls: bool,
+    /// The program was told to skip its locks.
+    pub skips: bool,
+    /// Clients are not connected when they begin.
+    pub offline: bool,
+    /// The store frees memory, and drops what is over.
+    pub sweeps: bool,
 }
 
 impl Rules {
@@ -174,7 +159,7 @@ impl Rules {
             doubt: 1,
             slips: 0,
             clocks: Clocks::Together,
-            mishaps: Mishaps::NONE,
+            mishaps: Mishaps::default(),
             cancels: false,
             near: 3,
             tokens: 2,
@@ -184,6 +169,9 @@ impl Rules {
             pipeline: 2,
             prompt: false,
             stalls: false,
+            skips: false,
+            offline: false,
+            sweeps: false,
         }
     }
 
@@ -191,6 +179,11 @@ impl Rules {
     pub fn is_symmetric(&self) -> bool {
         self.shares.len() + self.patience.len() + self.calls.len() == 3
             && (self.keepers == 0 || self.keepers >= self.clients)
+    }
+
+    /// Whether all calls wait in the queue.
+    pub fn has_queue_only(&self) -> bool {
+        self.patience.iter().all(|patience| patience.queues())
     }
 
     /// The units that there are.
@@ -213,6 +206,10 @@ impl Rules {
             claim_within: Duration::ZERO,
             least_left: Duration::ZERO,
             recall: TICK,
+            recalls: 1,
+            answered: Duration::ZERO,
+            // No longer than what the store still needs.
+            kept: Duration::ZERO,
             retry: TICK,
             brief: TICK,
             look_again: TICK,
@@ -234,7 +231,7 @@ impl Rules {
             beat: TICK,
             store_timeout: endless(self.store_timeout).unwrap_or(Duration::MAX),
             handoff: (1, Duration::MAX),
-            skips: false,
+            skips: self.skips,
         }
     }
 

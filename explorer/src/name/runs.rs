@@ -3,6 +3,7 @@
 use auto_mutex_protocol::Share;
 use auto_mutex_protocol::client::Patience;
 
+use crate::check::{Run, large, small};
 use crate::name::properties::{EXCLUSION, RELEASED, TOKENS};
 use crate::name::rules::{Clocks, Mishaps, Rules, Setup, TICK};
 use crate::name::world::Action::{
@@ -10,18 +11,9 @@ use crate::name::world::Action::{
     Restart, Tick,
 };
 
-/// A run in which every property holds.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its name, and that of its test.
-    pub name: &'static str,
-    /// Its rules.
-    pub rules: Rules,
-    /// It takes minutes, and some GB.
-    pub large: bool,
+fn none() -> Mishaps {
+    Mishaps::default()
 }
-
-const NONE: Mishaps = Mishaps::NONE;
 
 /// Replies are prompt, and service is checked.
 fn prompt(clients: u8) -> Rules {
@@ -67,18 +59,8 @@ fn frozen(clients: u8) -> Rules {
     }
 }
 
-fn small(name: &'static str, rules: Rules) -> Run {
-    let large = false;
-    Run { name, rules, large }
-}
-
-fn large(name: &'static str, rules: Rules) -> Run {
-    let large = true;
-    Run { name, rules, large }
-}
-
 /// All runs.
-pub fn all() -> Vec<Run> {
+pub fn all() -> Vec<Run<Rules>> {
     let mut all = plain();
     all.extend(wishes());
     all.extend(mishaps());
@@ -90,7 +72,7 @@ pub fn all() -> Vec<Run> {
     all
 }
 
-fn plain() -> Vec<Run> {
+fn plain() -> Vec<Run<Rules>> {
     let twice = |rules| Rules {
         calls: vec![(2, 1)],
         ..rules
@@ -103,7 +85,7 @@ fn plain() -> Vec<Run> {
     // A client asks again before it knows that its release has arrived.
     let hasty = Rules {
         pipeline: 2,
-        ..cancels(NONE)
+        ..cancels(none())
     };
     let slips = Rules {
         slips: 1,
@@ -111,7 +93,6 @@ fn plain() -> Vec<Run> {
     };
     vec![
         small("two_clients", slow(prompt(2))),
-        small("two_clients_call_twice", twice(prompt(2))),
         small(
             "two_calls_at_once_and_another_client",
             Rules {
@@ -139,9 +120,11 @@ fn plain() -> Vec<Run> {
         small("calls_give_up", hasty),
         small(
             "calls_give_up_and_messages_come_twice",
-            cancels(Mishaps { copies: 1, ..NONE }),
+            cancels(Mishaps {
+                copies: 1,
+                ..none()
+            }),
         ),
-        small("messages_are_lost", with(Mishaps { losses: 1, ..NONE })),
         small("clocks_slip", slips),
         small(
             "the_clock_stalls",
@@ -155,10 +138,15 @@ fn plain() -> Vec<Run> {
     ]
 }
 
-fn wishes() -> Vec<Run> {
+fn wishes() -> Vec<Run<Rules>> {
     let asks = |patience| Rules {
         patience: vec![Patience::Queue(None), patience],
         ..prompt(2)
+    };
+    let polls_for = |ticks| Patience::Poll {
+        retries: 2,
+        interval: TICK,
+        block: Some(TICK * ticks),
     };
     let polls = Patience::Poll {
         retries: 2,
@@ -166,13 +154,6 @@ fn wishes() -> Vec<Run> {
         block: None,
     };
     vec![
-        small(
-            "what_has_ended_is_kept_for_at_least",
-            Rules {
-                at_least: 1,
-                ..prompt(2)
-            },
-        ),
         small(
             "at_least_counts_for_calls_of_the_client",
             Rules {
@@ -192,7 +173,10 @@ fn wishes() -> Vec<Run> {
         small(
             "a_hold_is_handed_over",
             Rules {
-                mishaps: Mishaps { exports: 1, ..NONE },
+                mishaps: Mishaps {
+                    exports: 1,
+                    ..none()
+                },
                 ..frozen(2)
             },
         ),
@@ -200,13 +184,12 @@ fn wishes() -> Vec<Run> {
             "a_waiter_is_notified",
             Rules {
                 shares: vec![Share::NOTIFICATION],
-                mishaps: Mishaps { signals: 2, ..NONE },
+                mishaps: Mishaps {
+                    signals: 2,
+                    ..none()
+                },
                 ..frozen(2)
             },
-        ),
-        small(
-            "one_client_waits_for_a_limited_time",
-            asks(Patience::Queue(Some(TICK))),
         ),
         small(
             "the_store_does_not_answer_in_time",
@@ -219,19 +202,60 @@ fn wishes() -> Vec<Run> {
                 mishaps: Mishaps {
                     breaks: 1,
                     renewals: 1,
-                    ..NONE
+                    ..none()
                 },
                 ..prompt(1)
             },
         ),
-        small("one_client_tries", slow(asks(Patience::NONE))),
         small("one_client_polls", asks(polls)),
+        small(
+            "a_client_tries_what_another_keeps",
+            Rules {
+                patience: vec![Patience::Queue(None), Patience::NONE],
+                ..kept(none())
+            },
+        ),
+        small(
+            "calls_miss_their_grants",
+            Rules {
+                lease: 1,
+                patience: vec![polls_for(3), Patience::Queue(Some(TICK * 2))],
+                mishaps: Mishaps {
+                    misses: 2,
+                    ..none()
+                },
+                service: false,
+                ..prompt(2)
+            },
+        ),
+        small(
+            "a_call_misses_every_grant",
+            Rules {
+                lease: 1,
+                mishaps: Mishaps {
+                    misses: 7,
+                    ..none()
+                },
+                ..prompt(1)
+            },
+        ),
+        small(
+            "a_program_skips_its_locks",
+            Rules {
+                skips: true,
+                assumed: false,
+                ..frozen(2)
+            },
+        ),
     ]
 }
 
 /// Holds end with `expire`, and clients end.
-fn ends() -> Vec<Run> {
-    let closes = Mishaps { closes: 1, ..NONE };
+fn ends() -> Vec<Run<Rules>> {
+    let closes = Mishaps {
+        closes: 1,
+        ..none()
+    };
     vec![
         small(
             "a_call_expires",
@@ -248,7 +272,7 @@ fn ends() -> Vec<Run> {
                 expire: vec![1, 0],
                 mishaps: Mishaps {
                     renewals: 1,
-                    ..NONE
+                    ..none()
                 },
                 ..prompt(1)
             },
@@ -261,10 +285,9 @@ fn ends() -> Vec<Run> {
                 claim: 2,
                 lease: 3,
                 expire: vec![1, 0],
-                ..kept(NONE)
+                ..kept(none())
             },
         ),
-        small("a_client_ends", with(closes)),
         small(
             "a_client_ends_and_its_hold_is_kept_for_at_least",
             Rules {
@@ -289,12 +312,15 @@ fn ends() -> Vec<Run> {
 }
 
 /// The store refuses, and clients ask it about the name.
-fn refusals() -> Vec<Run> {
+fn refusals() -> Vec<Run<Rules>> {
     let refuses = Rules {
         calls: vec![(2, 2)],
         asks: true,
         cancels: true,
-        mishaps: Mishaps { errors: 1, ..NONE },
+        mishaps: Mishaps {
+            errors: 1,
+            ..none()
+        },
         ..prompt(1)
     };
     let shares = |shares| Rules {
@@ -325,7 +351,7 @@ fn refusals() -> Vec<Run> {
                 mishaps: Mishaps {
                     queries: 1,
                     breaks: 1,
-                    ..NONE
+                    ..none()
                 },
                 ..prompt(1)
             },
@@ -347,17 +373,20 @@ fn refusals() -> Vec<Run> {
         small(
             "units_are_added_to_a_semaphore",
             Rules {
-                mishaps: Mishaps { signals: 2, ..NONE },
+                mishaps: Mishaps {
+                    signals: 2,
+                    ..none()
+                },
                 ..shares(vec![Share::permits(1, 0)])
             },
         ),
     ]
 }
 
-fn strangers() -> Vec<Run> {
+fn strangers() -> Vec<Run<Rules>> {
     let overhears = Mishaps {
         overhears: 1,
-        ..NONE
+        ..none()
     };
     vec![
         small(
@@ -377,7 +406,7 @@ fn strangers() -> Vec<Run> {
     ]
 }
 
-fn operators() -> Vec<Run> {
+fn operators() -> Vec<Run<Rules>> {
     let operator = |mishaps| Rules {
         messages: 2,
         mishaps,
@@ -386,39 +415,99 @@ fn operators() -> Vec<Run> {
     vec![
         small(
             "an_operator_forces_the_lock",
-            operator(Mishaps { forces: 1, ..NONE }),
+            operator(Mishaps {
+                forces: 1,
+                ..none()
+            }),
         ),
         small(
             "an_operator_kicks_whom_it_has_seen",
-            operator(Mishaps { kicks: 1, ..NONE }),
+            operator(Mishaps { kicks: 1, ..none() }),
         ),
     ]
 }
 
-fn mishaps() -> Vec<Run> {
-    let breaks = || with(Mishaps { breaks: 1, ..NONE });
+fn mishaps() -> Vec<Run<Rules>> {
+    let breaks = || {
+        with(Mishaps {
+            breaks: 1,
+            ..none()
+        })
+    };
     let restarts = || {
         with(Mishaps {
             restarts: 1,
-            ..NONE
+            ..none()
         })
     };
     let failovers = with(Mishaps {
         failovers: 1,
-        ..NONE
+        ..none()
     });
-    let doubts = || with(Mishaps { doubts: 1, ..NONE });
+    let doubts = || {
+        with(Mishaps {
+            doubts: 1,
+            ..none()
+        })
+    };
     vec![
         small("a_connection_breaks", breaks()),
-        small("a_client_dies", with(Mishaps { crashes: 1, ..NONE })),
+        small(
+            "a_client_dies",
+            with(Mishaps {
+                crashes: 1,
+                ..none()
+            }),
+        ),
         small(
             "a_client_dies_with_a_long_lease",
             Rules {
                 lease: 5,
-                ..with(Mishaps { crashes: 1, ..NONE })
+                ..with(Mishaps {
+                    crashes: 1,
+                    ..none()
+                })
             },
         ),
         small("the_store_loses_its_data", restarts()),
+        small(
+            "the_store_reports_that_it_has_lost_its_data",
+            Rules {
+                patience: vec![Patience::Queue(Some(TICK))],
+                mishaps: Mishaps {
+                    restarts: 1,
+                    reports: 1,
+                    ..none()
+                },
+                ..prompt(1)
+            },
+        ),
+        small(
+            "a_client_begins_before_it_is_connected",
+            Rules {
+                offline: true,
+                patience: vec![Patience::NONE],
+                asks: true,
+                cancels: true,
+                calls: vec![(2, 2)],
+                ..prompt(1)
+            },
+        ),
+        small(
+            "the_store_drops_what_is_over",
+            Rules {
+                sweeps: true,
+                cancels: true,
+                calls: vec![(2, 1)],
+                late: 2,
+                tomb: 3,
+                mishaps: Mishaps {
+                    breaks: 1,
+                    ..none()
+                },
+                ..prompt(1)
+            },
+        ),
         large(
             "a_replica_takes_over",
             Rules {
@@ -430,7 +519,7 @@ fn mishaps() -> Vec<Run> {
             "the_clock_is_stepped_back",
             with(Mishaps {
                 steps_back: 1,
-                ..NONE
+                ..none()
             }),
         ),
         small(
@@ -440,7 +529,7 @@ fn mishaps() -> Vec<Run> {
                 ..with(Mishaps {
                     crashes: 1,
                     steps_back: 1,
-                    ..NONE
+                    ..none()
                 })
             },
         ),
@@ -484,7 +573,7 @@ fn mishaps() -> Vec<Run> {
     ]
 }
 
-fn keeping() -> Vec<Run> {
+fn keeping() -> Vec<Run<Rules>> {
     let alone = Rules {
         clients: 1,
         keepers: 1,
@@ -492,14 +581,17 @@ fn keeping() -> Vec<Run> {
         ..prompt(1)
     };
     vec![
-        small("kept", kept(NONE)),
+        small("kept", kept(none())),
         // Without anybody who asks for it.
         small("kept_for_oneself", alone.clone()),
         small("kept_for_oneself_slowly", slow(alone.clone())),
         small(
             "kept_for_oneself_and_a_connection_breaks",
             Rules {
-                mishaps: Mishaps { breaks: 1, ..NONE },
+                mishaps: Mishaps {
+                    breaks: 1,
+                    ..none()
+                },
                 ..slow(alone.clone())
             },
         ),
@@ -507,7 +599,7 @@ fn keeping() -> Vec<Run> {
             "kept_and_the_clock_stalls",
             Rules {
                 stalls: true,
-                ..kept(NONE)
+                ..kept(none())
             },
         ),
         small(
@@ -516,21 +608,33 @@ fn keeping() -> Vec<Run> {
                 claim: 2,
                 lease: 3,
                 calls: vec![(1, 1)],
-                ..kept(Mishaps { losses: 1, ..NONE })
+                ..kept(Mishaps {
+                    losses: 1,
+                    ..none()
+                })
             },
         ),
-        large("kept_slowly", slow(kept(NONE))),
+        large("kept_slowly", slow(kept(none()))),
         small(
             "kept_and_messages_are_lost",
-            kept(Mishaps { losses: 1, ..NONE }),
+            kept(Mishaps {
+                losses: 1,
+                ..none()
+            }),
         ),
         small(
             "kept_and_a_client_dies",
-            kept(Mishaps { crashes: 1, ..NONE }),
+            kept(Mishaps {
+                crashes: 1,
+                ..none()
+            }),
         ),
         large(
             "kept_and_a_connection_breaks",
-            kept(Mishaps { breaks: 1, ..NONE }),
+            kept(Mishaps {
+                breaks: 1,
+                ..none()
+            }),
         ),
         large(
             "kept_and_a_late_request_arrives",
@@ -540,7 +644,10 @@ fn keeping() -> Vec<Run> {
                 lease: 3,
                 claim: 2,
                 service: false,
-                ..kept(Mishaps { breaks: 1, ..NONE })
+                ..kept(Mishaps {
+                    breaks: 1,
+                    ..none()
+                })
             },
         ),
         large(
@@ -548,7 +655,7 @@ fn keeping() -> Vec<Run> {
             Rules {
                 keepers: 2,
                 calls: vec![(2, 1)],
-                ..kept(NONE)
+                ..kept(none())
             },
         ),
     ]
@@ -571,7 +678,7 @@ pub fn assumptions() -> Vec<(&'static str, Rules, &'static str)> {
                 closed: 1,
                 ..with(Mishaps {
                     restarts: 1,
-                    ..NONE
+                    ..none()
                 })
             },
             EXCLUSION,
@@ -582,7 +689,10 @@ pub fn assumptions() -> Vec<(&'static str, Rules, &'static str)> {
                 tomb: 1,
                 late: 2,
                 clients: 1,
-                ..with(Mishaps { breaks: 1, ..NONE })
+                ..with(Mishaps {
+                    breaks: 1,
+                    ..none()
+                })
             },
             RELEASED,
         ),
@@ -591,7 +701,7 @@ pub fn assumptions() -> Vec<(&'static str, Rules, &'static str)> {
             with(Mishaps {
                 restarts: 1,
                 steps_back: 1,
-                ..NONE
+                ..none()
             }),
             TOKENS,
         ),

@@ -20,7 +20,7 @@ pub fn follow(run: &Setup, way: &[Action], mut each: impl FnMut(&World, Action, 
     let mut go = |world: &mut World, action| {
         let mut enabled = Vec::new();
         world.enabled(&patient, &mut enabled);
-        assert!(enabled.contains(&action), "nobody can do this: {action}");
+        assert!(enabled.contains(&action), "nobody can do this: {action:?}");
         let mut next = world.clone();
         next.happen(action, &patient);
         each(world, action, &next);
@@ -87,7 +87,7 @@ fn placed(ours: Action, theirs: Action, (canonical, world): (&World, &World)) ->
             is_known && discriminant(message) == kind
         })
     };
-    let place = place.unwrap_or_else(|| panic!("nobody can do this: {theirs}")) as u8;
+    let place = place.unwrap_or_else(|| panic!("nobody can do this: {theirs:?}")) as u8;
     match ours {
         Message(..) => Message(me, place),
         Copy(..) => Copy(me, place),

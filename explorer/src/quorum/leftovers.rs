@@ -32,8 +32,10 @@ impl World {
         };
         let is_sent = |member: &Member| {
             let link = &member.links[node];
-            let mut requests = link.requests.iter();
-            requests.any(|(request, _)| releases(request.name, &request.op))
+            let refused = link.answers.iter().filter(|sent| sent.0.result.is_err());
+            let refused = refused.map(|sent| &sent.0.request);
+            let mut requests = link.requests.iter().map(|sent| &sent.0).chain(refused);
+            requests.any(|request| releases(request.name, &request.op))
                 || (link.late.iter()).any(|((name, op), _)| releases(*name, op))
         };
         let mut events = self.events.values().filter(|event| event.node == node);

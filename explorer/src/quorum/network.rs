@@ -5,6 +5,7 @@ use std::time::Duration;
 use auto_mutex_protocol::quorum::Input;
 use auto_mutex_protocol::{
     Answer, Env, Instant, LIMITS, MemberId, NodeChange, Op, Reply, Request, Sent, StoreError,
+    StoreErrorKind,
 };
 
 use super::user::LEASE;
@@ -69,7 +70,10 @@ impl World {
     pub(super) fn arrives(&mut self, member: usize, node: usize, kind: usize) {
         match self.members[member].links[node].take(kind) {
             Some(Sent::Request(request)) => {
-                let result = Ok(self.execute(member, node, request.name, &request.op));
+                let result = match self.now < self.calm && self.dice.one_in(200) {
+                    true => Err(StoreErrorKind::Busy.into()),
+                    false => Ok(self.execute(member, node, request.name, &request.op)),
+                };
                 let answer = Answer { request, result };
                 let at = self.arrival_there(member, node);
                 let answers = &mut self.members[member].links[node].answers;

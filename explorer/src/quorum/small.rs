@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::fmt;
 use std::time::Duration;
 
 use auto_mutex_protocol::quorum::{self, Effect, Env, Input};
@@ -90,12 +89,6 @@ pub enum Action {
     Break(usize, usize),
     Connect(usize, usize),
     Late(usize, usize),
-}
-
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
 }
 
 impl Small {

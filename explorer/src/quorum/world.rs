@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use auto_mutex_protocol::quorum::{self, Effect, Env, Input};
 use auto_mutex_protocol::{
-    Answer, Cause, Closed, Dice, Instant, LIMITS, MemberId, Message, Mode, NodeChange, Op, Request,
+    Answer, Cause, Closed, Dice, Instant, Limits, MemberId, Message, Mode, NodeChange, Op, Request,
     RequestId, Share, SharedStr, Signal, State,
 };
 
@@ -14,6 +14,15 @@ use super::network::Link;
 use super::properties::{Judge, SERVICE};
 use super::user::User;
 
+/// With tickets looked for at each step that no member will ever release.
+const LIMITS: Limits = Limits {
+    quorum: quorum::Limits {
+        sweep: 1,
+        ..auto_mutex_protocol::LIMITS.quorum
+    },
+    ..auto_mutex_protocol::LIMITS
+};
+
 /// The name that all members use.
 pub(super) const NAME: u8 = 1;
 pub(super) const NODES: usize = 5;
@@ -21,6 +30,8 @@ pub(super) const MEMBERS: usize = 4;
 /// How long faults happen, and how long after that every user must make progress.
 const WILD: Duration = Duration::from_secs(20);
 const CALM: Duration = Duration::from_secs(10);
+/// How long after the one before it each node is connected that a member had not reached.
+const OFFLINE: Duration = Duration::from_millis(20);
 /// The longest wait without faults.
 const PATIENCE: Duration = Duration::from_secs(9);
 /// How often each patient user gets the lock at least, even if all nodes have to be up for it.
@@ -92,7 +103,7 @@ pub(super) struct World {
     pub(super) judge: Judge,
     effects: Vec<Effect<u8>>,
     /// When the faults end.
-    calm: Instant,
+    pub(super) calm: Instant,
     moment: Instant,
 }
 
@@ -133,23 +144,31 @@ impl World {
                 limits: &LIMITS,
                 random: &mut || dice.bytes(),
             };
-            let quorum = quorum::State::new([true; NODES], &mut env, &mut Vec::new());
+            let connected = [index > 0; NODES];
+            let quorum = quorum::State::new(connected, &mut env, &mut Vec::new());
             Member {
                 id: dice.member(),
                 quorum,
-                links: vec![Link::new(true); NODES],
+                links: vec![Link::new(index > 0); NODES],
                 user: User::new(index, share, mode),
             }
         });
+        let members = members.collect();
+        // The first member is not connected when it begins.
+        let opens = (0..NODES).map(|node| {
+            let (member, what) = (0, What::Up);
+            let at = began.after(OFFLINE * node as u32);
+            ((at, node as u64), Event { member, node, what })
+        });
         Self {
             notifies,
-            members: members.collect(),
+            members,
             now: began,
             dice,
             nodes,
-            events: BTreeMap::new(),
+            events: opens.collect(),
             heard: VecDeque::new(),
-            count: 0,
+            count: NODES as u64,
             judge: Judge::default(),
             effects: Vec::new(),
             calm: began.after(WILD),
@@ -165,6 +184,11 @@ impl World {
         let served = turns.iter().all(|&turns| turns >= LEAST);
         let how = || format!("{grants}: {turns:?}");
         self.judge.check(SERVICE, served, how);
+        // What a member withdraws is on its way, or pending.
+        for index in 0..MEMBERS {
+            self.feed(index, Some(Input::Close));
+        }
+        self.look_for_leftovers();
         Outcome {
             grants,
             broken: self.judge.broken,
@@ -244,6 +268,12 @@ impl World {
             1 => Op::Kick {
                 token: 0,
                 by: SharedStr::EMPTY,
+            },
+            2 if !self.notifies => Op::Delete,
+            // A quorum has none: each must be handed out once.
+            3 if !self.notifies => Op::Signal {
+                ticket,
+                signal: Signal::Token("t".into()),
             },
             2 if self.notifies => Op::Signal {
                 ticket,

@@ -6,8 +6,8 @@ mod properties;
 mod runs;
 mod world;
 
-pub use self::properties::{EXCLUSION, GETS_IN, NOTHING_LEFT, ORDER, WHOLE};
-pub use self::runs::{Run, all};
+pub use self::properties::{EXCLUSION, GETS_IN, KEEPS_SHARED, NOTHING_LEFT, ORDER, WHOLE};
+pub use self::runs::all;
 pub use self::world::{Action, World};
 
 use auto_mutex_protocol::client::Patience;
@@ -23,6 +23,8 @@ pub struct Rules {
     pub calls: u8,
     /// How long each call waits.
     pub patience: Patience,
+    /// The task of a call has one of the names already: each client another one.
+    pub nested: bool,
     /// The rules of each name.
     pub name: Setup,
 }

@@ -13,6 +13,8 @@ pub const ORDER: &str = "no call waits for a name while it holds a greater one";
 pub const WHOLE: &str = "a call goes inside with all names";
 /// What a call has taken is given back, however it ends.
 pub const NOTHING_LEFT: &str = "a client without a call has nothing";
+/// A call that fails does not give back what its task had before.
+pub const KEEPS_SHARED: &str = "what a task had before a call stays";
 /// No call that may wait without an end fails, nor does it wait for ever.
 pub const GETS_IN: &str = "every call that waits without an end gets in";
 
@@ -36,9 +38,12 @@ pub(super) fn all(rules: &Rules) -> Vec<Property<Rules>> {
         Property::always(WHOLE, |_, world: &World| {
             !world.clients.iter().any(|client| client.entered_without)
         }),
-        Property::always(NOTHING_LEFT, |_, world: &World| {
+        Property::always(NOTHING_LEFT, |rules: &Rules, world: &World| {
             (0..world.clients.len()).all(|me| {
-                let mut names = (0..world.names.len()).map(|name| world.member(name, me));
+                // A task may have its own name without a call.
+                let is_own = |name: &usize| rules.nested && *name == world.own(me as u8);
+                let names = (0..world.names.len()).filter(|name| !is_own(name));
+                let mut names = names.map(|name| world.member(name, me));
                 world.clients[me].call.is_some()
                     || names.all(|member| {
                         let waiting = member.state.waiters().chain(member.state.attempts());
@@ -46,14 +51,17 @@ pub(super) fn all(rules: &Rules) -> Vec<Property<Rules>> {
                     })
             })
         }),
+        Property::always(KEEPS_SHARED, |_, world: &World| {
+            !world.clients.iter().any(|client| client.took_away)
+        }),
         Property::always(GETS_IN, |rules: &Rules, world: &World| {
             // Ways from other states lead through these.
             let looks = fingerprint(world).is_multiple_of(16);
             let failed = world.clients.iter().any(|client| client.failed);
-            !failed && (!looks || all_get_in(world, rules))
+            !failed && (!looks || !rules.patience.queues() || all_get_in(world, rules))
         }),
     ];
-    if rules.patience.waits() {
+    if rules.patience.queues() && !rules.nested {
         all.push(Property::sometimes(KEEPS, |_, world: &World| {
             (0..world.clients.len()).any(|me| {
                 let mut smaller = 0..waits_for(world, me).unwrap_or(0);

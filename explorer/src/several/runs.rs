@@ -1,21 +1,13 @@
 //! The runs.
 
+use core::time::Duration;
+
 use auto_mutex_protocol::Share;
 use auto_mutex_protocol::client::Patience;
 
 use super::Rules;
+use crate::check::{Run, large, small};
 use crate::name::rules::{self, Clocks, Mishaps, Setup};
-
-/// A run in which every property holds.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// Its name, and that of its test.
-    pub name: &'static str,
-    /// Its rules.
-    pub rules: Rules,
-    /// It takes minutes, and some GB.
-    pub large: bool,
-}
 
 /// Clients that call once for two names.
 fn of(clients: u8, mishaps: Mishaps) -> Rules {
@@ -23,6 +15,7 @@ fn of(clients: u8, mishaps: Mishaps) -> Rules {
         names: 2,
         calls: 1,
         patience: Patience::Queue(None),
+        nested: false,
         name: Setup::new(rules::Rules {
             // One for each client: no client takes the place of another one, because its call is the same at all names.
             shares: vec![Share::MUTEX; clients.into()],
@@ -37,49 +30,66 @@ fn of(clients: u8, mishaps: Mishaps) -> Rules {
 }
 
 /// The runs.
-pub fn all() -> Vec<Run> {
-    let run = |name, rules| Run {
-        name,
-        rules,
-        large: false,
-    };
+pub fn all() -> Vec<Run<Rules>> {
     let forces = Mishaps {
         forces: 1,
-        ..Mishaps::NONE
+        ..Mishaps::default()
+    };
+    let errors = Mishaps {
+        errors: 1,
+        ..Mishaps::default()
     };
     vec![
-        run("two_calls_for_two_names", of(2, Mishaps::NONE)),
-        run(
+        small("two_calls_for_two_names", of(2, Mishaps::default())),
+        small(
             "two_calls_for_two_names_twice",
             Rules {
                 calls: 2,
-                ..of(2, Mishaps::NONE)
+                ..of(2, Mishaps::default())
             },
         ),
-        run(
+        small(
             "two_calls_for_three_names",
             Rules {
                 names: 3,
-                ..of(2, Mishaps::NONE)
+                ..of(2, Mishaps::default())
             },
         ),
-        run("three_calls_for_two_names", of(3, Mishaps::NONE)),
-        run("two_calls_and_an_operator", of(2, forces)),
-        run(
+        small("three_calls_for_two_names", of(3, Mishaps::default())),
+        small("two_calls_and_an_operator", of(2, forces)),
+        small(
+            "calls_of_tasks_that_have_a_name_already",
+            Rules {
+                nested: true,
+                patience: Patience::NONE,
+                ..of(2, forces)
+            },
+        ),
+        small(
+            "two_calls_that_poll_and_are_refused",
+            Rules {
+                patience: Patience::Poll {
+                    retries: 1,
+                    interval: Duration::ZERO,
+                    block: None,
+                },
+                ..of(2, errors)
+            },
+        ),
+        small(
             "two_calls_that_do_not_wait",
             Rules {
                 calls: 2,
                 patience: Patience::NONE,
-                ..of(2, Mishaps::NONE)
+                ..of(2, Mishaps::default())
             },
         ),
-        Run {
-            name: "three_calls_for_three_names",
-            rules: Rules {
+        large(
+            "three_calls_for_three_names",
+            Rules {
                 names: 3,
-                ..of(3, Mishaps::NONE)
+                ..of(3, Mishaps::default())
             },
-            large: true,
-        },
+        ),
     ]
 }

@@ -1,8 +1,8 @@
 //! [`World`]: clients with one call each, and the names that the calls take.
 
-use std::fmt;
-
-use auto_mutex_protocol::client::{Patience, Slot, Together, TogetherEffect, TogetherInput};
+use auto_mutex_protocol::client::{
+    Failure, Patience, Slot, Together, TogetherEffect, TogetherInput,
+};
 
 use super::Rules;
 use crate::name::world::{self, Member, is_of_call};
@@ -27,8 +27,12 @@ pub struct Client {
     pub to_come: u8,
     /// A call went inside without all names.
     pub entered_without: bool,
-    /// A call has failed.
+    /// It has asked to wait.
+    pub waited: bool,
+    /// A call has failed although it might have waited or tried again.
     pub failed: bool,
+    /// What the task of a call had before it was given back by the call.
+    pub took_away: bool,
 }
 
 /// What can happen.
@@ -50,7 +54,9 @@ impl World {
             inside: false,
             to_come: rules.calls,
             entered_without: false,
+            waited: false,
             failed: false,
+            took_away: false,
         };
         Self {
             names: vec![world::World::new(&rules.name); rules.names],
@@ -62,6 +68,7 @@ impl World {
     pub fn enabled(&self, rules: &Rules, actions: &mut Vec<Action>) {
         for (me, client) in (0..).zip(&self.clients) {
             match &client.call {
+                None if self.waits(self.own(me), me) => {}
                 None => actions.extend((client.to_come > 0).then_some(Action::Call(me))),
                 Some(_) => actions.extend(client.inside.then_some(Action::End(me))),
             }
@@ -78,10 +85,15 @@ impl World {
     pub fn happen(&mut self, action: Action, rules: &Rules) {
         match action {
             Action::Call(me) => {
+                let own = self.own(me);
+                if rules.nested && !self.has(own, me) {
+                    return self.names[own].enter(me, Patience::Queue(None), &rules.name);
+                }
+                let names: Vec<_> = (0..rules.names).map(|name| self.has(name, me)).collect();
+                let now = self.names[0].members[usize::from(me)].now;
                 let client = &mut self.clients[usize::from(me)];
                 client.to_come -= 1;
-                let names = (0..rules.names).map(|_| false);
-                let now = self.names[0].members[usize::from(me)].now;
+                client.waited = false;
                 client.call = Some(Together::new(names, rules.patience, now));
                 self.feed(me, TogetherInput::Begin, rules);
             }
@@ -124,7 +136,7 @@ impl World {
 
     /// Does what the rules of the call ask for.
     fn feed(&mut self, me: u8, input: TogetherInput, rules: &Rules) {
-        let (mut next, mut effects) = (Some(input), Vec::new());
+        let (mut next, mut effects, own) = (Some(input), Vec::new(), self.own(me));
         while let Some(input) = next.take() {
             let now = self.names[0].members[usize::from(me)].now;
             let client = &mut self.clients[usize::from(me)];
@@ -132,36 +144,59 @@ impl World {
                 return;
             };
             call.on(input, now, &mut effects);
+            let had_own = rules.nested && self.has(own, me);
             let mut over = false;
             for effect in effects.drain(..) {
                 match effect {
                     TogetherEffect::Enter(name, patience) => {
+                        self.clients[usize::from(me)].waited |= patience.waits();
                         self.names[name].enter(me, patience, &rules.name);
                     }
                     TogetherEffect::GiveBack(name) => self.names[name].give_back(me, &rules.name),
                     // Nothing waits for the store's answer, which may thus come at any time.
                     TogetherEffect::Confirm | TogetherEffect::Hold(_) => {}
                     TogetherEffect::Look => {
-                        let lost = (0..rules.names).find(|name| !self.has(*name, me));
+                        let mut names = [self.own(me)].into_iter().chain(0..rules.names);
+                        let lost = names.find(|name| !self.has(*name, me));
                         next = Some(TogetherInput::Looked { lost });
                     }
                     TogetherEffect::Done => {
                         let without = (0..rules.names).any(|name| !self.has(name, me));
                         let client = &mut self.clients[usize::from(me)];
                         client.inside = true;
-                        client.entered_without |= without;
+                        // Only after a wait, the times of all its holds begin again.
+                        let waited = client.call.as_ref().is_some_and(Together::has_waited);
+                        client.entered_without |= without || waited != client.waited;
                     }
                     TogetherEffect::Failed => over = true,
                 }
             }
             if over {
+                let took_away = had_own && !self.has(own, me);
+                self.names[own].give_back(me, &rules.name);
+                let may_fail = self.may_fail(&input, me);
                 let client = &mut self.clients[usize::from(me)];
-                client.call = None;
-                client.failed |= rules.patience == Patience::Queue(None);
+                let call = client.call.take();
+                let is_patient = |it: &Together| it.patience().waits() && !it.has_used_up();
+                client.failed |= !may_fail && call.as_ref().is_some_and(is_patient);
+                client.took_away |= took_away;
                 return;
             }
             next = next.or_else(|| self.answer(me));
         }
+    }
+
+    /// The name that the task of a client's call may have already.
+    pub(super) fn own(&self, me: u8) -> usize {
+        usize::from(me) % self.names.len()
+    }
+
+    fn waits(&self, name: usize, me: u8) -> bool {
+        self.member(name, me.into())
+            .state
+            .waiters()
+            .next()
+            .is_some()
     }
 
     fn has(&self, name: usize, me: u8) -> bool {
@@ -177,17 +212,23 @@ impl World {
             return Some(TogetherInput::Obtained(asked, 1));
         }
         let waits = state.waiters().chain(state.attempts()).next().is_some();
-        (!waits).then_some(TogetherInput::Busy(asked))
+        (!waits).then(|| match self.member(asked, me.into()).heard.last() {
+            Some(Err(Failure::Unavailable(_) | Failure::Refused(_))) => {
+                TogetherInput::Refused(asked)
+            }
+            _ => TogetherInput::Busy(asked),
+        })
     }
-}
 
-impl fmt::Display for Action {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let client = |me: &u8| char::from(b'A' + me);
-        match self {
-            Self::Call(me) => write!(f, "{} calls", client(me)),
-            Self::End(me) => write!(f, "{}'s call ends", client(me)),
-            Self::At(name, action) => write!(f, "{action} (name {name})"),
+    /// Whether a name was refused, or the wait for it has used up all attempts.
+    fn may_fail(&self, input: &TogetherInput, me: u8) -> bool {
+        match input {
+            TogetherInput::Refused(_) => true,
+            TogetherInput::Busy(name) => {
+                let heard = self.member(*name, me.into()).heard.last();
+                matches!(heard, Some(Err(Failure::TooManyAttempts { .. })))
+            }
+            _ => false,
         }
     }
 }

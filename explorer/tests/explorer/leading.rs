@@ -5,8 +5,6 @@ use auto_mutex_explorer::leading::properties::ONE;
 use auto_mutex_explorer::leading::rules::Setup;
 use auto_mutex_explorer::leading::runs::{all, assumptions};
 
-use super::steps;
-
 fn run(name: &str) -> Setup {
     let run = all().into_iter().find(|run| run.name == name);
     Setup::new(run.unwrap_or_else(|| panic!("{name} is no run")).rules)
@@ -38,7 +36,7 @@ fn each_assumption_of_leading_is_needed() {
         let run = Setup::new(rules);
         let way = refute(run.clone(), ONE);
         let way = way.unwrap_or_else(|| panic!("{assumption}: {ONE} holds without it"));
-        println!("without \"{assumption}\": {}", steps(&way));
+        println!("without \"{assumption}\": {way:?}");
         assert!(replay(&run, &way).contains(ONE), "{assumption}");
     }
 }

@@ -13,6 +13,8 @@ runs! {
     two_calls_for_three_names
     three_calls_for_two_names
     two_calls_and_an_operator
+    calls_of_tasks_that_have_a_name_already
+    two_calls_that_poll_and_are_refused
     two_calls_that_do_not_wait;
     three_calls_for_three_names
 }

@@ -7,6 +7,7 @@ mod service;
 use stateright::Property;
 
 use crate::name::rules::{Clocks, Setup};
+use crate::name::world::World;
 
 /// The store never grants more than the capacity.
 pub const CAPACITY: &str = "the store grants no more than the capacity";
@@ -50,32 +51,56 @@ pub const BYTES: &str = "a store is the same after it was written and read";
 pub const EXPIRE: &str = "a call and its lease end with `expire`, and it is told so";
 /// A client that takes no new calls keeps no lock, and one that ends has neither calls nor holds.
 pub const ENDS: &str = "a client that ends has no calls and keeps nothing";
+/// The error of a call is what the store has said, with its code, and says whether another call may succeed.
+pub const SAID: &str = "a call fails with what the store has said";
+/// A client knows whether its server is connected and closed, and what else it was told.
+pub const INFORMED: &str = "a client knows of its server what it was told";
+/// A client that knows that its store has forgotten its locks has no valid hold.
+pub const FORGOTTEN: &str = "no hold outlasts the news that the store has forgotten it";
+/// A store says the same after it has freed memory.
+pub const SWEPT: &str = "what the store drops makes no difference";
+/// A call misses at most five grants, and what continues it waits for the rest of its time.
+pub const MISSES: &str = "a call that misses its grants waits no longer, and ends";
+/// Nobody enters a lock that the program was told to skip: the store counts no units.
+pub const SKIPPED: &str = "calls that are skipped take nothing and never wait";
+/// A call that does not wait gets a lock that is only kept, if all clients work.
+pub const YIELDS: &str = "a call that does not wait gets what is only kept";
 /// If nothing more happens, every waiter is served, and nothing is left in the store.
 pub const SERVICE: &str = "every live waiter is served, and nothing stays behind";
+
+/// A property that has held in each step so far.
+macro_rules! held {
+    ($property:ident) => {
+        Property::always($property, |_, world: &World| world.past.held($property))
+    };
+}
 
 /// The properties of a run.
 pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     let mishaps = &rules.mishaps;
     let mut all = vec![
         Property::always(CAPACITY, safety::capacity),
-        Property::always(TOKENS, safety::tokens),
-        Property::always(ORDER, safety::order),
-        Property::always(ENTRY, safety::entry),
+        held!(TOKENS),
+        held!(ORDER),
+        held!(ENTRY),
         Property::always(OWN_TOKEN, safety::own_token),
-        Property::always(TRIES, safety::tries),
+        held!(TRIES),
+        held!(SAID),
+        held!(INFORMED),
+        Property::always(BYTES, safety::bytes),
     ];
     if rules.assumed {
         all.push(Property::always(EXCLUSION, safety::exclusion));
         all.push(Property::always(BACKED, safety::backed));
     }
     if rules.assumed && rules.capacity() == 1 {
-        all.push(Property::always(CALLS, safety::call_tokens));
+        all.push(held!(CALLS));
         all.push(Property::always(WRITES, safety::writes));
     }
     // After a break, a late acquire may bring back a ticket that the store has just reported as gone. A client that takes
     // the store for closed gives up a grant that it may not claim while the store still has it.
     if rules.assumed && mishaps.breaks + mishaps.doubts == 0 {
-        all.push(Property::always(KEPT, safety::kept));
+        all.push(held!(KEPT));
     }
     // A promoted replica may have missed a release, and one that finds foreign data is not repeated for long. The hold then
     // stays in the store until its lease ends.
@@ -95,12 +120,26 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
     if rules.asks {
         all.push(Property::always(ANSWERS, safety::answers));
     }
-    all.push(Property::always(BYTES, safety::bytes));
     if rules.expire != [0] {
         all.push(Property::always(EXPIRE, safety::expire));
     }
     if mishaps.drains + mishaps.closes > 0 {
         all.push(Property::always(ENDS, safety::ends));
+    }
+    if mishaps.reports > 0 {
+        all.push(held!(FORGOTTEN));
+    }
+    if rules.sweeps {
+        all.push(held!(SWEPT));
+    }
+    if mishaps.misses > 0 {
+        all.push(Property::always(MISSES, safety::misses));
+    }
+    if rules.skips {
+        all.push(Property::always(SKIPPED, safety::skipped));
+    }
+    if rules.keepers > 0 && !rules.has_queue_only() {
+        all.push(Property::always(YIELDS, service::yields));
     }
     if rules.owned {
         all.push(Property::always(OWNER, safety::owner));

@@ -23,7 +23,7 @@ const ENDED: &str = "(possible) a client ends, and another waits for its lock";
 const FORGED: &str = "(possible) a stranger has heard of a hold";
 
 pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
-    let several = u64::from(rules.clients) > rules.capacity();
+    let several = u64::from(rules.clients) > rules.capacity() && !rules.skips;
     all.push(Property::sometimes(FULL, full));
     if several {
         all.push(Property::sometimes(BY_MESSAGE, by_message));
@@ -31,6 +31,7 @@ pub(super) fn add(rules: &Setup, all: &mut Vec<Property<Setup>>) {
     let mishaps = &rules.mishaps;
     let silent = mishaps.breaks + mishaps.crashes + mishaps.doubts > 0;
     let twice = rules.calls.iter().any(|calls| calls.0 > 1);
+    let twice = twice && rules.has_queue_only();
     if several && rules.clocks != Clocks::Frozen && (silent || twice) {
         all.push(Property::sometimes(PASSED_OVER, passed_over));
     }

@@ -1,8 +1,9 @@
 //! What must hold in every state.
 
 use auto_mutex_protocol::client::Phase;
-use auto_mutex_protocol::{State, TOKENS_OF_A_GRANT};
+use auto_mutex_protocol::{BytesError, State, TOKENS_OF_A_GRANT};
 
+use super::{ANSWERS, EXPIRE, MISSES};
 use crate::name::rules::{Setup, ticks};
 use crate::name::world::{Member, World, fingerprint};
 
@@ -16,18 +17,6 @@ pub(super) fn exclusion(run: &Setup, world: &World) -> bool {
     u64::from(units) <= run.capacity()
 }
 
-pub(super) fn tokens(_: &Setup, world: &World) -> bool {
-    !world.past.token_fell
-}
-
-pub(super) fn call_tokens(_: &Setup, world: &World) -> bool {
-    !world.past.call_fell
-}
-
-pub(super) fn entry(_: &Setup, world: &World) -> bool {
-    !world.past.entered_late
-}
-
 pub(super) fn own_token(run: &Setup, world: &World) -> bool {
     let record = world.store.record(&run.limits);
     let last = |token: u64| token * TOKENS_OF_A_GRANT + run.limits.tokens_used - 1;
@@ -39,13 +28,19 @@ pub(super) fn own_token(run: &Setup, world: &World) -> bool {
     })
 }
 
-pub(super) fn tries(_: &Setup, world: &World) -> bool {
-    !world.past.tried_too_often && !world.past.failed_early
+pub(super) fn misses(_: &Setup, world: &World) -> bool {
+    world.past.missed <= 5 && world.past.held(MISSES)
+}
+
+pub(super) fn skipped(run: &Setup, world: &World) -> bool {
+    let record = world.store.record(&run.limits);
+    record.used == 0 && record.waiters.is_empty()
 }
 
 pub(super) fn answers(_: &Setup, world: &World) -> bool {
-    let waits = |member: &Member| member.asked > 0 && member.state.is_idle();
-    !world.past.answered_twice && !world.members.iter().any(waits)
+    // Before the first connection, no server knows the ticket, and nobody waits for an answer.
+    let waits = |it: &Member| it.asked > 0 && (it.state.is_idle() || it.is_new);
+    world.past.held(ANSWERS) && !world.members.iter().any(waits)
 }
 
 pub(super) fn bytes(_: &Setup, world: &World) -> bool {
@@ -53,9 +48,15 @@ pub(super) fn bytes(_: &Setup, world: &World) -> bool {
     if !fingerprint(world).is_multiple_of(rare) {
         return true;
     }
-    let bytes = store.state.encode(store.now);
-    let again = bytes.and_then(|bytes| State::decode(&bytes, store.now));
-    again.as_ref() == Ok(&store.state)
+    let bytes = store.state.encode(store.now).unwrap_or_default();
+    let read = |bytes: &[u8]| State::decode(bytes, store.now);
+    // A later version, and one byte less or more.
+    let later = [&[bytes[0] + 1], &bytes[1..]].concat();
+    let longer = [&bytes[..], &[0]].concat();
+    let damaged = [&bytes[..bytes.len() - 1], &longer].map(read);
+    read(&bytes).as_ref() == Ok(&store.state)
+        && read(&later) == Err(BytesError::Version(later[0]))
+        && damaged.iter().all(|it| *it == Err(BytesError::Malformed))
 }
 
 pub(super) fn notified(_: &Setup, world: &World) -> bool {
@@ -75,7 +76,7 @@ pub(super) fn expire(run: &Setup, world: &World) -> bool {
             hold.is_none_or(|hold| !hold.is_valid(member.now)) && member.is_due(run)
         })
     };
-    !world.past.asked_beyond && !world.past.told_wrongly && world.members.iter().all(is_told)
+    world.past.held(EXPIRE) && world.members.iter().all(is_told)
 }
 
 pub(super) fn ends(_: &Setup, world: &World) -> bool {
@@ -95,14 +96,6 @@ pub(super) fn ends(_: &Setup, world: &World) -> bool {
 pub(super) fn handoffs(run: &Setup, world: &World) -> bool {
     let mut guards = world.members.iter().flat_map(|member| &member.guards);
     guards.all(|guard| guard.token % TOKENS_OF_A_GRANT <= u64::from(run.times.handoff.0))
-}
-
-pub(super) fn order(_: &Setup, world: &World) -> bool {
-    !world.past.overtaken
-}
-
-pub(super) fn kept(_: &Setup, world: &World) -> bool {
-    !world.past.lost_for_nothing
 }
 
 pub(super) fn writes(_: &Setup, world: &World) -> bool {

@@ -39,6 +39,28 @@ pub(super) fn served(run: &Setup, world: &World) -> bool {
     })
 }
 
+/// What is kept is recalled once, so the next attempt gets it.
+pub(super) fn yields(run: &Setup, world: &World) -> bool {
+    let rests = |member: &Member| member.state.is_idle() || member.keeps();
+    let keeps = world.members.iter().any(Member::keeps);
+    if !keeps || !world.members.iter().all(rests) {
+        return true;
+    }
+    let tries = |me: &u8| !run.want(*me, 0).patience.queues();
+    (0..run.clients).filter(tries).all(|me| {
+        let (mut world, entered) = (world.clone(), world.past.entered);
+        world.enter(me, run.want(me, 0).patience, run);
+        let order = Order {
+            reversed: false,
+            late_first: false,
+        };
+        settle(&mut world, run, order);
+        world.happen(Action::Tick(0), run);
+        settle(&mut world, run, order);
+        world.past.entered > entered
+    })
+}
+
 fn is_served(world: &mut World, rules: &Setup, order: Order) -> bool {
     for _ in 0..=patience(world, rules) {
         if !settle(world, rules, order) {

@@ -2,8 +2,9 @@
 
 use auto_mutex_protocol::client::Phase;
 
-use super::action::{ERRORS, QUERIES};
+use super::action::QUERIES;
 use super::forger::FORGERIES;
+use super::server::{ERRORS, REPORTS};
 use super::{Action, Member, World};
 use crate::name::rules::{Clocks, Setup};
 
@@ -40,6 +41,9 @@ impl World {
             }
             actions.push(Action::Failover);
         }
+        if rules.sweeps {
+            actions.push(Action::Sweep);
+        }
         if let Some(message) = &self.overheard {
             let to = message.ticket().map(|ticket| self.member_of(ticket));
             if to.is_some_and(|to| {
@@ -63,7 +67,7 @@ impl World {
         );
         let may_send = member.may_send(rules);
         if member.to_come > 0
-            && member.link.connected
+            && (member.link.connected || member.is_new)
             && may_send
             && member.guards.len() + waiting + trying < rules.calls_of(me).1.into()
         {
@@ -79,6 +83,10 @@ impl World {
             if self.left.renewals > 0 {
                 actions.extend(guards.clone().map(|index| Action::Renew(me, index)));
             }
+            if self.left.misses > 0 {
+                let missed = guards.clone().filter(|index| member.has_missed(*index));
+                actions.extend(missed.map(|index| Action::Miss(me, index)));
+            }
             if rules.cancels && rules.capacity() == 0 {
                 actions.extend(guards.map(|index| Action::Return(me, index)));
             }
@@ -92,7 +100,7 @@ impl World {
                 actions.push(Action::Close(me));
             }
             if rules.cancels {
-                let waiting = 0..waiting as u8;
+                let waiting = 0..(waiting + trying) as u8;
                 actions.extend(waiting.map(|index| Action::Leave(me, index)));
             }
             if member.is_due(rules) {
@@ -104,6 +112,9 @@ impl World {
             }
         }
         if !member.link.connected {
+            if self.left.reports > 0 {
+                actions.extend((0..REPORTS).map(|what| Action::Report(me, what)));
+            }
             actions.push(Action::Connect(me));
         } else if self.left.breaks > 0 {
             actions.push(Action::Break(me));
@@ -121,7 +132,7 @@ impl World {
         if !link.requests.is_empty() {
             actions.push(Action::Execute(me));
             if self.left.errors > 0 && !member.dead {
-                actions.extend((0..ERRORS.len() as u8).map(|error| Action::Refuse(me, error)));
+                actions.extend((0..ERRORS).map(|error| Action::Refuse(me, error)));
             }
         }
         actions.extend((0..link.late.len() as u8).map(|index| Action::Late(me, index)));

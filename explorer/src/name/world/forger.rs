@@ -8,19 +8,16 @@ use crate::name::rules::Setup;
 /// What a stranger makes of a message of these words.
 type Forgery = fn(&[&str]) -> String;
 
-/// What a stranger may send, with a description. The second word of a message is the public half of its ticket, and a code.
-pub(super) const FORGERIES: [(&str, Forgery); 7] = [
-    ("the same message again", |words| words.join(" ")),
-    ("it with a greater token", |words| changed(words, 2, FAR)),
-    ("it with another counter", |words| changed(words, 3, "2")),
-    ("it with a longer lease", |words| changed(words, 4, "5000")),
-    ("a grant", |words| {
-        format!("grant {} {FAR} 1 2000 {NAME}", words[1])
-    }),
-    ("a message that the lock is lost", |words| {
-        format!("lost {} {NAME}", words[1])
-    }),
-    ("a recall", |words| format!("recall {} {NAME}", words[1])),
+/// What a stranger may send. The second word of a message is the public half of its ticket, and a code.
+pub(super) const FORGERIES: [Forgery; 7] = [
+    |words| words.join(" "),
+    |words| changed(words, 2, FAR),
+    // Another counter, and a longer lease.
+    |words| changed(words, 3, "2"),
+    |words| changed(words, 4, "5000"),
+    |words| format!("grant {} {FAR} 1 2000 {NAME}", words[1]),
+    |words| format!("lost {} {NAME}", words[1]),
+    |words| format!("recall {} {NAME}", words[1]),
 ];
 
 /// A token of the distant future.
@@ -41,7 +38,7 @@ impl World {
         };
         let (text, ticket) = (message.seal(NAME), message.ticket());
         let words: Vec<_> = text.split(' ').collect();
-        let forged = FORGERIES[usize::from(way)].1(&words);
+        let forged = FORGERIES[usize::from(way)](&words);
         if let Some(ticket) = ticket {
             self.hear(member_of(ticket), &forged, rules);
         }

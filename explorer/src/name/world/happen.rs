@@ -5,12 +5,13 @@ use core::time::Duration;
 use auto_mutex_protocol::client::{AskId, Call, Input, Patience, Phase};
 use auto_mutex_protocol::{
     Answer, Env, LockKind, LossCause, MemberId, Message, NameRecord, NodeChange, Op, Reply,
-    SharedStr, Signal, State, StoreError, Ticket, TicketRecord,
+    SharedStr, Signal, State, Ticket, TicketRecord,
 };
 
-use super::action::{ERRORS, query_of};
+use super::action::query_of;
 use super::member::{answered, asked, expires, member_of, ticket};
 use super::{Action, Member, NAME, World, link, text, thin_out};
+use crate::name::properties::{KEPT, MISSES, ORDER, TOKENS};
 use crate::name::rules::{Clocks, SLIP, Setup, TICK, micros, ticks};
 
 /// It has no calls of its own.
@@ -49,6 +50,9 @@ impl World {
                 };
                 let guard = &mut member.guards[usize::from(index)];
                 guard.expires = expires(now, tenure.expire);
+                // Of several units, it gives all back but one.
+                let units = (guard.units > 1).then_some(1);
+                guard.units = units.unwrap_or(guard.units);
                 let seen = Input::Seen {
                     hold,
                     lost: None,
@@ -56,7 +60,7 @@ impl World {
                     parked_until: now.after(tenure.at_least.unwrap_or_default()),
                 };
                 self.input(me, seen, rules);
-                let (ask, units) = (self.members[usize::from(me)].ask(rules), None);
+                let ask = self.members[usize::from(me)].ask(rules);
                 self.input(me, Input::Renew { hold, ask, units }, rules);
             }
             Action::Drain(me) => {
@@ -83,9 +87,9 @@ impl World {
             }
             Action::Leave(me, index) => {
                 let member = &mut self.members[usize::from(me)];
-                let Some(call) = member.state.waiters().nth(index.into()).map(|it| it.id) else {
-                    return;
-                };
+                let calls = member.state.waiters().chain(member.state.attempts());
+                let calls: Vec<_> = calls.map(|call| call.id).collect();
+                let call = calls[usize::from(index)];
                 let ask = member.ask(rules);
                 self.input(me, Input::Leave { call, ask }, rules);
             }
@@ -137,9 +141,10 @@ impl World {
                 self.disconnect(me, rules.late, rules);
             }
             Action::Connect(me) => {
+                let closed = Some(self.store.closed_for()).filter(|time| !time.is_zero());
                 let member = &mut self.members[usize::from(me)];
-                member.link.connected = true;
-                member.takes_for_closed(self.store.closed_for());
+                member.takes_for_closed(closed, &mut self.past, rules);
+                (member.link.connected, member.is_new) = (true, false);
                 let connected = NodeChange::Connected { again: true };
                 member.changed(connected, &mut self.past, rules);
             }
@@ -159,7 +164,8 @@ impl World {
             Action::Doubt(me) => {
                 self.left.doubts -= 1;
                 let time = self.store.closed_for() + ticks(rules.doubt);
-                self.members[usize::from(me)].takes_for_closed(time);
+                let member = &mut self.members[usize::from(me)];
+                member.takes_for_closed(Some(time), &mut self.past, rules);
             }
             Action::Signal(all) => {
                 self.left.signals -= 1;
@@ -175,10 +181,16 @@ impl World {
             }
             Action::Refuse(me, error) => {
                 self.left.errors -= 1;
-                let link = &mut self.members[usize::from(me)].link;
-                let (request, _) = link.requests.pop_front().expect("a request");
-                let error = StoreError::new(ERRORS[usize::from(error)], "refused");
-                self.input(me, answered(request.failed(error)), rules);
+                self.refuse(me, error, rules);
+            }
+            Action::Report(me, what) => {
+                self.left.reports -= 1;
+                self.report(me, what, rules);
+            }
+            Action::Sweep => self.sweep(rules),
+            Action::Miss(me, index) => {
+                self.left.misses -= 1;
+                self.miss(me, index, rules);
             }
             Action::Ask(me, query) => {
                 self.left.queries -= 1;
@@ -239,6 +251,34 @@ impl World {
         member.phase = phase;
         member.dismiss(&mut self.past, rules);
         self.input(me, input, rules);
+        if phase.is_over() {
+            self.members[usize::from(me)].knows_no_server(&mut self.past);
+        }
+    }
+
+    /// The call of a grant that has ended asks again.
+    fn miss(&mut self, me: u8, index: u8, rules: &Setup) {
+        let member = &mut self.members[usize::from(me)];
+        let (attempts, id) = {
+            let guard = &member.guards[usize::from(index)];
+            (guard.attempts, guard.call)
+        };
+        let Some(missed) = member.hold(id).map(|hold| hold.caller.clone()) else {
+            return;
+        };
+        let hold = member.end(index.into());
+        let (returns, ask) = (true, None);
+        self.input(me, Input::Release { hold, returns, ask }, rules);
+        let member = &mut self.members[usize::from(me)];
+        if let Some(want) = missed.again(attempts, member.now) {
+            let call = member.call_for(want);
+            self.past.note(
+                MISSES,
+                call.deadline() > missed.deadline().max(call.started),
+            );
+            self.past.missed += 1;
+            self.input(me, Input::Enter(call), rules);
+        }
     }
 
     pub(crate) fn input(&mut self, me: u8, input: Input<Call>, rules: &Setup) {
@@ -270,8 +310,9 @@ impl World {
 
     fn disconnect(&mut self, me: u8, late: u8, rules: &Setup) {
         let member = &mut self.members[usize::from(me)];
+        let was_connected = member.link.connected;
         let unanswered = member.link.break_off(|_| Some(late));
-        if !member.dead {
+        if was_connected && !member.dead {
             member.disconnected(unanswered, &mut self.past, rules);
         }
     }
@@ -353,7 +394,7 @@ impl World {
         let new = after.holders.iter().filter(|holder| !known(holder.token));
         let last = self.past.token;
         for holder in new {
-            self.past.token_fell |= holder.token <= last;
+            self.past.note(TOKENS, holder.token <= last);
             self.past.token = self.past.token.max(holder.token);
             let held = |it: &&TicketRecord| it.ticket == holder.ticket;
             if before.holders.iter().any(|it| held(&it)) || matches!(op, Op::Adopt { .. }) {
@@ -365,7 +406,7 @@ impl World {
                 let mut still = after.waiters.iter();
                 still.any(|waiter| waiter.ticket == earlier.ticket && !waiter.passed_over)
             });
-            self.past.overtaken |= overtaken;
+            self.past.note(ORDER, overtaken);
         }
     }
 
@@ -393,8 +434,10 @@ impl World {
         self.input(me, input, rules);
         let member = &self.members[usize::from(me)];
         let lost = |call| member.holders().all(|guard| guard.call != call);
-        self.past.lost_for_nothing |=
-            backed && !self.store.is_closed() && held.into_iter().any(lost);
+        self.past.note(
+            KEPT,
+            backed && !self.store.is_closed() && held.into_iter().any(lost),
+        );
     }
 
     /// Whether the store, which says this about the name, has all holds of a client.

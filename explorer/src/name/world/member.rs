@@ -4,15 +4,16 @@ use core::time::Duration;
 use std::collections::VecDeque;
 
 use auto_mutex_protocol::client::{
-    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Hold, Input, News, Patience, Phase,
-    Servers, Via, View,
+    self, AskId, Call, CallId, Effect, Ended, Env, Failure, Hold, Input, Patience, Phase, Servers,
+    Via, View, Want,
 };
 use auto_mutex_protocol::{
-    Answer, Cause, Closed, Instant, LossCause, MemberId, Node, NodeChange, Op, Request, RequestId,
-    StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing,
+    Answer, Closed, Instant, LossCause, MemberId, Node, NodeChange, Op, Request, RequestId,
+    StoreError, TOKENS_OF_A_GRANT, Ticket, Visitor, fencing, not_yet,
 };
 
 use super::{Link, Past, link};
+use crate::name::properties::{ANSWERS, CALLS, ENTRY, EXPIRE, SAID, TRIES};
 use crate::name::rules::{Setup, TICK};
 
 /// The present of a client.
@@ -39,6 +40,12 @@ pub struct Member {
     pub link: Link,
     /// What it knows of the store's server.
     pub servers: Servers,
+    /// How many of its servers are connected, as far as it was told.
+    pub(super) up: i64,
+    /// It has not been connected yet.
+    pub is_new: bool,
+    /// Which error the store answers with in this step.
+    pub(super) refused: Option<u8>,
     /// How often its clock may still lose time.
     pub slips: u8,
     /// Whether it takes calls.
@@ -76,6 +83,8 @@ pub struct Guard {
     pub at_least: Instant,
     /// How many units it has.
     pub units: u32,
+    /// How many attempts it took.
+    pub(super) attempts: u32,
 }
 
 impl Guard {
@@ -102,17 +111,24 @@ pub(super) fn member_of(ticket: Ticket) -> u8 {
 impl Member {
     pub(super) fn new(me: u8, rules: &Setup) -> Self {
         let mut servers = Servers::default();
-        servers.on(Node::ONLY, NodeChange::Connected { again: false }, PRESENT);
+        let connected = match rules.offline {
+            true => NodeChange::Disconnected(not_yet()),
+            false => NodeChange::Connected { again: false },
+        };
+        let up = servers.on(Node::ONLY, connected, PRESENT).connected;
         Self {
             me,
             state: client::State::default(),
             servers,
+            up,
+            is_new: rules.offline,
+            refused: None,
             now: PRESENT,
             guards: Vec::new(),
             parked: Vec::new(),
             removed: Vec::new(),
             to_come: rules.calls_of(me).0,
-            link: Link::new(true),
+            link: Link::new(!rules.offline),
             slips: rules.slips,
             phase: Phase::Open,
             dead: false,
@@ -187,14 +203,24 @@ impl Member {
     }
 
     pub(super) fn call(&mut self, rules: &Setup) -> Call {
-        self.next_call += 1;
         self.to_come -= 1;
+        self.call_for(rules.want(self.me, self.to_come))
+    }
+
+    pub(super) fn call_for(&mut self, want: Want) -> Call {
+        self.next_call += 1;
         self.registered = false;
         Call {
             id: CallId(self.next_call),
-            want: rules.want(self.me, self.to_come),
+            want,
             started: self.now,
         }
+    }
+
+    /// Whether a call was granted the lock for a time that is over, before it has looked.
+    pub(super) fn has_missed(&self, index: u8) -> bool {
+        let guard = &self.guards[usize::from(index)];
+        !guard.is_valid(self.now) && self.hold(guard.call).is_some()
     }
 
     /// Until when it considers the store closed.
@@ -202,7 +228,12 @@ impl Member {
         self.servers.longest_closed(self.now)
     }
 
-    fn env<'a>(&self, rules: &'a Setup, ticket: &'a mut dyn FnMut() -> Ticket) -> Env<'a> {
+    fn env<'a>(
+        &self,
+        closed: Option<Closed>,
+        rules: &'a Setup,
+        ticket: &'a mut dyn FnMut() -> Ticket,
+    ) -> Env<'a> {
         let view = View::of(self.phase, false, 0);
         Env {
             now: self.now,
@@ -213,7 +244,7 @@ impl Member {
                 ..view
             },
             outage: self.servers.outage(Node::ONLY).cloned(),
-            closed: self.closed(),
+            closed,
             ticket,
         }
     }
@@ -221,7 +252,7 @@ impl Member {
     /// Whether its timer runs now.
     pub fn is_due(&self, rules: &Setup) -> bool {
         let mut none = || ticket(self.me, 0);
-        let env = self.env(rules, &mut none);
+        let env = self.env(self.closed(), rules, &mut none);
         self.state.next_due(&env) <= self.now
     }
 
@@ -234,11 +265,12 @@ impl Member {
                 next += 1;
                 ticket(me, next)
             };
-            let mut env = self.env(rules, &mut draw);
+            let closed = self.servers.closed(Node::ONLY, self.now, &rules.limits);
+            let mut env = self.env(closed, rules, &mut draw);
             self.state.on(input, &mut env, &mut effects);
             self.next_ticket = next;
             for effect in effects.drain(..) {
-                self.follow(effect, past, &mut inputs);
+                self.follow(effect, past, &mut inputs, rules);
             }
         }
     }
@@ -249,21 +281,25 @@ impl Member {
         effect: Effect<Call>,
         past: &mut Past,
         inputs: &mut VecDeque<Input<Call>>,
+        rules: &Setup,
     ) {
         match effect {
             Effect::Send { ask, op } => {
-                past.asked_beyond |= self.asks_beyond(&op);
+                past.note(EXPIRE, self.asks_beyond(&op));
                 let failed = self.link.send(asked(ask, op), 0);
-                inputs.extend(failed.map(unanswered));
+                inputs.extend(failed.map(|request| match self.is_new {
+                    true => answered(request.unsent()),
+                    false => unanswered(request),
+                }));
             }
             Effect::Granted { caller, grant, .. } => {
                 // What an operator has taken away can be granted late.
                 if !self.is_removed(grant.ticket) {
-                    past.call_fell |= grant.token <= past.entered;
+                    past.note(CALLS, grant.token <= past.entered);
                     past.entered = past.entered.max(grant.token);
                 }
                 past.notified.1 += u8::from(grant.signal.is_some());
-                past.entered_late |= grant.valid <= self.now;
+                past.note(ENTRY, grant.valid <= self.now);
                 self.guards.push(Guard {
                     call: caller.id,
                     ticket: grant.ticket,
@@ -278,6 +314,7 @@ impl Member {
                         Some(_) => 0,
                         None => caller.want.share.units,
                     },
+                    attempts: grant.attempts,
                 });
             }
             Effect::Valid { hold, valid } => {
@@ -291,10 +328,13 @@ impl Member {
                     return;
                 };
                 let expires = self.guards[index].expires;
-                past.told_wrongly |= match how {
-                    Ended::Lost(LossCause::Expired) => expires == Instant::NEVER,
-                    _ => expires <= self.now,
-                };
+                past.note(
+                    EXPIRE,
+                    match how {
+                        Ended::Lost(LossCause::Expired) => expires == Instant::NEVER,
+                        _ => expires <= self.now,
+                    },
+                );
                 match how {
                     Ended::Lost(LossCause::ShutDown) => drop(self.end(index)),
                     _ => drop(self.guards.remove(index)),
@@ -302,16 +342,18 @@ impl Member {
             }
             Effect::Failed { caller, error } => {
                 let is_early = caller.want.patience.queues() && self.now < caller.deadline();
-                past.failed_early |= is_early && matches!(error, Failure::Timeout { .. });
+                past.note(TRIES, is_early && matches!(error, Failure::Timeout { .. }));
+                // What continues a call has only the rest of its retries.
                 if let (Failure::TooManyAttempts { attempts, .. }, Patience::Poll { retries, .. }) =
-                    (&error, caller.want.patience)
+                    (&error, rules.want(self.me, 0).patience)
                 {
-                    past.tried_too_often |= *attempts > retries + 1;
+                    past.note(TRIES, *attempts > retries + 1);
                 }
+                past.note(SAID, !self.was_said(&error, &caller));
                 self.heard.push(Err(error));
             }
             Effect::Confirmed { result, .. } => {
-                past.answered_twice |= self.asked == 0;
+                past.note(ANSWERS, self.asked == 0);
                 self.asked = self.asked.saturating_sub(1);
                 self.heard.push(result.map(drop));
             }
@@ -352,26 +394,6 @@ impl Member {
         self.on(Input::Dismiss { calls }, past, rules);
     }
 
-    pub(super) fn takes_for_closed(&mut self, time: Duration) {
-        let known = self.closed().map_or(Instant::START, |closed| closed.until);
-        let closed = Closed {
-            until: known.max(self.now.after(time)),
-            cause: Cause::Restart,
-        };
-        let change = NodeChange::Closed(Some(closed));
-        self.servers.on(Node::ONLY, change, self.now);
-    }
-
-    /// Its store tells it of its server, which changes what it knows of the name.
-    pub(super) fn changed(&mut self, change: NodeChange, past: &mut Past, rules: &Setup) {
-        let changed = self.servers.on(Node::ONLY, change, self.now);
-        match changed.names {
-            None | Some(News::Disconnected) => {}
-            Some(News::Reconnected) => self.on(Input::Reconnected, past, rules),
-            Some(News::Forgotten) => self.on(Input::Forgotten, past, rules),
-        }
-    }
-
     pub(super) fn disconnected(
         &mut self,
         requests: Vec<Request<()>>,
@@ -401,6 +423,7 @@ impl Member {
 
     pub(super) fn forget(&mut self, rules: &Setup) {
         self.heard.clear();
+        self.refused = None;
         self.state.forget(self.now, &rules.times);
         self.servers.forget(self.now);
         let Self {

@@ -10,6 +10,7 @@ mod forger;
 mod happen;
 mod link;
 mod member;
+mod server;
 mod text;
 
 pub use self::action::Action;
@@ -21,6 +22,7 @@ pub use self::member::ticket;
 pub use self::member::{Guard, Member};
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 
 use auto_mutex_protocol::{Limits, Message, NameRecord, State, Ticket};
 
@@ -67,34 +69,31 @@ pub struct Store {
 }
 
 /// What neither the clients nor the store know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Past {
+    /// The properties that did not hold in some step.
+    pub broken: BTreeSet<&'static str>,
     /// The greatest token that the store has granted with.
     pub token: u64,
     /// The greatest fencing token of a call.
     pub entered: u64,
-    /// A token was not greater than all earlier ones.
-    pub token_fell: bool,
-    /// The fencing token of a call was not greater than those of all earlier calls.
-    pub call_fell: bool,
-    /// A call entered with a grant that had ended.
-    pub entered_late: bool,
     /// How many waiters were notified, and how many calls were woken for that.
     pub notified: (u8, u8),
-    /// A call was tried more often than it may.
-    pub tried_too_often: bool,
-    /// A waiter was granted before an earlier waiter.
-    pub overtaken: bool,
-    /// What a client heard ended a hold that the store still had.
-    pub lost_for_nothing: bool,
-    /// A call failed because its wait was over, and it was not.
-    pub failed_early: bool,
-    /// A caller got two answers.
-    pub answered_twice: bool,
-    /// A renewal asked for a lease beyond the end of its call's `expire`.
-    pub asked_beyond: bool,
-    /// The cause of a loss was not the one that came first.
-    pub told_wrongly: bool,
+    /// How often a call asked again because it had missed its grant.
+    pub missed: u8,
+}
+
+impl Past {
+    /// Whether the property has held in each step.
+    pub fn held(&self, property: &str) -> bool {
+        !self.broken.contains(property)
+    }
+
+    fn note(&mut self, property: &'static str, is_broken: bool) {
+        if is_broken {
+            self.broken.insert(property);
+        }
+    }
 }
 
 impl World {

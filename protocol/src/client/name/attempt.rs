@@ -8,9 +8,6 @@ use super::ticket::{Attempting, Ticket, TicketState};
 use super::{Env, State, Step};
 use crate::{HolderRecord, Instant, Lease, LossCause, Reply, Ticket as TicketId};
 
-/// With doubling pauses of up to 64 ms, these take 2.1 s: longer than the lease of a kept lock.
-const MOST_RECALLS: u32 = 37;
-
 impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     pub(super) fn answer_attempt(&mut self, index: usize, lease: Lease, reply: Reply) {
@@ -24,7 +21,7 @@ impl<C: Caller> Step<'_, '_, C> {
                 self.granted(index, &granted);
             }
             // The client that keeps the lock was asked to release it.
-            Reply::Kept { .. } if attempt.recalls < MOST_RECALLS => {
+            Reply::Kept { .. } if attempt.recalls < self.limits.recalls => {
                 let (attempt, pause) = (attempt.clone(), 1 << attempt.recalls.min(6));
                 self.forget(index);
                 let attempt = Attempting {
