@@ -72,18 +72,8 @@ pub(super) fn start(settings: &Settings) -> Option<Arc<ClientCore>> {
         member.begin(&core);
         let driver = Box::new(Line(member.clone())).run(core.clone());
         let (driver, tick) = hook::tasks(member.clone(), driver, core.clone());
-        let tasks = [gate::spawn(&member, driver), gate::spawn(&member, tick)];
-        for task in tasks {
-            let world = endpoint.world.clone();
-            tokio::spawn(async move {
-                // A subscriber or an observer of the test may panic there.
-                if let (Err(error), Some(world)) = (task.await, world.upgrade())
-                    && error.is_panic()
-                {
-                    *lock(&world.panic) = Some(error.into_panic());
-                }
-            });
-        }
+        // A subscriber or an observer of the test may panic there.
+        drop((gate::spawn(&member, driver), gate::spawn(&member, tick)));
         return Some(core);
     }
     if engine.layout() != Layout::InProcess || !Shared::is_here() {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use auto_mutex_core::store::{Name, NameRecord, Op, SharedStr, TicketRecord, lock};
 use auto_mutex_core::{Client, StoreError};
 
-use super::World;
 use super::fault::{Fault, Operation};
 use super::member::Member;
+use super::{StoreErrorKind, World};
 
 /// For how long an old primary may accept requests after a failover.
 const GOES_ON: Duration = Duration::from_secs(12);
@@ -258,7 +258,7 @@ impl World {
     /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. A fault that
     /// lasts ends after a time that the seed chooses, up to ten seconds.
     pub fn random_fault(&self, client: &Client) -> Fault {
-        let faults: [(Fault, Strike); 10] = [
+        let faults: [(Fault, Strike); 14] = [
             (Fault::Disconnect, Self::disconnect),
             (Fault::Suspend, Self::suspend),
             (Fault::Lose, |world, client| world.lose(client)),
@@ -273,6 +273,17 @@ impl World {
             (Fault::Failover, |world, _| world.failover()),
             (Fault::Kill, Self::kill),
             (Fault::Forge, |world, _| world.forge()),
+            (Fault::FailNext, |world, _| {
+                world.fail_next(Operation::Any, StoreErrorKind::Busy)
+            }),
+            (Fault::Delay, |world, _| {
+                world.delay(Duration::from_millis(world.0.below(2000)))
+            }),
+            (Fault::Fork, Self::fork),
+            // Stepped forward, a clock may end leases that still run.
+            (Fault::ClockStep, |world, _| {
+                world.clock_step_back(Duration::from_millis(world.0.below(10_000)))
+            }),
         ];
         let (fault, strike) = faults[self.0.below(faults.len() as u64) as usize];
         strike(self, client);
@@ -284,6 +295,7 @@ impl World {
                 Fault::Disconnect => drop(world.reconnect(&client)),
                 Fault::Suspend => drop(world.resume(&client)),
                 Fault::OomCrash => drop(world.restart_empty()),
+                Fault::Delay => drop(world.delay(Duration::ZERO)),
                 _ => {}
             }
         });

@@ -1,16 +1,19 @@
 //! [`gated`]: a task of a host. It stands still while the host is suspended, ends when the host is killed, and otherwise
 //! runs in an order that is left to chance.
 
+use std::any::Any;
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, ready};
 
 use auto_mutex_core::hook::block_on;
 use tokio::task::JoinHandle;
 
 use super::member::{DEAD, Member, RUNS, STANDS};
+use super::world::Shared;
 
 /// How often a task lets the others go first, at most.
 const LETS_OTHERS_GO: u64 = 3;
@@ -28,12 +31,59 @@ pub(super) async fn others_first() {
     turn.await;
 }
 
-/// Starts a task of the host. Its output is `None` if the host was killed.
-pub(super) fn spawn<F>(member: &Arc<Member>, task: F) -> JoinHandle<Option<F::Output>>
+thread_local! {
+    static IS_ON_HOST: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a task of a host runs here.
+pub(super) fn is_on_host() -> bool {
+    IS_ON_HOST.get()
+}
+
+/// Starts a task of the host.
+pub(super) fn spawn<F>(member: &Arc<Member>, task: F) -> Running<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    tokio::spawn(gated(member.clone(), Box::pin(task)))
+    let world = member.world();
+    let number = world.as_ref().map_or(0, |world| world.task_number());
+    let world = world.as_ref().map(Arc::downgrade).unwrap_or_default();
+    let task = noted(
+        number,
+        member.clone(),
+        gated(member.clone(), Box::pin(task)),
+    );
+    Running {
+        task: tokio::spawn(task),
+        world,
+        number,
+    }
+}
+
+/// Tells the World of a panic.
+async fn noted<T>(number: u64, member: Arc<Member>, task: impl Future<Output = T>) -> T {
+    let mut task = pin!(task);
+    let output = poll_fn(|cx| {
+        let outer = IS_ON_HOST.replace(true);
+        let polled = catch_unwind(AssertUnwindSafe(|| task.as_mut().poll(cx)));
+        IS_ON_HOST.set(outer);
+        match polled {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    });
+    output.await.unwrap_or_else(|panic| {
+        if let Some(world) = member.world() {
+            world.note_panic(number, &member.host, message(&*panic));
+        }
+        resume_unwind(panic)
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("with something that is no text")
 }
 
 async fn gated<T>(member: Arc<Member>, mut task: Pin<Box<impl Future<Output = T>>>) -> Option<T> {
@@ -75,24 +125,38 @@ async fn gated<T>(member: Arc<Member>, mut task: Pin<Box<impl Future<Output = T>
 
 /// The work of a host in a [`World`](super::World), as a future of its output.
 ///
-/// It goes on if this future is dropped. A panic of the work is passed on. Panics if the host was killed.
+/// It goes on if this future is dropped. A panic of the work is passed on; if nobody awaits it, the test fails at its end.
+/// Panics if the host was killed.
 #[must_use = "await it for the output"]
 #[derive(Debug)]
-pub struct Running<T>(pub(super) JoinHandle<Option<T>>);
+pub struct Running<T> {
+    task: JoinHandle<Option<T>>,
+    world: Weak<Shared>,
+    number: u64,
+}
 
 impl<T> Running<T> {
     /// Whether the work has ended, or the host was killed.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.0.is_finished()
+        self.task.is_finished()
     }
 
     /// The output, or `None` if the host was killed.
-    pub async fn outcome(self) -> Option<T> {
-        match self.0.await {
-            Ok(output) => output,
-            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-            Err(_) => None,
+    pub async fn outcome(mut self) -> Option<T> {
+        poll_fn(|cx| self.poll_outcome(cx)).await
+    }
+
+    fn poll_outcome(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        match ready!(Pin::new(&mut self.task).poll(cx)) {
+            Ok(output) => Poll::Ready(output),
+            Err(error) if error.is_panic() => {
+                if let Some(world) = self.world.upgrade() {
+                    world.took_panic(self.number);
+                }
+                resume_unwind(error.into_panic())
+            }
+            Err(_) => Poll::Ready(None),
         }
     }
 
@@ -110,12 +174,11 @@ impl<T> Future for Running<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        match ready!(Pin::new(&mut self.0).poll(cx)) {
-            Ok(Some(output)) => Poll::Ready(output),
-            Err(error) if error.is_panic() => resume_unwind(error.into_panic()),
-            _ => {
-                panic!("the host was killed, so its work has no output; await `outcome()` instead")
-            }
-        }
+        let output = ready!(self.poll_outcome(cx));
+        Poll::Ready(
+            output.expect(
+                "the host was killed, so its work has no output; await `outcome()` instead",
+            ),
+        )
     }
 }

@@ -44,9 +44,16 @@
 //! # Seeds
 //!
 //! A failed run prints its seed and its last events. `AUTO_MUTEX_SEED=17 cargo test name` runs this seed alone, with the
-//! same events in the same order. (Code under test that draws random numbers of its own, as tokio's `select!` without
-//! `biased;` does, can differ.) With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
-//! shortest schedule that fails is printed as well.
+//! same events in the same order. With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
+//! shortest schedule that fails is printed as well. `AUTO_MUTEX_SEEDS=1000` runs so many seeds, from
+//! `AUTO_MUTEX_SEED_START` on, a number or `random`.
+//!
+//! The first seed runs twice. If the events of the two runs differ, the test fails: code that draws random numbers of its own, as
+//! tokio's `select!` without `biased;` does, can't be repeated.
+//!
+//! # Panics
+//!
+//! A panic of what a host runs fails the test, also if nobody awaits it, with the name of the host.
 //!
 //! # Beside the World
 //!
@@ -162,7 +169,7 @@ impl World {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        Running(gate::spawn(&self.member(client), client.scope(future)))
+        gate::spawn(&self.member(client), client.scope(future))
     }
 
     /// Runs blocking code on the host of `client`, on a thread of its own that takes turns with the tasks. Waits for
@@ -175,7 +182,7 @@ impl World {
     ) -> Running<T> {
         let scoped = client.clone();
         let turn = Turn::new(move || scoped.blocking_scope(work));
-        Running(gate::spawn(&self.member(client), turn))
+        gate::spawn(&self.member(client), turn)
     }
 
     /// Takes the mutex with this complete name on another host, waiting for it if needed. The World keeps it until
@@ -207,26 +214,35 @@ impl World {
 
     /// Lets `time` pass, and fires all that falls due in order.
     pub async fn advance(&self, time: Duration) {
-        let end = self.now() + time;
-        *lock(&self.0.advanced) = end;
-        drop(lock(&self.0.held).take());
-        tokio::time::sleep(time).await;
-        self.0.hold_time();
-        self.idle().await;
+        let world = self.clone();
+        self.beside_hosts(async move {
+            *lock(&world.0.advanced) = world.now() + time;
+            {
+                let _goes_on = world.0.release_time();
+                tokio::time::sleep(time).await;
+            }
+            world.0.idle(ROUNDS).await;
+        })
+        .await;
     }
 
-    /// Waits until nothing is left to do at this time.
+    /// Waits until nothing is left to do at this time. On a host, it waits for all others.
     ///
     /// Tasks that the code under test spawns itself get at least two dozen turns.
     pub async fn idle(&self) {
-        loop {
-            let before = self.0.activity();
-            for _ in 0..ROUNDS {
-                tokio::task::yield_now().await;
-            }
-            if before == self.0.activity() {
-                return;
-            }
+        let world = self.clone();
+        self.beside_hosts(async move { world.0.idle(ROUNDS).await })
+            .await;
+    }
+
+    /// Runs `future` apart from the task of a host, whose turns would count as something to do.
+    async fn beside_hosts(&self, future: impl Future<Output = ()> + Send + 'static) {
+        if !gate::is_on_host() {
+            future.await;
+        } else if let Err(error) = tokio::spawn(future).await
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
         }
     }
 

@@ -22,7 +22,13 @@ use thiserror::Error;
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
-pub struct Register<T>(Mutex<Vec<(u64, T)>>);
+pub struct Register<T>(Mutex<Accepted<T>>);
+
+#[derive(Debug)]
+struct Accepted<T> {
+    newest: u64,
+    writes: Vec<(u64, T)>,
+}
 
 /// The error of a write whose fencing token is older than that of an earlier write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -45,7 +51,10 @@ impl<T> Register<T> {
     /// A register that nobody has written to yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
+        Self(Mutex::new(Accepted {
+            newest: 0,
+            writes: Vec::new(),
+        }))
     }
 
     /// Writes `value`, with the fencing token of a guard, of [`current`](fn@auto_mutex_core::current), of a leader's term, or from
@@ -55,28 +64,46 @@ impl<T> Register<T> {
     ///
     /// [`Stale`] if there was a write with a greater token.
     pub fn write(&self, ours: u64, value: T) -> Result<(), Stale> {
-        let mut writes = self.lock();
-        let newest = writes.last().map_or(0, |last| last.0);
-        if ours < newest {
-            return Err(Stale { ours, newest });
-        }
-        writes.push((ours, value));
+        let mut accepted = self.lock();
+        accepted.fence(ours)?;
+        accepted.writes.push((ours, value));
         Ok(())
     }
 
-    fn lock(&self) -> impl DerefMut<Target = Vec<(u64, T)>> {
+    /// Only refuses stale tokens, from now on also all that are older than `ours`: what a fence in a transaction does, before
+    /// writes that this register does not see.
+    ///
+    /// # Errors
+    ///
+    /// [`Stale`] if there was a greater token.
+    pub fn fence(&self, ours: u64) -> Result<(), Stale> {
+        self.lock().fence(ours)
+    }
+
+    fn lock(&self) -> impl DerefMut<Target = Accepted<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Accepted<T> {
+    fn fence(&mut self, ours: u64) -> Result<(), Stale> {
+        let newest = self.newest;
+        if ours < newest {
+            return Err(Stale { ours, newest });
+        }
+        self.newest = ours;
+        Ok(())
     }
 }
 
 impl<T: Clone> Register<T> {
     /// The last value; `None` before the first write.
     pub fn read(&self) -> Option<T> {
-        self.lock().last().map(|(_, value)| value.clone())
+        self.lock().writes.last().map(|(_, value)| value.clone())
     }
 
     /// The tokens and the values of all accepted writes, oldest first.
     pub fn writes(&self) -> Vec<(u64, T)> {
-        self.lock().clone()
+        self.lock().writes.clone()
     }
 }

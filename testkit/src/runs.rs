@@ -11,7 +11,7 @@ use std::sync::{Arc, Once, OnceLock};
 use std::time::Duration;
 
 use auto_mutex_core::hook::Turn;
-use auto_mutex_core::store::{first, lock};
+use auto_mutex_core::store::{first, lock, random_number};
 
 use super::World;
 use super::choices::Schedule;
@@ -19,7 +19,12 @@ use super::clock::Clock;
 use super::events::Event;
 use super::world::Shared;
 
+/// The one seed to run.
 const SEED: &str = "AUTO_MUTEX_SEED";
+/// How many seeds to run, instead of the test's own number.
+const SEEDS: &str = "AUTO_MUTEX_SEEDS";
+/// The first seed, or `random`.
+const START: &str = "AUTO_MUTEX_SEED_START";
 /// How many events of a failed run are printed.
 const EVENTS: usize = 40;
 /// How much virtual time may pass while a test only waits.
@@ -63,13 +68,30 @@ impl Runs {
         self
     }
 
-    fn schedules(&self) -> Vec<Schedule> {
-        let Ok(text) = env::var(SEED) else {
-            let all = 0..u64::from(self.seeds);
-            return all.map(|seed| Schedule { seed, only: None }).collect();
+    /// Those that the variables of the environment say, otherwise the test's own.
+    pub(super) fn schedules(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<Schedule> {
+        if let Some(text) = variable(SEED) {
+            let schedule = text.parse();
+            let schedule = schedule
+                .unwrap_or_else(|()| panic!("{SEED}={text} is no seed: write 17 or 17:31=2"));
+            return vec![schedule];
+        }
+        let number = |name: &str| {
+            let text = variable(name)?;
+            let number = text.parse::<u64>();
+            Some(number.unwrap_or_else(|_| panic!("{name}={text} is no number")))
         };
-        let schedule = text.parse();
-        vec![schedule.unwrap_or_else(|()| panic!("{SEED}={text} is no seed: write 17 or 17:31=2"))]
+        let first = match variable(START).as_deref() {
+            Some("random") => {
+                let first = u64::from(random_number());
+                eprintln!("{START}={first}");
+                first
+            }
+            _ => number(START).unwrap_or(0),
+        };
+        let seeds = number(SEEDS).unwrap_or(u64::from(self.seeds));
+        let all = first..first + seeds;
+        all.map(|seed| Schedule { seed, only: None }).collect()
     }
 }
 
@@ -107,11 +129,44 @@ pub(super) struct Failure {
 /// virtual time for something that never comes.
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
-    for schedule in runs.schedules() {
-        if let Err(failure) = attempt(&schedule, &test) {
-            report(&runs, failure, &test);
-        }
+    let mut first = None;
+    for schedule in runs.schedules(|name| env::var(name).ok()) {
+        let events = match attempt(&schedule, &test) {
+            Ok(events) => events,
+            Err(failure) => report(&runs, failure, &test),
+        };
+        first.get_or_insert((schedule, events));
     }
+    let Some((schedule, before)) = first else {
+        return;
+    };
+    match attempt(&schedule, &test) {
+        Ok(after) => check_same(&schedule, &before, &after),
+        Err(failure) => report(&runs, failure, &test),
+    }
+}
+
+/// Panics if the same seed made a difference.
+#[track_caller]
+fn check_same(schedule: &Schedule, before: &[Event], after: &[Event]) {
+    let at = before
+        .iter()
+        .zip(after)
+        .position(|(one, other)| one != other);
+    let Some(at) = at.or((before.len() != after.len()).then(|| before.len().min(after.len())))
+    else {
+        return;
+    };
+    let shown = |events: &[Event]| {
+        events
+            .get(at)
+            .map_or("nothing".to_owned(), Event::to_string)
+    };
+    panic!(
+        "two runs with the seed {schedule} differ: `{}`, then `{}`; the usual causes are `select!` without `biased;`, the order of a `HashMap`, other random numbers, and real time",
+        shown(before),
+        shown(after)
+    );
 }
 
 /// Like [`run`], for a test with blocking code, which runs on a [thread](World::thread) of the World.
@@ -130,7 +185,7 @@ pub fn run_blocking<T: Outcome + Send + 'static>(
 pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     schedule: &Schedule,
     test: &impl Fn(World) -> F,
-) -> Result<(), Failure> {
+) -> Result<Vec<Event>, Failure> {
     let clock = Arc::new(OnceLock::<Arc<Clock>>::new());
     let of_threads = clock.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -148,20 +203,24 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
         if let Some(error) = ended.failure() {
             panic!("{error}");
         }
-        if let Some(panic) = lock(&world.0.panic).take() {
-            resume_unwind(panic);
-        }
+        world.0.check_hosts();
     }));
+    while let Some(panic) = world.0.unknown_panic() {
+        eprintln!("{panic}");
+    }
     let (events, unusual) = (world.events(), world.0.unusual());
     // What runs on its hosts ends first.
     runtime.shutdown_background();
     drop(world);
-    ended.map_err(|panic| Failure {
-        panic,
-        schedule: schedule.clone(),
-        unusual,
-        events,
-    })
+    match ended {
+        Ok(()) => Ok(events),
+        Err(panic) => Err(Failure {
+            panic,
+            schedule: schedule.clone(),
+            unusual,
+            events,
+        }),
+    }
 }
 
 /// Panics if nothing but time goes on for too long.
@@ -169,10 +228,12 @@ async fn limit<T>(world: &World) -> T {
     loop {
         let ends = *lock(&world.0.advanced) + LONGEST_WAIT;
         let left = ends.saturating_sub(world.now());
-        assert!(
-            !left.is_zero(),
-            "six hours of virtual time have passed, and what the test waits for has not come"
-        );
+        if left.is_zero() {
+            world.0.check_hosts();
+            panic!(
+                "six hours of virtual time have passed, and what the test waits for has not come"
+            );
+        }
         tokio::time::sleep(left).await;
     }
 }
@@ -194,7 +255,9 @@ fn report<T: Outcome, F: Future<Output = T>>(
         eprintln!("… {last} earlier events");
     }
     events[last..].iter().for_each(|event| eprintln!("{event}"));
-    eprintln!("{SEED}={schedule} repeats this run");
+    let name = std::thread::current();
+    let name = name.name().unwrap_or_default();
+    eprintln!("{SEED}={schedule} repeats this run: {SEED}={schedule} cargo test {name}");
     if runs.shrink && schedule.only.is_none() {
         eprintln!("looking for a shorter schedule");
         let shorter = shorten(schedule.seed, unusual, test);
@@ -224,7 +287,7 @@ pub(super) fn shorten<T: Outcome, F: Future<Output = T>>(
             runs += 1;
             match attempt(&schedule(&fewer), test) {
                 Err(_) => left = fewer,
-                Ok(()) => at += size,
+                Ok(_) => at += size,
             }
         }
         size /= 2;

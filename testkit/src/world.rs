@@ -1,9 +1,8 @@
 //! [`Shared`]: the state behind a [`World`](super::World), and what the locks report to it.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -35,13 +34,16 @@ pub(crate) struct Shared {
     /// What strangers know.
     pub(super) heard: Mutex<Heard>,
     failures: Mutex<VecDeque<(Operation, StoreError)>>,
-    /// Of a client's background.
-    pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// What has panicked and nobody has awaited: the host and the message, by the number of the task.
+    panics: Mutex<BTreeMap<u64, (String, String)>>,
+    tasks: AtomicU64,
     delay: AtomicU64,
     pub(super) elsewhere: Mutex<(Option<Client>, Vec<Option<MutexGuard>>)>,
     activity: AtomicU64,
     /// Holds time until it is dropped.
-    pub(super) held: Mutex<Option<Sender<()>>>,
+    held: Mutex<Option<Sender<()>>>,
+    /// How many calls let time go on.
+    advancing: AtomicUsize,
     pub(super) holds_time: bool,
     pub(super) runtime: Option<Handle>,
     /// When the test last said how time goes on.
@@ -70,11 +72,13 @@ impl Shared {
             record: Mutex::default(),
             heard: Mutex::default(),
             failures: Mutex::default(),
-            panic: Mutex::default(),
+            panics: Mutex::default(),
+            tasks: AtomicU64::new(0),
             delay: AtomicU64::new(0),
             elsewhere: Mutex::default(),
             activity: AtomicU64::new(0),
             held: Mutex::default(),
+            advancing: AtomicUsize::new(0),
             holds_time,
             runtime,
             advanced: Mutex::default(),
@@ -116,8 +120,16 @@ impl Shared {
         Self::here().is_some() && Handle::try_current().is_ok()
     }
 
+    /// Lets time go on until the result is dropped.
+    pub(super) fn release_time(&self) -> Advancing<'_> {
+        if self.advancing.fetch_add(1, Ordering::Relaxed) == 0 {
+            drop(lock(&self.held).take());
+        }
+        Advancing(self)
+    }
+
     /// Time stands still while a blocking task of the runtime runs.
-    pub(super) fn hold_time(&self) {
+    fn hold_time(&self) {
         let Some(runtime) = self.runtime.as_ref().filter(|_| self.holds_time) else {
             return;
         };
@@ -134,12 +146,49 @@ impl Shared {
         lock(&self.choices).unusual()
     }
 
+    pub(super) fn task_number(&self) -> u64 {
+        self.tasks.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn note_panic(&self, task: u64, host: &str, message: &str) {
+        let panic = (host.to_owned(), message.to_owned());
+        lock(&self.panics).insert(task, panic);
+    }
+
+    /// The test has the panic itself.
+    pub(super) fn took_panic(&self, task: u64) {
+        lock(&self.panics).remove(&task);
+    }
+
+    /// The first panic that the test does not know of.
+    pub(super) fn unknown_panic(&self) -> Option<String> {
+        let (_, (host, message)) = lock(&self.panics).pop_first()?;
+        Some(format!("host `{host}` panicked: {message}"))
+    }
+
+    /// Fails the test if a host has panicked.
+    #[track_caller]
+    pub(super) fn check_hosts(&self) {
+        if let Some(panic) = self.unknown_panic() {
+            panic!("{panic}");
+        }
+    }
+
     pub(super) fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn activity(&self) -> u64 {
-        self.activity.load(Ordering::Relaxed)
+    /// Waits until no host does anything for so many turns.
+    pub(super) async fn idle(&self, turns: usize) {
+        loop {
+            let before = self.activity.load(Ordering::Relaxed);
+            for _ in 0..turns {
+                tokio::task::yield_now().await;
+            }
+            if before == self.activity.load(Ordering::Relaxed) {
+                return;
+            }
+        }
     }
 
     pub(super) fn all_members(&self) -> Vec<Arc<Member>> {
@@ -262,6 +311,17 @@ impl Shared {
     }
 }
 
+/// Time goes on while this value is there.
+pub(super) struct Advancing<'a>(&'a Shared);
+
+impl Drop for Advancing<'_> {
+    fn drop(&mut self) {
+        if self.0.advancing.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.0.hold_time();
+        }
+    }
+}
+
 impl Drop for Shared {
     /// What this thread does next is real.
     fn drop(&mut self) {
@@ -270,6 +330,10 @@ impl Drop for Shared {
             Turns::remove();
             START_HERE.set(None);
             hook::unseed();
+            // A test that made its World by itself.
+            if !std::thread::panicking() {
+                self.check_hosts();
+            }
         }
     }
 }

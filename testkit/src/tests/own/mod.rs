@@ -1,5 +1,6 @@
 //! A World behaves as real machines do, and repeats itself.
 
+mod failures;
 mod faults;
 mod repeats;
 mod table;
