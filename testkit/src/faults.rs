@@ -256,7 +256,8 @@ impl World {
     }
 
     /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. A fault that
-    /// lasts ends after a time that the seed chooses, up to ten seconds.
+    /// lasts ends after a time that the seed chooses, up to ten seconds. After [`Fault::Kill`] and [`Fault::Fork`], `client` is of
+    /// no use any more.
     pub fn random_fault(&self, client: &Client) -> Fault {
         let faults: [(Fault, Strike); 14] = [
             (Fault::Disconnect, Self::disconnect),
