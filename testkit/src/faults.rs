@@ -147,7 +147,7 @@ impl World {
     }
 
     /// The store answers the next request of this kind, whoever sends it, with an error. Of
-    /// [`StoreErrorKind`](super::StoreErrorKind), `Disconnected` breaks the connection; whether the request is executed
+    /// [`StoreErrorKind`], `Disconnected` breaks the connection; whether the request is executed
     /// then is left to chance.
     pub fn fail_next(&self, operation: Operation, error: impl Into<StoreError>) -> Struck {
         self.0.struck("", "", Fault::FailNext);

@@ -129,44 +129,11 @@ pub(super) struct Failure {
 /// virtual time for something that never comes.
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
-    let mut first = None;
     for schedule in runs.schedules(|name| env::var(name).ok()) {
-        let events = match attempt(&schedule, &test) {
-            Ok(events) => events,
-            Err(failure) => report(&runs, failure, &test),
-        };
-        first.get_or_insert((schedule, events));
+        if let Err(failure) = attempt(&schedule, &test) {
+            report(&runs, failure, &test);
+        }
     }
-    let Some((schedule, before)) = first else {
-        return;
-    };
-    match attempt(&schedule, &test) {
-        Ok(after) => check_same(&schedule, &before, &after),
-        Err(failure) => report(&runs, failure, &test),
-    }
-}
-
-/// Panics if the same seed made a difference.
-#[track_caller]
-fn check_same(schedule: &Schedule, before: &[Event], after: &[Event]) {
-    let at = before
-        .iter()
-        .zip(after)
-        .position(|(one, other)| one != other);
-    let Some(at) = at.or((before.len() != after.len()).then(|| before.len().min(after.len())))
-    else {
-        return;
-    };
-    let shown = |events: &[Event]| {
-        events
-            .get(at)
-            .map_or("nothing".to_owned(), Event::to_string)
-    };
-    panic!(
-        "two runs with the seed {schedule} differ: `{}`, then `{}`; the usual causes are `select!` without `biased;`, the order of a `HashMap`, other random numbers, and real time",
-        shown(before),
-        shown(after)
-    );
 }
 
 /// Like [`run`], for a test with blocking code, which runs on a [thread](World::thread) of the World.
@@ -185,7 +152,7 @@ pub fn run_blocking<T: Outcome + Send + 'static>(
 pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     schedule: &Schedule,
     test: &impl Fn(World) -> F,
-) -> Result<Vec<Event>, Failure> {
+) -> Result<(), Failure> {
     let clock = Arc::new(OnceLock::<Arc<Clock>>::new());
     let of_threads = clock.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -212,15 +179,12 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     // What runs on its hosts ends first.
     runtime.shutdown_background();
     drop(world);
-    match ended {
-        Ok(()) => Ok(events),
-        Err(panic) => Err(Failure {
-            panic,
-            schedule: schedule.clone(),
-            unusual,
-            events,
-        }),
-    }
+    ended.map_err(|panic| Failure {
+        panic,
+        schedule: schedule.clone(),
+        unusual,
+        events,
+    })
 }
 
 /// Panics if nothing but time goes on for too long.
@@ -287,7 +251,7 @@ pub(super) fn shorten<T: Outcome, F: Future<Output = T>>(
             runs += 1;
             match attempt(&schedule(&fewer), test) {
                 Err(_) => left = fewer,
-                Ok(_) => at += size,
+                Ok(()) => at += size,
             }
         }
         size /= 2;

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::{Fault, Register};
@@ -88,23 +87,6 @@ fn a_host_can_cause_faults_and_let_time_pass() {
         second.await;
         assert_eq!(world.now(), 5 * SECOND);
     });
-}
-
-#[test]
-fn a_run_that_does_not_repeat_itself_is_told() {
-    static RUNS: AtomicU32 = AtomicU32::new(0);
-    let failed = message(|| {
-        run(Runs::new(), |world| async move {
-            let name = format!("name {}", RUNS.fetch_add(1, Ordering::Relaxed));
-            drop(world.client("a").mutex(name).lock().await.unwrap());
-        });
-    });
-    assert!(
-        failed.contains("seed 0 differ")
-            && failed.contains("name%201")
-            && failed.contains("biased"),
-        "{failed}"
-    );
 }
 
 #[test]
