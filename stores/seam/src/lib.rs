@@ -12,9 +12,12 @@ pub mod store;
 #[doc(hidden)]
 pub mod testing;
 
-pub use base::error::{LockKind, SetupError, StoreError, TlsError};
-pub use config::Config;
+pub use base::error::{DeadlockHop, HoldKind, Holder, LockError, LockKind, LossCause};
+pub use base::error::{SetupError, StoreError, TlsError};
 #[doc(hidden)]
 pub use config::Settings;
+pub use config::{Config, Deadlock};
+pub use observer::{Metric, MetricKind, Observer};
+pub use store::ServerHealth;
 pub use store::credentials::{Credentials, CredentialsProvider, ServerAddress, ServerKind};
 pub use store::guarantees::{AfterFailover, AfterRestart, Eviction, Guarantees, Weakness};

@@ -1,4 +1,4 @@
-//! [`Config`]: which store to use, and the default options of its locks. [`settings`] has the defaults and checks.
+//! [`Config`]: which store to use, and the default options of its locks. `settings` has the defaults and checks.
 
 mod deadlock;
 mod environment;
@@ -341,7 +341,7 @@ impl Config {
     ///
     /// - Calls wait as they do during an outage, and fail with
     ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
-    /// - [`guarantees`](crate::Client::guarantees) are unknown; [`health`](crate::Client::health) has the last error.
+    /// - [`guarantees`](struct.Client.html#method.guarantees) are unknown; [`health`](struct.Client.html#method.health) has the last error.
     /// - Faults that set-up would have refused (a wrong password, a missing right, another kind of server) are logged
     ///   at level ERROR. The client tries again at least every ten seconds.
     /// - A server that cannot be reached is logged as a warning.
@@ -368,7 +368,7 @@ impl Config {
     /// jobs of the pool, its thread runs some of them. If one of these jobs calls the same function, the library can't
     /// tell the call from a nested call of the body, so both would be inside.
     ///
-    /// Handles have their own setting, for example [`Mutex::reentrant`](crate::Mutex::reentrant).
+    /// Handles have their own setting, for example [`Mutex::reentrant`](struct.Mutex.html#method.reentrant).
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -406,13 +406,13 @@ impl Config {
     /// within a second isn't kept for 30 seconds, and then up to ten minutes.
     ///
     /// - Only mutexes and the locks of writers are kept, without an owner, and not those of a
-    ///   [`MultiLock`](crate::MultiLock). A client keeps at most 1,024 locks, and none while it drains or ends. Only the
+    ///   [`MultiLock`](struct.MultiLock.html). A client keeps at most 1,024 locks, and none while it drains or ends. Only the
     ///   same site or handle can use the lock that it has kept.
     /// - Each call has a fencing token and an `expire` of its own. A call that lasts longer than 20 ms gets the full lease;
     ///   until then, it has what is left of the two seconds.
-    /// - A kept lock is not [locked](crate::LockInfo::locked), but [kept](crate::LockInfo::kept).
+    /// - A kept lock is not [locked](struct.LockInfo.html#structfield.locked), but [kept](struct.LockInfo.html#structfield.kept).
     ///
-    /// By default, only locks with their own option ([`Mutex::retain`](crate::Mutex::retain), `retain = "1s"`) are
+    /// By default, only locks with their own option ([`Mutex::retain`](struct.Mutex.html#method.retain), `retain = "1s"`) are
     /// kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't support this
     /// setting, and ignore the options.
     ///
@@ -447,7 +447,7 @@ impl Config {
     /// Managed Redis. Off by default.
     ///
     /// The price: if a failover does lose a lock, another caller gets it at once, while its former holder still runs. Let the
-    /// protected resource check fencing tokens. [`Client::guarantees`](crate::Client::guarantees) reports
+    /// protected resource check fencing tokens. [`Client::guarantees`](struct.Client.html#method.guarantees) reports
     /// [`AfterFailover::Trusted`](crate::AfterFailover::Trusted), and set-up logs a warning.
     ///
     /// All clients of a store need the same setting: a client without it grants nothing during the time that the others
@@ -556,7 +556,7 @@ impl Config {
     /// Allows calls to ask for a lock labelled `after` while they hold one labelled `before`, whatever other calls do:
     /// the client never warns that this order contradicts another. May be called several times.
     ///
-    /// A label is the template of a site's names, as [`Site::name`](crate::Site::name) returns it and as the warning shows
+    /// A label is the template of a site's names, as [`Site::name`](struct.Site.html#method.name) returns it and as the warning shows
     /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
     /// `order` does the same. The chapter [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
     ///

@@ -27,7 +27,7 @@ pub const OPERATION: &str = "operation";
 ///
 /// | label | values |
 /// |---|---|
-/// | `lock.site` | the template of an annotated function, as [`Site::name`](crate::Site::name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](crate::Mutex::metrics_label); `leader` for a [`Leader`](crate::Leader) |
+/// | `lock.site` | the template of an annotated function, as [`Site::name`](struct.Site.html#method.name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](struct.Mutex.html#method.metrics_label); `leader` for a [`Leader`](struct.Leader.html) |
 /// | `lock.kind` | `mutex`, `permit`, `reader`, `writer`, `leader` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `kept` if the client had kept the lock after an earlier call, `local` after a handoff inside the process; otherwise `store` |
@@ -53,7 +53,7 @@ pub enum Metric {
     Handoff,
     /// Whether this process leads: 1 for each seat that it has, and 0 from when it begins to stand. Nothing is reported for a
     /// seat for which it never stood. For each seat, the sum over all processes is 1. Seats are told apart by their
-    /// [labels](crate::Leader::metrics_label).
+    /// [labels](struct.Leader.html#method.metrics_label).
     Leader,
     /// The number of the term in which this process leads, and 0 otherwise.
     LeaderTerm,

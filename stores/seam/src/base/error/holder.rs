@@ -21,7 +21,7 @@ pub struct Holder {
     pub site: String,
     /// When the holder got the lock, by the store's clock. (A quorum may report a time about 10 ms late.)
     pub since: SystemTime,
-    /// The owner that its handle or attribute gave: see [`Mutex::owner`](crate::Mutex::owner).
+    /// The owner that its handle or attribute gave: see [`Mutex::owner`](struct.Mutex.html#method.owner).
     pub owner: Option<String>,
     /// The kind of its hold, which only queries such as `info` get from the store. `None` in an error.
     pub kind: Option<HoldKind>,

@@ -180,7 +180,7 @@ pub enum LockError {
     },
 
     /// No client is in force. Either `auto_mutex::setup` was not called; or the program uses
-    /// [`Client::scope`](crate::Client::scope), and the call was made outside it, in another task or thread. Spawned
+    /// [`Client::scope`](struct.Client.html#method.scope), and the call was made outside it, in another task or thread. Spawned
     /// tasks do not inherit the scope; give them the client:
     ///
     /// ```
@@ -202,7 +202,7 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// [`current`](crate::current) was called where no protected body runs: outside of one, or in a task or thread that one
+    /// [`current`](fn.current.html) was called where no protected body runs: outside of one, or in a task or thread that one
     /// has started.
     #[error(
         "no protected body runs in this task: call auto_mutex::current() in an annotated function, in `synchronize` or \
@@ -210,14 +210,14 @@ pub enum LockError {
     )]
     NotProtected,
 
-    /// The process was forked after the client was made. The child must call [`setup`](crate::setup) or make its own
+    /// The process was forked after the client was made. The child must call [`setup`](fn.setup.html) or make its own
     /// client.
     #[error(
         "this process was forked after the client was set up: call auto_mutex::setup in the child, or make a new Client"
     )]
     Forked,
 
-    /// The client was shut down or [drains](crate::Client::drain). While it drains, only running bodies get locks.
+    /// The client was shut down or [drains](struct.Client.html#method.drain). While it drains, only running bodies get locks.
     #[error("the lock client was shut down, or is about to be: it takes no new locks")]
     ShutDown,
 
