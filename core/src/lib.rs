@@ -28,7 +28,7 @@ pub mod tower;
 #[doc(hidden)]
 pub mod test_kit;
 
-/// It names this crate.
+/// The files of the kit name this crate.
 #[cfg(test)]
 extern crate self as auto_mutex_core;
 #[cfg(test)]

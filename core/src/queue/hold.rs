@@ -369,7 +369,7 @@ impl Hold {
     }
 
     pub(super) fn lost_by(&self, cause: LossCause) -> LockError {
-        LockError::lost_after(self.held(), self.name().to_string(), cause)
+        LockError::lost_after(self.name().to_string(), self.held(), cause)
     }
 
     /// The error if the store answers that the lock was lost before the release. The hold may already be marked as

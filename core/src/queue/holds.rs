@@ -92,7 +92,7 @@ impl Holds {
         let hold = self.first();
         let held = bound.held(clock::now());
         (!hold.is_released())
-            .then(|| LockError::lost_after(held, hold.name().to_string(), bound.cause()))
+            .then(|| LockError::lost_after(hold.name().to_string(), held, bound.cause()))
     }
 
     pub(crate) fn expires_in(&self) -> Duration {

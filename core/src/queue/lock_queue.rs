@@ -475,7 +475,7 @@ impl LockQueue {
             }
             Failure::Mismatch { expected, found } => LockError::mismatch(name(), expected, found),
             Failure::TooManyPermits => LockError::too_many_permits(),
-            Failure::Lost { held, cause } => LockError::lost_after(held, name(), cause),
+            Failure::Lost { held, cause } => LockError::lost_after(name(), held, cause),
             Failure::Unavailable(error) => settings.unavailable(&self.name, error),
             Failure::Refused(error) => settings.lock_error(&self.name, error),
         }

@@ -60,7 +60,9 @@ impl Lengths {
     fn read(text: &str) -> Self {
         let mut lengths = Self::default();
         for (option, length) in text.split(' ').filter_map(|it| it.split_once('=')) {
-            lengths.set(option, duration(length).unwrap_or_default());
+            if let Some(length) = duration(length) {
+                lengths.set(option, length);
+            }
         }
         lengths
     }

@@ -28,8 +28,8 @@ impl Handle {
     pub(crate) fn not_held(&self) -> Result<LockError, LockError> {
         let name = self.complete_name()?;
         Ok(LockError::lost_after(
-            Duration::ZERO,
             name,
+            Duration::ZERO,
             LossCause::Released,
         ))
     }

@@ -301,7 +301,7 @@ impl Semaphore {
         match self.handle.ask(&Op::Delete)?.wait().await? {
             Reply::InUse { holders, waiters } => {
                 let name = self.handle.complete_name()?;
-                Err(LockError::used_by(holders, waiters, name))
+                Err(LockError::used_by(name, holders, waiters))
             }
             reply => Ok(reply.count() > 0),
         }

@@ -35,7 +35,7 @@ impl LockError {
 
     /// [`Lost`](Self::Lost) for this cause, one second after the grant.
     pub fn lost(name: impl Into<String>, cause: LossCause) -> Self {
-        Self::lost_after(Duration::from_secs(1), name.into(), cause)
+        Self::lost_after(name.into(), Duration::from_secs(1), cause)
     }
 
     /// [`AlreadyHeld`](Self::AlreadyHeld).
@@ -68,7 +68,7 @@ impl LockError {
 
     /// [`InUse`](Self::InUse): the semaphore has one holder.
     pub fn in_use(name: impl Into<String>) -> Self {
-        Self::used_by(1, 0, name.into())
+        Self::used_by(name.into(), 1, 0)
     }
 
     /// [`ForeignKey`](Self::ForeignKey).

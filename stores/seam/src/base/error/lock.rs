@@ -297,12 +297,12 @@ impl LockError {
     }
 
     #[doc(hidden)]
-    pub fn lost_after(held: Duration, name: String, cause: LossCause) -> Self {
+    pub fn lost_after(name: String, held: Duration, cause: LossCause) -> Self {
         Self::Lost { name, held, cause }
     }
 
     #[doc(hidden)]
-    pub fn used_by(holders: u64, waiters: u64, name: String) -> Self {
+    pub fn used_by(name: String, holders: u64, waiters: u64) -> Self {
         Self::InUse {
             name,
             holders,
