@@ -55,7 +55,6 @@
 //! | `operator` | the module [`operator`] | 1 of ours |
 //! | `tls` | `rediss://`, `tls=true` in other URLs, and `sslmode` of PostgreSQL: see [`Config`] | 13, and a C compiler |
 //! | `tls-no-provider` | `tls` without `ring`: the program installs a cryptography provider for `rustls` | 8 |
-//! | `redis-1` | a [`Config`] from the `ConnectionInfo` or the `Client` of the redis crate, version 1, and `Redis1Credentials` for its credential providers | 8 |
 //! | `metrics` | [metrics](mod@_guide::observe) for the crate `metrics`: `MetricsObserver` | 3 |
 //! | `otel` | [metrics](mod@_guide::observe) for OpenTelemetry: `OtelObserver` | 1 |
 //! | `tower` | a [layer](mod@_guide::axum) that gives the requests of axum, tonic and other tower servers their client: `tower::ScopeLayer` | 2 |
@@ -80,9 +79,6 @@ pub use auto_mutex_core::public::*;
 #[doc(inline)]
 #[cfg(feature = "operator")]
 pub use auto_mutex_operator as operator;
-#[cfg(feature = "redis-1")]
-#[doc(inline)]
-pub use auto_mutex_redis::Redis1Credentials;
 #[doc(inline)]
 pub use auto_mutex_redis::{AclRule, acl_rule};
 #[doc(inline)]

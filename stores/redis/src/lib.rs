@@ -22,8 +22,6 @@ pub mod fuzzing;
 mod inspector;
 mod login;
 mod pipeline;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 pub(crate) mod rights;
 mod route;
 mod script;
@@ -35,5 +33,3 @@ mod wire;
 
 pub use self::acl::{AclRule, acl_rule};
 pub(crate) use self::engine::RedisEndpoint;
-#[cfg(feature = "redis-1")]
-pub use self::redis_1::Redis1Credentials;

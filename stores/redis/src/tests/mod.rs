@@ -9,8 +9,6 @@ mod ops;
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../../tests/src/real_time.rs"]
 mod real_time;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod scripts;
 pub(super) mod server;
 mod setup;

@@ -2,8 +2,6 @@
 
 mod deadlock;
 mod environment;
-#[cfg(feature = "redis-1")]
-mod redis_1;
 mod settings;
 
 use std::str::FromStr;
