@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use auto_mutex_seam::StoreError;
 use auto_mutex_seam::store::RENEWALS;
+use auto_mutex_seam::store::clock::Instant;
 
 /// The watchdog's interval. It counts intervals, not time, so that a suspended process does not mistake its own sleep
 /// for silence.
@@ -20,6 +21,9 @@ const SLOWER: u32 = 4;
 const MOST_PATIENCE: u32 = 60;
 /// After this many idle beats, a ping is sent.
 const IDLE: u32 = 3;
+/// If a beat comes so late, the process was frozen or its machine slept. The connection may have died meanwhile, in
+/// silence, so it has to answer a ping within a beat.
+const FROZEN: Duration = Duration::from_secs(5);
 
 /// Watches one connection. All times are in beats.
 #[derive(Debug)]
@@ -28,6 +32,9 @@ pub struct Watchdog {
     silent: u32,
     slowest: u32,
     patience: u32,
+    last: Option<Instant>,
+    /// Whether nothing has been heard since the process was frozen.
+    doubts: bool,
 }
 
 impl Watchdog {
@@ -40,18 +47,20 @@ impl Watchdog {
             silent: 0,
             slowest: beats(slowest).min(MOST_PATIENCE.into()) as u32,
             patience: (patience as u32).clamp(PATIENCE.0, PATIENCE.1),
+            last: None,
+            doubts: false,
         }
     }
 
     /// Notes that a whole answer has arrived.
     pub fn answered(&mut self) {
         self.slowest = self.slowest.max(self.silent);
-        self.silent = 0;
+        self.heard();
     }
 
     /// Notes another sign that the server is alive.
     pub fn heard(&mut self) {
-        self.silent = 0;
+        (self.silent, self.doubts) = (0, false);
     }
 
     /// Makes slow answers of long ago count less.
@@ -59,15 +68,26 @@ impl Watchdog {
         self.slowest /= 2;
     }
 
-    /// Counts a beat. `has_written`: something was sent since the last one; `is_quiet`: no answer is awaited. Returns whether
+    /// Counts a beat at `now`. `has_written`: something was sent since the last one; `is_quiet`: no answer is awaited. Returns whether
     /// a ping is due, or an error once the server has been silent for too long.
-    pub fn beat(&mut self, has_written: bool, is_quiet: bool) -> Result<bool, StoreError> {
+    pub fn beat(
+        &mut self,
+        now: Instant,
+        has_written: bool,
+        is_quiet: bool,
+    ) -> Result<bool, StoreError> {
+        let last = self.last.replace(now);
+        let is_late = last.is_some_and(|last| last.until(now) > FROZEN);
+        if is_late {
+            (self.silent, self.doubts) = (0, true);
+        }
         self.idle = if has_written { 0 } else { self.idle + 1 };
         self.silent = if is_quiet { 0 } else { self.silent + 1 };
-        if self.silent > (self.slowest * SLOWER).clamp(self.patience, MOST_PATIENCE) {
+        let least = if self.doubts { 1 } else { self.patience };
+        if self.silent > (self.slowest * SLOWER).clamp(least, MOST_PATIENCE) {
             return Err(StoreError::disconnected("the server does not answer"));
         }
-        Ok(is_quiet && self.idle >= IDLE)
+        Ok(is_quiet && (self.idle >= IDLE || is_late))
     }
 }
 
@@ -88,7 +108,7 @@ mod tests {
                 is_quiet = renewal < died;
                 renewal += lease / RENEWALS;
             }
-            match watchdog.beat(has_written, is_quiet) {
+            match watchdog.beat(Instant::START.after(now), has_written, is_quiet) {
                 Err(_) => return now,
                 Ok(pings) => {
                     has_written = pings;
@@ -110,6 +130,27 @@ mod tests {
                     assert!(end <= lease - BEAT, "{what:?}: given up after {end:?}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn after_a_freeze_the_server_has_one_beat_to_answer() {
+        let mut watchdog = Watchdog::new(Duration::from_secs(10), Duration::ZERO);
+        let mut now = Instant::START;
+        assert!(!watchdog.beat(now, true, true).unwrap());
+        for (answers, given_up) in [(true, false), (false, true)] {
+            now = now.after(Duration::from_secs(20));
+            assert!(
+                watchdog.beat(now, false, true).unwrap(),
+                "it is asked at once"
+            );
+            if answers {
+                watchdog.answered();
+            }
+            now = now.after(BEAT);
+            assert!(watchdog.beat(now, true, answers).is_ok());
+            now = now.after(BEAT);
+            assert_eq!(watchdog.beat(now, false, answers).is_err(), given_up);
         }
     }
 }

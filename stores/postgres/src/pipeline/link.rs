@@ -266,7 +266,7 @@ impl Link<'_> {
             self.start(cx, Use::Nothing, tidied);
         }
         let wrote = std::mem::take(&mut self.wrote);
-        if self.watchdog.beat(wrote, self.flying.is_empty())? {
+        if self.watchdog.beat(now, wrote, self.flying.is_empty())? {
             let ping = async move { client.batch_execute("").await.map(|()| Vec::new()) };
             self.start(cx, Use::Nothing, ping);
         }

@@ -236,7 +236,7 @@ impl Link<'_> {
             self.asks += 1;
         }
         let has_written = std::mem::take(&mut state.wrote);
-        if self.watchdog.beat(has_written, pipeline.is_quiet())? {
+        if self.watchdog.beat(now, has_written, pipeline.is_quiet())? {
             pipeline.encode(&mut state, Awaited::Unimportant, |cmd| cmd.arg("PING"));
         }
         Ok(())
