@@ -75,11 +75,20 @@ impl<R> Standing<R> {
     /// Returns `None` if the term is over: then stand again.
     pub async fn run(&self, term: &Term, body: impl Future<Output = R>) -> Option<R> {
         let ran = term.run(async { (self.carrier.result)(body.await) }).await;
-        ran.map(|(Ok(value) | Err(value))| value)
+        self.ends(ran?)
     }
 
     pub fn blocking_run(&self, term: &Term, body: impl FnOnce() -> R) -> Option<R> {
         let ran = term.run_blocking(|| (self.carrier.result)(body()));
-        ran.map(|(Ok(value) | Err(value))| value)
+        self.ends(ran?)
+    }
+
+    fn ends(&self, returned: Result<R, R>) -> Option<R> {
+        let again = |seat: &Seat<'_>| seat.stands_again(returned.is_ok());
+        if self.seat.as_ref().is_ok_and(again) {
+            return None;
+        }
+        let (Ok(value) | Err(value)) = returned;
+        Some(value)
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn begin(observer: &SharedObserver) {
                 // Those of leaders begin with a seat that is stood for.
                 Metric::StoreConnected
                 | Metric::Leader
+                | Metric::LeaderStanding
                 | Metric::LeaderTerm
                 | Metric::LeaderChanges => {}
                 _ => observer.add(metric, &labels.pairs(), 0),

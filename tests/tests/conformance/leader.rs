@@ -223,6 +223,60 @@ pub(crate) async fn a_sync_body_is_told_by_check_and_its_error_ends_nothing(stor
     );
 }
 
+pub(crate) async fn an_error_ends_a_term_only_if_that_is_wanted(store: &dyn TestStore) {
+    let [client, other] = store.members();
+    let mut numbers = Vec::new();
+    let body = async |term: &Term| {
+        numbers.push(term.number());
+        match numbers.len() {
+            1..4 => Err(End::Own),
+            _ => Ok(()),
+        }
+    };
+    leads(client.leader("s").again_on_error().lead(body))
+        .await
+        .unwrap();
+    assert!(numbers.len() == 4 && numbers.is_sorted(), "{numbers:?}");
+    // Others lead while it pauses, and a sync body does the same.
+    let mut terms = 0;
+    let seat = client.leader("s").again_on_error();
+    let thread = store.thread(move || {
+        let body = |_: &Term| {
+            terms += 1;
+            if terms == 2 { Ok(()) } else { Err(End::Own) }
+        };
+        seat.blocking_lead(body)
+    });
+    leads(other.leader("s").lead(async |_| Ok::<_, End>(())))
+        .await
+        .unwrap();
+    soon("it leads again", thread).await.unwrap().unwrap();
+}
+
+pub(crate) async fn a_body_may_resign_by_any_handle(store: &dyn TestStore) {
+    let client = store.member();
+    let thread = store.thread(move || {
+        let mut terms = 0;
+        let led: Result<(), End> = client.leader("s").blocking_lead(|term: &Term| {
+            terms += 1;
+            if terms == 2 {
+                return Ok(());
+            }
+            assert!(client.leader("s").blocking_resign()?);
+            is!(
+                term.check(),
+                Err(LockError::Lost {
+                    cause: LossCause::Released,
+                    ..
+                })
+            );
+            Err(End::Own)
+        });
+        led.map(|()| terms)
+    });
+    assert_eq!(soon("it ends", thread).await.unwrap().unwrap(), 2);
+}
+
 /// Waits until `watch` tells of the term `number`, or of no leader. On a quorum it may tell of attempts before that.
 async fn told(watch: &mut LeaderWatch, number: Option<u64>) -> Option<LeaderInfo> {
     loop {

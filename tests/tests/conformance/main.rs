@@ -123,6 +123,7 @@ auto_mutex_tests::conformance! {
         #[needs(order)] who_resigns_leads_after_all_who_waited,
         resign_ends_the_body_first, a_loss_drops_the_body_and_the_seat_stands_again,
         a_sync_body_is_told_by_check_and_its_error_ends_nothing, who_watches_is_told_of_each_change,
+        an_error_ends_a_term_only_if_that_is_wanted, a_body_may_resign_by_any_handle,
         a_body_that_hangs_does_not_lead_on, a_drain_ends_the_lead_after_the_body;
     lock_order:
         a_nested_call_makes_an_edge_once, what_cannot_hang_or_has_no_label_makes_none, what_may_wait_makes_one,

@@ -132,6 +132,7 @@ async fn a_seat_reads_zero_until_it_leads_and_again_after_that() {
             u64::try_from(all[0].1.total).unwrap()
         })
     };
+    let stand = |seen: &Seen| seen.total(Metric::LeaderStanding, SEAT);
     let (mut terms, leads) = stands(&clients[0]);
     let first = soon("it leads", terms.recv()).await.unwrap();
     assert_eq!(of(&seen[0]), [1, first, 1]);
@@ -139,6 +140,7 @@ async fn a_seat_reads_zero_until_it_leads_and_again_after_that() {
     let waits = |seen: &Seen| seen.total(Metric::Waiting, &[("lock.kind", "leader")]);
     becomes("it stands", async || waits(&seen[1]) == 1).await;
     assert_eq!(of(&seen[1]), [0, 0, 0]);
+    assert_eq!([stand(&seen[0]), stand(&seen[1])], [1, 1]);
 
     assert!(clients[0].leader("seat").resign().await.unwrap());
     let second = soon("the other one leads", others.recv()).await.unwrap();
@@ -155,6 +157,8 @@ async fn a_seat_reads_zero_until_it_leads_and_again_after_that() {
     assert_eq!(of(&seen[0]), [1, third, 2]);
     leads.abort();
     becomes("nobody leads", async || of(&seen[0]) == [0, 0, 2]).await;
+    becomes("nobody stands", async || stand(&seen[0]) == 0).await;
+    assert_eq!(stand(&seen[1]), 0);
     // A leader that resigned lost nothing.
     assert_eq!(seen[0].total(Metric::Lost, &[]), 0);
 }

@@ -5,6 +5,8 @@ mod seat;
 mod term;
 mod watch;
 
+use std::sync::Arc;
+
 pub(crate) use self::seat::{Leading, Seat};
 pub use self::term::Term;
 pub use self::watch::{LeaderInfo, LeaderWatch};
@@ -14,6 +16,7 @@ use crate::base::wait::block_on;
 use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::Handle;
+use crate::queue::Lead;
 
 /// A seat that one process of the cluster has at a time, for as long as its body runs: a leader.
 ///
@@ -44,7 +47,7 @@ use crate::locks::handle::Handle;
 ///
 /// | what happens | what follows |
 /// |---|---|
-/// | the body returns `Ok`, or `Err` while it leads | the seat is free, and `lead` returns it |
+/// | the body returns `Ok`, or `Err` while it leads | the seat is free, and `lead` returns it. With [`again_on_error`](Self::again_on_error), it stands again after an `Err` |
 /// | the lock is lost; or its lease was not renewed, and only [`stop_within`](Self::stop_within) is left of it | the body is told to end; then `lead` stands again |
 /// | nobody calls [`Term::progress`] for [`progress`](Self::progress) | the same |
 /// | [`resign`](Self::resign) or [`Term::resign`] is called | the same, at the end of the queue |
@@ -138,6 +141,14 @@ impl Leader {
         self
     }
 
+    /// An error of the body ends its term only: after a pause of up to four seconds, `lead` stands again, behind all who
+    /// wait. Without this option, `lead` returns the error, and when that has happened in all processes, nobody stands any
+    /// more.
+    pub fn again_on_error(mut self) -> Self {
+        self.leading.again = true;
+        self
+    }
+
     /// Sets the label of this seat in metrics; the default is `leader`. See [`Mutex::metrics_label`](crate::Mutex::metrics_label).
     pub fn metrics_label(mut self, label: &'static str) -> Self {
         self.handle.options.label = Some(label);
@@ -188,8 +199,8 @@ impl Leader {
     /// If this process leads, tells the body to end, and waits until it has ended and the seat is free. `lead` then stands
     /// again, behind all who wait. Returns whether this process led.
     ///
-    /// Any handle with the client and the name will do, also for the seat of an annotated function. Inside of a body, use
-    /// [`Term::resign`]: this call would wait for its own body.
+    /// Any handle with the client and the name will do, also for the seat of an annotated function. Inside of the body
+    /// itself, it doesn't wait for it: as with [`Term::resign`], the body is told to end.
     ///
     /// # Errors
     ///
@@ -199,14 +210,21 @@ impl Leader {
     ///
     /// The body is told to end when the future is first polled, whether or not it completes.
     pub async fn resign(&self) -> Result<bool, LockError> {
-        let terms = {
-            let target = self.handle.resolve(&Caller::current(false))?;
-            target.client.core().terms(&target.name)
+        let (terms, own) = {
+            let caller = Caller::current(false);
+            let target = self.handle.resolve(&caller)?;
+            let own: Vec<_> = caller
+                .holds()
+                .map(Arc::as_ptr)
+                .map(<*const _>::addr)
+                .collect();
+            (target.client.core().terms(&target.name), own)
         };
         for lead in &terms {
             lead.tell(LossCause::Released);
         }
-        for lead in &terms {
+        let is_own = |lead: &Arc<Lead>| own.contains(&Arc::as_ptr(lead.hold()).addr());
+        for lead in terms.iter().filter(|lead| !is_own(lead)) {
             lead.ended().await;
         }
         Ok(!terms.is_empty())

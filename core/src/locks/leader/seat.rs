@@ -6,14 +6,16 @@ use auto_mutex_protocol::leading::{self, Failed, Refused, Rules};
 
 use super::Overrun;
 use super::term::{Term, count};
-use crate::base::clock;
+use crate::base::clock::{self, Instant};
 use crate::base::duration::FOREVER;
 use crate::base::error::LockError;
-use crate::base::wait::{block_on, proceed};
+use crate::base::sync::Mutex;
+use crate::base::wait::{block_on, lock, proceed};
 use crate::caller::Caller;
 use crate::locks::handle::{AcquireTarget, Holding, Options, Taking, log_obtained};
 use crate::observe::ACQUIRE;
-use crate::queue::Patience;
+use crate::observer::{Metric, SITE};
+use crate::queue::{ClientCore, Patience};
 use crate::store::{Share, jittered, meta};
 
 const LONGEST_VALUE: usize = 1024;
@@ -23,13 +25,28 @@ const LONGEST_VALUE: usize = 1024;
 pub(crate) struct Leading {
     pub(crate) value: String,
     pub(crate) overrun: Overrun,
+    /// Whether an error of the body ends its term only, and not the call.
+    pub(crate) again: bool,
 }
 
 pub(crate) struct Seat<'a> {
     target: AcquireTarget<'a>,
     options: Options,
     rules: Rules,
+    again: bool,
+    rest: Mutex<Rest>,
 }
+
+/// The pauses after errors of the body.
+#[derive(Default)]
+struct Rest {
+    errors: leading::Seat,
+    until: Option<Instant>,
+    began: Option<Instant>,
+}
+
+/// How often a lease is renewed in vain before a warning says so.
+const LATE_RENEWALS: u32 = 3;
 
 impl<'a> Seat<'a> {
     pub(crate) fn new(
@@ -49,6 +66,7 @@ impl<'a> Seat<'a> {
             return Err(LockError::invalid("value", "it is longer than 1,024 bytes"));
         }
         count(core, options.label(), 0, 0);
+        count_standing(core, options.label(), 1);
         target.meta = meta::leading(&target.meta, &leading.value);
         let tenure = &mut options.lengths.tenure;
         (tenure.expire, tenure.retain) = (Some(FOREVER), Some(Duration::ZERO));
@@ -56,6 +74,8 @@ impl<'a> Seat<'a> {
             target,
             options,
             rules,
+            again: leading.again,
+            rest: Mutex::default(),
         })
     }
 
@@ -66,8 +86,8 @@ impl<'a> Seat<'a> {
         loop {
             let term = self.obtain(false).await?;
             match term.run(body(&term)).await {
-                Some(result) => return result,
-                None => drop(term),
+                Some(result) if !self.stands_again(result.is_ok()) => return result,
+                _ => drop(term),
             }
         }
     }
@@ -79,19 +99,45 @@ impl<'a> Seat<'a> {
         loop {
             let term = block_on(self.obtain(true))?;
             match term.run_blocking(|| body(&term)) {
-                Some(result) => return result,
-                None => drop(term),
+                Some(result) if !self.stands_again(result.is_ok()) => return result,
+                _ => drop(term),
             }
         }
+    }
+
+    /// Whether the seat stands again after what its body has returned: after an error, if the caller wants that, and after
+    /// a pause that grows unless a term lasts.
+    pub(crate) fn stands_again(&self, is_ok: bool) -> bool {
+        if is_ok || !self.again {
+            return false;
+        }
+        let (limits, now) = (self.target.client.core().limits, clock::now());
+        let mut rest = lock(&self.rest);
+        let lasted = rest.began.map(|began| began.until(now));
+        if lasted.is_some_and(|lasted| lasted > limits.longest_stand_again) {
+            rest.errors = leading::Seat::default();
+        }
+        let pause = rest.errors.failed(Failed::Lost, limits).map(jittered);
+        rest.until = pause.map(|pause| now.after(pause));
+        let name = &self.target.name;
+        tracing::warn!(target: ACQUIRE, %name, ?pause, "the body of a leader has returned an error; standing again");
+        true
     }
 
     /// Stands until this process leads. Outlasts outages of the store.
     pub(crate) async fn obtain(&self, blocking: bool) -> Result<Term, LockError> {
         let mut seat = leading::Seat::default();
         let core = self.target.client.core();
+        let rests = lock(&self.rest).until.take();
+        if let Some(until) = rests {
+            core.sleep_until(until, &self.target.name).await?;
+        }
         loop {
             let error = match self.stand(blocking).await {
-                Ok(term) => return Ok(term),
+                Ok(term) => {
+                    lock(&self.rest).began = Some(clock::now());
+                    return Ok(term);
+                }
                 Err(error) => error,
             };
             let Some(pause) = seat.failed(failed(&error), core.limits) else {
@@ -117,13 +163,35 @@ impl<'a> Seat<'a> {
         };
         let hold = holding.first();
         log_obtained(hold);
+        let mut renewals = 0;
         while !self.rules.may_begin(hold.valid(), clock::now()) {
+            renewals += 1;
+            if renewals == LATE_RENEWALS {
+                let (name, lease) = (
+                    &self.target.name,
+                    self.target.client.core().settings().lease(),
+                );
+                tracing::warn!(target: ACQUIRE, %name, ?lease, "cannot lead: answers of the store take so long that nothing is left of the lease; set a longer lease");
+            }
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
             };
             renewed.wait().await?;
         }
         Ok(Term::begin(holding, self.rules))
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        count_standing(self.target.client.core(), self.options.label(), -1);
+    }
+}
+
+/// Reports that a call stands (1) or no longer stands (-1) for the seat. A seat for which nobody stands any more exports 0.
+fn count_standing(core: &ClientCore, label: &'static str, change: i64) {
+    if let Some(observer) = core.observer() {
+        observer.add(Metric::LeaderStanding, &[(SITE, label)], change);
     }
 }
 

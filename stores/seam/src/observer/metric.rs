@@ -29,7 +29,7 @@ pub const OPERATION: &str = "operation";
 /// |---|---|
 /// | `lock.site` | the template of an annotated function, as [`Site::name`](struct.Site.html#method.name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](struct.Mutex.html#method.metrics_label); `leader` for a [`Leader`](struct.Leader.html) |
 /// | `lock.kind` | `mutex`, `permit`, `reader`, `writer`, `leader` |
-/// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
+/// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `shed` (too many waited: `max_waiters`), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `kept` if the client had kept the lock after an earlier call, `local` after a handoff inside the process; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked`, `stalled` |
 /// | `operation` | `acquire`, `touch`, `release`, `adopt`, `force`, `kick`, `refresh`, `signal`, `delete`, `inspect` |
@@ -55,6 +55,8 @@ pub enum Metric {
     /// seat for which it never stood. For each seat, the sum over all processes is 1. Seats are told apart by their
     /// [labels](struct.Leader.html#method.metrics_label).
     Leader,
+    /// The calls of this process that stand for the seat or lead. 0 after they have all ended: then nobody takes over.
+    LeaderStanding,
     /// The number of the term in which this process leads, and 0 otherwise.
     LeaderTerm,
     /// Terms of this process that have begun.
@@ -92,6 +94,7 @@ impl Metric {
         Self::RenewalFailures,
         Self::Handoff,
         Self::Leader,
+        Self::LeaderStanding,
         Self::LeaderTerm,
         Self::LeaderChanges,
         Self::StoreOperationDuration,
@@ -116,6 +119,7 @@ impl Metric {
             Self::RenewalFailures => "auto_mutex.renewal.failures",
             Self::Handoff => "auto_mutex.handoff",
             Self::Leader => "auto_mutex.leader",
+            Self::LeaderStanding => "auto_mutex.leader.standing",
             Self::LeaderTerm => "auto_mutex.leader.term",
             Self::LeaderChanges => "auto_mutex.leader.changes",
             Self::StoreOperationDuration => "auto_mutex.store.operation.duration",
@@ -133,6 +137,7 @@ impl Metric {
             Self::Active
             | Self::Waiting
             | Self::Leader
+            | Self::LeaderStanding
             | Self::LeaderTerm
             | Self::StoreConnected => MetricKind::UpDownCounter,
             Self::Lost | Self::RenewalFailures | Self::Handoff | Self::LeaderChanges => {
@@ -147,7 +152,7 @@ impl Metric {
         match self {
             Self::AcquireDuration | Self::HoldDuration | Self::StoreOperationDuration => "s",
             Self::Active | Self::Lost => "{lock}",
-            Self::Waiting => "{call}",
+            Self::Waiting | Self::LeaderStanding => "{call}",
             Self::RenewalFailures => "{renewal}",
             Self::Handoff => "{handoff}",
             Self::Leader => "{leader}",
@@ -168,6 +173,7 @@ impl Metric {
             Self::RenewalFailures => "Renewals of leases that failed.",
             Self::Handoff => "Locks that went to the next waiter of the same process.",
             Self::Leader => "Whether this process leads.",
+            Self::LeaderStanding => "Calls of this process that stand for the lead, or lead.",
             Self::LeaderTerm => "The number of the term in which this process leads.",
             Self::LeaderChanges => "Terms of this process that have begun.",
             Self::StoreOperationDuration => "How long the lock store took to answer.",
@@ -186,7 +192,7 @@ impl Metric {
             | Self::Waiting
             | Self::RenewalFailures
             | Self::Handoff => OF_LOCK,
-            Self::Leader | Self::LeaderTerm | Self::LeaderChanges => &[SITE],
+            Self::Leader | Self::LeaderStanding | Self::LeaderTerm | Self::LeaderChanges => &[SITE],
             Self::StoreOperationDuration => &[OPERATION],
             Self::StoreConnected => &[],
         }
