@@ -919,6 +919,7 @@ elseif s[13] > 0 and seldom().is_buried(ticket) or r and r[1] == 2 then
 word = 'REFUSED'
 elseif r then
 own, heard = r, true
+if r[5] == 0 then r[8] = sub(r[8], 1, 105) .. sub(text, 105 + 1) end
 elseif s[9] + s[10] > 0 and s[2] ~= capacity then
 if s[9] == 0 then place_at(1) end
 known = s[9] > 0 and eldest_holder() or waiter_at(1)

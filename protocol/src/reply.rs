@@ -2,6 +2,7 @@
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::str::FromStr;
@@ -196,6 +197,26 @@ pub struct TicketRecord {
     pub passed_over: bool,
     /// Whether the client keeps the lock without using it.
     pub kept: bool,
+}
+
+/// The mark before the number of calls, in the description of a waiter.
+const CALLS: &str = " calls:";
+
+/// The description `meta` of a waiter that stands for `calls` calls.
+pub(crate) fn calling(meta: &SharedStr, calls: usize) -> SharedStr {
+    match calls {
+        0 | 1 => meta.clone(),
+        _ => format!("{}{CALLS}{calls}", &**meta).into(),
+    }
+}
+
+impl TicketRecord {
+    /// How many calls of its client wait with this ticket, when it last asked.
+    pub fn calls(&self) -> u32 {
+        let number = self.meta.split_once(CALLS).map(|(_, after)| after);
+        let number = number.and_then(|after| after.split(' ').next()?.parse().ok());
+        number.filter(|_| self.token == 0).unwrap_or(1)
+    }
 }
 
 /// The state of a name in the reply to `Op::Inspect`.

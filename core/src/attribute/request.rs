@@ -136,6 +136,10 @@ impl<L> Request<L> {
         self.given().options.retries = Some(retries);
     }
 
+    pub fn max_waiters(&mut self, most: u32) {
+        self.given().options.set_max_waiters(most);
+    }
+
     pub fn part<M, P: KeyPart<M> + ?Sized>(&mut self, before: &str, part: &P, after: &str) {
         let text = self.shown(before, part, after);
         match self.keys.last_mut() {

@@ -46,6 +46,7 @@ impl LockLabels {
 /// The outcome of a failed call. `waits` tells whether it could wait.
 pub(crate) fn outcome(error: &LockError, waits: bool) -> &'static str {
     match error {
+        LockError::Busy { .. } => "shed",
         error if error.is_timeout() && waits => "timeout",
         error if error.is_timeout() => "busy",
         LockError::Unavailable { .. } | LockError::NotReplicated { .. } => "unavailable",

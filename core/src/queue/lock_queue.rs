@@ -473,6 +473,7 @@ impl LockQueue {
             Failure::TooManyAttempts { attempts, holder } => {
                 LockError::given_up(name(), attempts, read(holder))
             }
+            Failure::Busy { waiting } => LockError::crowded(name(), waiting),
             Failure::Mismatch { expected, found } => LockError::mismatch(name(), expected, found),
             Failure::TooManyPermits => LockError::too_many_permits(),
             Failure::Lost { held, cause } => LockError::lost_after(name(), held, cause),

@@ -142,7 +142,7 @@ impl Drop for Watch {
 pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) {
     let (name, waited) = match error {
         LockError::Timeout { name, waited, .. } => (name, Some(waited)),
-        LockError::TooManyAttempts { name, .. } => (name, None),
+        LockError::TooManyAttempts { name, .. } | LockError::Busy { name, .. } => (name, None),
         _ => return,
     };
     let Some(others) = core.timeouts.pass(clock::now()) else {
@@ -151,5 +151,9 @@ pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) 
     let holder = error.holder().map(Holder::to_string);
     let holder = holder.unwrap_or_else(|| "unknown".to_owned());
     let site = CallerLocation(meta);
+    if let LockError::Busy { waiting, .. } = error {
+        tracing::warn!(target: ACQUIRE, %name, waiting, %site, others, "a call was refused, because too many wait for the lock");
+        return;
+    }
     tracing::warn!(target: ACQUIRE, %name, waited = waited.map(debug), %holder, %site, others, "a call gave up waiting for a lock");
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use super::{Lengths, Owner, Site, SiteData};
 use crate::base::error::HoldKind;
 
+const MAX_WAITERS: &str = "max_waiters";
+
 /// The path of the function's module, and the fields of `SiteData` in the order of `Declared::read`. A field is
 /// `5:hello`, with the number of its bytes, or `-:` if there is none.
 #[derive(Debug)]
@@ -56,11 +58,13 @@ impl Declared {
 }
 
 impl Lengths {
-    /// Input:  `expire=1.500000000 block=10.0`
+    /// Input:  `expire=1.500000000 block=10.0 max_waiters=100`
     fn read(text: &str) -> Self {
         let mut lengths = Self::default();
         for (option, length) in text.split(' ').filter_map(|it| it.split_once('=')) {
-            if let Some(length) = duration(length) {
+            if option == MAX_WAITERS {
+                lengths.max_waiters = length.parse().ok();
+            } else if let Some(length) = duration(length) {
                 lengths.set(option, length);
             }
         }

@@ -1,4 +1,4 @@
-//! [`Lengths`]: the options of a call that are durations.
+//! [`Lengths`]: the options of a call that are durations, and how many calls may wait.
 
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ pub(crate) struct Lengths {
     pub(crate) interval: Option<Duration>,
     pub(crate) stop_within: Option<Duration>,
     pub(crate) progress: Option<Duration>,
+    pub(crate) max_waiters: Option<u32>,
 }
 
 impl Lengths {

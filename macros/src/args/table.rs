@@ -70,6 +70,11 @@ table! {
         needs: Some(("retries", "`interval` is the time between `retries`: say how many, as in `retries = 3`")),
         refused: &[(&[Leader], "standbys wait in the queue, without polling: leave `interval` out")],
     }
+    max_waiters: Count {
+        read: |given, input| Count::parse(given, 1..=u32::MAX, input.parse()?),
+        example: "max_waiters = 100",
+        refused: &[(&[Leader], "standbys are never too many: leave `max_waiters` out")],
+    }
     on_timeout: Handler {
         read: |given, input| Handler::parse(given, input.parse()?),
         example: "on_timeout = Self::busy",

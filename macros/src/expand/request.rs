@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Path;
 
-use super::site::site;
+use super::site::{is_of_site, site};
 use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
 use crate::tokens::{ours, private, private_at, quote_ours, whole};
@@ -62,11 +62,12 @@ fn settings(options: &Options) -> TokenStream {
     };
     for row in options.rows() {
         match (row.shape)(options) {
-            // Only expressions are set here. Constant durations are already part of the site.
+            // Only expressions are set here. Constants of these kinds are already part of the site.
             Shape::Length(Length::Computed(value)) => {
                 let option = row.name;
                 settings.set("length", quote_ours!(#option, #value), whole(value));
             }
+            Shape::Count(Count::Known(_)) if is_of_site(row.name) => {}
             Shape::Count(Count::Known(count)) => {
                 settings.set(row.name, count.to_token_stream(), Span::mixed_site());
             }

@@ -4,7 +4,7 @@ use proc_macro2::{Literal, Span, TokenStream};
 use syn::LitStr;
 use syn::ext::IdentExt;
 
-use crate::args::{Key, Length, Options, Shape};
+use crate::args::{Count, Key, Length, Options, Shape};
 use crate::item::Function;
 use crate::source;
 use crate::tokens::{private, quote_ours};
@@ -48,17 +48,25 @@ pub(super) fn site(
 }
 
 /// Input:  `expire = 1.5, block = 10`
-/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds. A call sets those that are no literals.
+/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds; `max_waiters=100`. A call sets those that are no literals.
 fn lengths(options: &Options) -> Option<String> {
     let known = options.rows().filter_map(|row| match (row.shape)(options) {
         Shape::Length(Length::Known(it)) => {
             let (name, seconds, nanos) = (row.name, it.as_secs(), it.subsec_nanos());
             Some(format!("{name}={seconds}.{nanos}"))
         }
+        Shape::Count(Count::Known(most)) if is_of_site(row.name) => {
+            Some(format!("{}={most}", row.name))
+        }
         _ => None,
     });
     let known: Vec<_> = known.collect();
     (!known.is_empty()).then(|| known.join(" "))
+}
+
+/// Whether the site has the option's literal, so that calls need not set it.
+pub(super) fn is_of_site(count: &str) -> bool {
+    count == "max_waiters"
 }
 
 /// The fields of a site: `5:hello` for a value, `-:` for none.

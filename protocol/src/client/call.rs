@@ -122,6 +122,8 @@ pub struct Want {
     pub attempts: u32,
     /// How many grants it may still miss.
     pub misses: u32,
+    /// With how many waiting calls it is refused; `None` without a limit.
+    pub max_waiters: Option<u32>,
 }
 
 impl Want {
@@ -137,6 +139,7 @@ impl Want {
             waited: Duration::ZERO,
             attempts: 0,
             misses: MISSES,
+            max_waiters: None,
         }
     }
 }

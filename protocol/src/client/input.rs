@@ -201,6 +201,11 @@ pub enum Failure {
     },
     /// More permits than there are.
     TooManyPermits,
+    /// As many calls wait as the call allows.
+    Busy {
+        /// How many.
+        waiting: u64,
+    },
     /// The hold is lost.
     Lost {
         /// How long it was held.

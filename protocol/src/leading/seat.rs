@@ -60,6 +60,7 @@ impl From<&Failure> for Failed {
             },
             Failure::Timeout { .. }
             | Failure::TooManyAttempts { .. }
+            | Failure::Busy { .. }
             | Failure::Mismatch { .. }
             | Failure::TooManyPermits => Self::ForGood,
         }

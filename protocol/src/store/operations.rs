@@ -27,7 +27,12 @@ impl State {
                 refusal => refusal,
             };
         }
-        if !self.renew(step, lease) {
+        if self.renew(step, lease) {
+            let waiter = self.records.get_mut(&ticket);
+            if let Some(record) = waiter.filter(|record| record.is_waiting()) {
+                record.meta = meta.clone();
+            }
+        } else {
             // The place is the time of arrival, raised if needed to make it unique.
             self.places = step.now.max(self.places + 1);
             let record = Record {

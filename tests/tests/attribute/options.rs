@@ -133,6 +133,35 @@ fn retries_poll_and_count() {
 }
 
 #[test]
+fn calls_beyond_max_waiters_are_answered_at_once() {
+    #[auto_mutex(name = "busy", max_waiters = 1, on_timeout = |_| Ok("busy"))]
+    async fn close(_month: u32) -> Result<&'static str, LockError> {
+        Ok("closed")
+    }
+    #[auto_mutex(name = "busy", max_waiters = most)]
+    async fn expression(most: u32) -> Result<&'static str, LockError> {
+        Ok("closed")
+    }
+    let client = named_client();
+    let held = client.mutex("busy").blocking_lock().expect("free");
+    let calls = async {
+        let first = close(5);
+        let others = async {
+            assert_eq!(close(6).await.unwrap(), "busy");
+            match expression(1).await {
+                Err(LockError::Busy { waiting, .. }) => assert_eq!(waiting, 1),
+                other => panic!("{other:?}"),
+            }
+            let error = expression(0).await.unwrap_err();
+            assert_eq!(wrong_option(&error), "max_waiters");
+            drop(held);
+        };
+        tokio::join!(first, others).0
+    };
+    assert_eq!(scoped_on(&client, calls).unwrap(), "closed");
+}
+
+#[test]
 fn at_least_keeps_the_lock_after_the_body() {
     #[auto_mutex(name = "cron", at_least = 3600, block = 0, on_timeout = skip)]
     fn cron(runs: &mut u32) -> Result<bool, LockError> {

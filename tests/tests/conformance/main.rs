@@ -37,6 +37,7 @@ mod inquiry;
 mod leader;
 mod lock_order;
 mod looks;
+mod max_waiters;
 mod multi;
 mod names;
 mod nested_expire;
@@ -169,6 +170,10 @@ auto_mutex_tests::conformance! {
         each_call_has_an_expire_of_its_own,
         a_call_has_the_full_lease, a_ticket_outlasts_the_short_lease, a_writer_from_a_kept_lock_becomes_a_reader,
         a_wait_for_a_notification_releases_it;
+    max_waiters:
+        one_call_more_is_refused_and_another_has_its_place_later, calls_that_come_together_wait_if_one_of_them_gets_it,
+        the_client_sets_the_limit_of_all, #[needs(order)] calls_of_other_processes_count,
+        #[needs(order)] info_counts_all_calls_that_wait;
     retries:
         retries_end_with_too_many_attempts, retries_get_a_lock_that_becomes_free, retries_need_a_pause;
     rw_lock:

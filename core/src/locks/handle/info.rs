@@ -52,6 +52,8 @@ pub struct Waiter {
     pub holds: Vec<String>,
     /// The waiter's place in the queue, from 1.
     pub place: u32,
+    /// How many calls of the process wait with it, as of its last request, which is at most a third of a lease ago.
+    pub calls: u32,
 }
 
 impl Waiter {
@@ -81,6 +83,15 @@ impl LockInfo {
         self.holders.first()
     }
 
+    /// How many calls wait: the sum of the [`calls`](Waiter::calls) of all waiters.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.waiters
+            .iter()
+            .map(|waiter| u64::from(waiter.calls))
+            .sum()
+    }
+
     pub(crate) fn new(record: &NameRecord) -> Self {
         let capacity = record.capacity.unwrap_or(0);
         let holders = record.holders.iter();
@@ -97,6 +108,7 @@ impl LockInfo {
                 units: holder.units?,
                 holds: holder.holds,
                 place,
+                calls: ticket.calls(),
             })
         });
         Self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::base::duration::{FOREVER, ToDuration, check_expire, length};
 use crate::base::error::LockError;
-use crate::config::Settings;
+use crate::config::{Settings, check_max_waiters};
 use crate::lease::Tenure;
 use crate::observe::BY_HAND;
 use crate::queue::Patience;
@@ -43,6 +43,18 @@ impl Options {
         match length(given) {
             Ok(length) => self.lengths.set(option, length),
             Err(reason) => self.unusable = Some((option, reason)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn max_waiters(&self, settings: &Settings) -> Option<u32> {
+        self.lengths.max_waiters.or(settings.max_waiters)
+    }
+
+    pub(crate) fn set_max_waiters(&mut self, most: u32) {
+        match check_max_waiters(most) {
+            Ok(most) => self.lengths.max_waiters = Some(most),
+            Err(reason) => self.unusable = Some(("max_waiters", reason)),
         }
     }
 
@@ -150,6 +162,14 @@ macro_rules! option_methods {
             pub fn retries(mut self, n: u32, interval: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.retries = Some(n);
                 self.$($options).+.set("interval", interval);
+                self
+            }
+
+            /// Sets how many calls may wait for the lock. With so many, a further call gets
+            /// [`LockError::Busy`](crate::LockError::Busy) at once. The default is the client's setting:
+            /// [`Config::max_waiters`](crate::Config::max_waiters) says how exactly calls are counted.
+            pub fn max_waiters(mut self, most: u32) -> Self {
+                self.$($options).+.set_max_waiters(most);
                 self
             }
 

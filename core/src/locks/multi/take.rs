@@ -258,6 +258,7 @@ impl<'a> Call<'a> {
         let held: Vec<Arc<Hold>> = own.collect();
         let (target, share) = (&self.targets[index], Share::MUTEX);
         let mut want = target.want(share, tenure, patience)?;
+        want.max_waiters = self.options.max_waiters(target.client.core().settings());
         target.join(&self.caller, &mut want, self.options.label(), &held)
     }
 

@@ -170,7 +170,8 @@ fn who_asks_just_before_the_end_of_block_has_a_second_for_the_answer() {
             poll(&mut early),
             Some(Err(LockError::Timeout { .. }))
         ));
-        lock(&rig.wire.0).retain(|request| matches!(request.op, Op::Acquire { .. }));
+        let is_first = |op: &Op| matches!(op, Op::Acquire { lease, .. } if lease.counter == 1);
+        lock(&rig.wire.0).retain(|request| is_first(&request.op));
         rig.run(moment);
         assert!(poll(&mut late).is_none(), "nobody knows yet who holds");
         if answered {

@@ -20,6 +20,7 @@ impl<C: Caller> Step<'_, '_, C> {
             Op::Adopt { lease, .. } => (lease, Some(Mode::Try)),
             Op::Touch { lease, .. } => (lease, None),
             Op::Release { ticket, .. } => return self.answer_release(ticket, result),
+            Op::Inspect { .. } if ask == AskId(0) => return self.answer_crowd(result),
             _ => return self.answer_query(ask, result),
         };
         let Some(index) = self.state.find(lease.ticket) else {
@@ -91,6 +92,7 @@ impl<C: Caller> Step<'_, '_, C> {
                     }
                 }
                 self.note_contention();
+                self.limit_waiters();
             }
             // The client that keeps the lock, which is one of another kind, was asked to release it.
             Reply::Kept { .. } => {

@@ -13,10 +13,16 @@ impl<C: Caller> Step<'_, '_, C> {
         let Some(waiter) = self.enter_kept(caller) else {
             return;
         };
+        if self.refuses(&waiter) {
+            return;
+        }
         if waiter.want().patience.queues() {
             let first = self.state.first_deadline.get_or_insert(Instant::NEVER);
             *first = waiter.call().deadline().min(*first);
             self.state.waiters.push_back(waiter);
+            if self.state.waiting().any(|(_, waiting)| waiting.queued) {
+                self.limit_waiters();
+            }
         } else {
             self.attempt(waiter, None, 1);
         }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `ticket` | the states of a ticket, and its requests |
 //! | `enter` | who comes, and who goes before it is served |
+//! | `crowd` | which calls are too many |
 //! | `places` | which waiters have a ticket |
 //! | `answer`, `attempt` | what answers and messages mean |
 //! | `grant` | who gets a grant, from the store or from another call |
@@ -19,6 +20,7 @@
 
 mod answer;
 mod attempt;
+mod crowd;
 mod due;
 mod enter;
 mod grant;
@@ -36,6 +38,7 @@ mod visit;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use self::crowd::Crowd;
 use self::query::Query;
 use self::retain::Contention;
 use self::ticket::{Ticket, TicketState};
@@ -56,6 +59,7 @@ pub struct State<C> {
     tickets: Vec<Ticket<C>>,
     queries: Vec<Query>,
     contention: Contention,
+    crowd: Crowd,
 }
 
 /// How much there is of everything.
@@ -99,6 +103,7 @@ impl<C> Default for State<C> {
             tickets: Vec::new(),
             queries: Vec::new(),
             contention: Contention::default(),
+            crowd: Crowd::default(),
         }
     }
 }
@@ -288,8 +293,9 @@ impl<C: Caller> Step<'_, '_, C> {
     #[inline]
     fn send(&mut self, index: usize) {
         let client = self.env.client;
+        let calls = self.state.calls_of(index);
         let ticket = &mut self.state.tickets[index];
-        let mut op = ticket.request((self.now, client.lease), self.limits, self.effects);
+        let mut op = ticket.request(calls, (self.now, client.lease), self.limits, self.effects);
         if client.skips
             && let Op::Acquire { share, .. } = &mut op
         {

@@ -57,6 +57,7 @@ impl<C: Caller> Step<'_, '_, C> {
             holder: None,
             place: None,
             stale: 0,
+            told: 0,
         };
         self.begin(lease, retains, TicketState::Waiting(waiting));
     }
@@ -173,6 +174,7 @@ impl Waiting {
         if self.waiter != Some(waiter.id()) {
             self.waiter = Some(waiter.id());
             self.meta = waiter.want().meta.clone();
+            self.told = 0;
         }
     }
 }

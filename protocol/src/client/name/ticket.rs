@@ -29,7 +29,7 @@ use super::retain::Retention;
 use super::send_log::SendLog;
 use crate::{
     HolderRecord, Instant, Lease, Limits, Mode, Op, Retain, Share, SharedStr, StoreError,
-    Ticket as TicketId,
+    Ticket as TicketId, reply::calling,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,6 +79,8 @@ pub(super) struct Waiting {
     pub(super) place: Option<u64>,
     /// How many grants had already ended when they arrived.
     pub(super) stale: u32,
+    /// The number of calls that the store was told; zero if it must be told who waits.
+    pub(super) told: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -240,10 +242,12 @@ impl<C: Caller> Ticket<C> {
         }
     }
 
-    /// The request to send now. It may be executed twice without harm. `place` is the client's lease.
+    /// The request to send now. It may be executed twice without harm. `place` is the client's lease; `calls` is how many
+    /// calls a waiting ticket stands for.
     #[inline]
     pub(super) fn request(
         &mut self,
+        calls: usize,
         (now, place): (Instant, Duration),
         limits: &Limits,
         effects: &mut Vec<Effect<C>>,
@@ -253,18 +257,20 @@ impl<C: Caller> Ticket<C> {
             ..log.lease(now, hold, place)
         };
         match &mut self.state {
-            TicketState::Waiting(Waiting {
-                waiter: Some(_),
-                queued: false,
-                share,
-                meta,
-                ..
-            }) => Op::Acquire {
-                lease: lease(&mut self.log, self.retain, self.lease),
-                share: *share,
-                mode: Mode::Queue,
-                meta: meta.clone(),
-            },
+            // An acquire of a ticket that waits also says who waits with it.
+            TicketState::Waiting(waiting) if waiting.acquires(calls) => {
+                waiting.told = calls;
+                let retain = match waiting.queued {
+                    true => Retain::No,
+                    false => self.retain,
+                };
+                Op::Acquire {
+                    lease: lease(&mut self.log, retain, self.lease),
+                    share: waiting.share,
+                    mode: Mode::Queue,
+                    meta: calling(&waiting.meta, calls),
+                }
+            }
             TicketState::Waiting(_) => self.touch_waiting(now, place),
             TicketState::Attempting(attempt) => {
                 let meta = attempt.caller.want().meta.clone();
@@ -338,5 +344,13 @@ impl<C: Caller> Held<C> {
             .max(Duration::from_millis(1));
         self.leased = now.after(hold);
         hold
+    }
+}
+
+impl Waiting {
+    /// A place that somebody relies on is never asked for again: the store may have lost it, and signals with it.
+    fn acquires(&self, calls: usize) -> bool {
+        let is_told = self.queued && (calls == self.told || self.share.notifies());
+        self.waiter.is_some() && !is_told
     }
 }

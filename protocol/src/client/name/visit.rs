@@ -6,7 +6,7 @@ use super::call::Call;
 use super::hold::Hold;
 use super::send_log::SendLog;
 use super::ticket::{Attempting, Held, Leaving, Ticket, TicketState, Waiting};
-use super::{ClientTimes, State};
+use super::{CallId, ClientTimes, State};
 use crate::visit::{fencing, holder, instants};
 use crate::{Instant, Retain, SharedStr, Visitor};
 
@@ -35,11 +35,19 @@ impl State<Call> {
                 visitor,
             );
         }
-        let contention = &mut self.contention;
+        let (contention, crowd) = (&mut self.contention, &mut self.crowd);
         instants(
-            [&mut contention.until, &mut contention.last_recall],
+            [
+                &mut contention.until,
+                &mut contention.last_recall,
+                &mut crowd.asked,
+                &mut crowd.answered,
+            ],
             visitor,
         );
+        if crowd.admitted > CallId(0) {
+            visitor.call(&mut crowd.admitted);
+        }
     }
 
     /// Forgets what decides nothing any more: what is only shown, and times that are over. For clients whose calls wait without

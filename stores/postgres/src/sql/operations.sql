@@ -99,6 +99,8 @@ BEGIN
       wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, hold_ms, place_ms, counter,
       n.clk, n.clk, 0, 0, retain, meta
     );
+  ELSIF t.line > 0 THEN
+    UPDATE auto_mutex.tickets AS x SET meta = meta WHERE x.name = wanted AND x.ticket = own AND x.meta <> meta;
   END IF;
   n.soonest := least(n.soonest, n.clk + 1000 * least(hold_ms, place_ms));
   n := auto_mutex.grant_all(n, opens, caller, own);

@@ -31,6 +31,7 @@
           word = 'REFUSED'
         elseif r then
           own, heard = r, true
+          if r[TOKEN] == 0 then r[REQUEST] = sub(r[REQUEST], 1, REQUEST_SIZE) .. sub(text, REQUEST_SIZE + 1) end
         elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
           -- The reply says whether a known ticket takes a signal, the only difference between a mutex and a semaphore of
           -- one permit.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub use deadlock::Deadlock;
 pub use settings::Settings;
+pub use settings::check_max_waiters;
 use settings::{Checked, SHORTEST, at_least};
 
 use crate::base::duration::{IntoDuration, SHORTEST_EXPIRE};
@@ -297,6 +298,28 @@ impl Config {
     pub fn deadlock(mut self, deadlock: Deadlock) -> Self {
         self.settings.deadlock = deadlock;
         self
+    }
+
+    /// Sets how many calls may wait for one lock. With so many, a further call fails with
+    /// [`LockError::Busy`] at once, which `on_timeout` answers: a service that is overloaded sheds load instead of letting
+    /// calls pile up. No limit by default. Handles and attributes have an option of the same name. Standbys of a leader
+    /// and waiters of a condition variable are never refused.
+    ///
+    /// The calls of this process are counted exactly. Those of other processes are counted as the store knew them when a
+    /// call last had to wait, which is at most 1.1 s ago; until the store has answered that, new calls wait. So calls that
+    /// come to several processes within a moment may exceed the limit: at worst, each process lets in `max_waiters`
+    /// calls. In a quorum (`redlock://`), each process counts its own calls only.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), auto_mutex::SetupError> {
+    /// let config = auto_mutex::Config::new("redis://127.0.0.1:6379")?.max_waiters(100);
+    /// # Ok(()) }
+    /// ```
+    pub fn max_waiters(self, most: u32) -> Self {
+        let most = check_max_waiters(most).map(Some);
+        self.set("max_waiters", most.map_err(Into::into), |it| {
+            &mut it.max_waiters
+        })
     }
 
     /// Sets how long a call waits before the client searches for a deadlock: 1 s by default. The search is repeated at

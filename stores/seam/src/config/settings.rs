@@ -21,6 +21,15 @@ const LONGEST_NAMESPACE: usize = 256;
 /// The grant uses the first of its fencing tokens, and each handoff one more.
 const MOST_HANDOFFS: u32 = TOKENS_OF_A_GRANT as u32 - 1;
 
+/// The reason if the limit can't be used.
+#[doc(hidden)]
+pub fn check_max_waiters(most: u32) -> Result<u32, &'static str> {
+    match most {
+        0 => Err("no call could wait: give at least 1, or `block = 0`"),
+        _ => Ok(most),
+    }
+}
+
 pub(super) type Checked<T> = Result<T, Cow<'static, str>>;
 
 /// Values that depend on other options are methods.
@@ -35,6 +44,8 @@ pub struct Settings {
     pub expire: Option<Duration>,
     /// `None` for no limit.
     pub block: Option<Duration>,
+    /// `None` for no limit.
+    pub max_waiters: Option<u32>,
     /// `None` for no warnings.
     pub slow: Option<Duration>,
     pub deadlock: Deadlock,
@@ -69,6 +80,7 @@ impl Settings {
             site: None,
             expire: Some(Duration::from_secs(24 * 60 * 60)),
             block: None,
+            max_waiters: None,
             slow: Some(Duration::from_secs(30)),
             deadlock: Deadlock::default(),
             deadlock_after: Duration::from_secs(1),

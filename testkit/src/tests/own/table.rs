@@ -77,6 +77,10 @@ table! {
     { world.hold_elsewhere("x").await; }
     a.mutex("x").retries(2, "1s").lock().await;
 
+    Busy: LockError::Busy { name, waiting: 1, .. } if name == "x";
+    { let guard = b.mutex("x").lock().await; let waits = world.on(&a, both(a.clone(), "x", "y")); }
+    a.mutex("x").max_waiters(1).lock().await;
+
     Lost: LockError::Lost { name, held, cause: LossCause::Forced, .. }
         if name == "x" && *held == Duration::ZERO;
     { let body = world.on(&a, both(a.clone(), "x", "y")); world.idle().await; world.force_unlock(&a); }

@@ -33,6 +33,11 @@ impl LockError {
         Self::given_up(name.into(), 3, None)
     }
 
+    /// [`Busy`](Self::Busy): a hundred calls wait.
+    pub fn busy(name: impl Into<String>) -> Self {
+        Self::crowded(name.into(), 100)
+    }
+
     /// [`Lost`](Self::Lost) for this cause, one second after the grant.
     pub fn lost(name: impl Into<String>, cause: LossCause) -> Self {
         Self::lost_after(name.into(), Duration::from_secs(1), cause)

@@ -84,6 +84,18 @@ pub enum LockError {
         holder: Option<Box<Holder>>,
     },
 
+    /// As many calls wait for the lock as [`max_waiters`](crate::Config::max_waiters) allows.
+    #[error(
+        "lock `{name}`: {waiting} calls wait for it already, which is all that `max_waiters` allows; try again later"
+    )]
+    #[non_exhaustive]
+    Busy {
+        /// The lock.
+        name: String,
+        /// How many calls wait: those of this process, and those that others were known to have.
+        waiting: u64,
+    },
+
     /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) requires confirmed the grant in time. The lock
     /// was released.
     #[error(
@@ -251,6 +263,7 @@ impl LockError {
             | Self::Lost { name, .. }
             | Self::AlreadyHeld { name }
             | Self::TooManyAttempts { name, .. }
+            | Self::Busy { name, .. }
             | Self::NotReplicated { name, .. }
             | Self::Unavailable { name, .. }
             | Self::PermitsMismatch { name, .. }
@@ -294,6 +307,11 @@ impl LockError {
             attempts,
             holder,
         }
+    }
+
+    #[doc(hidden)]
+    pub fn crowded(name: String, waiting: u64) -> Self {
+        Self::Busy { name, waiting }
     }
 
     #[doc(hidden)]
@@ -350,7 +368,7 @@ impl LockError {
     #[doc(hidden)]
     pub fn may_be_waited_for(&self) -> bool {
         use StoreErrorKind::{NotGrantingYet, TooLate};
-        self.is_timeout()
+        matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
             || matches!(self, Self::Unavailable { source, .. } if matches!(source.kind(), NotGrantingYet | TooLate))
     }
 
@@ -365,17 +383,19 @@ impl LockError {
         }
     }
 
-    /// Whether the error is `Timeout` or `TooManyAttempts`: others held the lock during the whole wait.
+    /// Whether the error is `Timeout`, `TooManyAttempts` or `Busy`: others hold the lock, and the call has waited as long
+    /// as it may. `on_timeout` answers these.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. })
+        let waited = matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. });
+        waited || matches!(self, Self::Busy { .. })
     }
 
     /// Whether the same call may succeed later without a change to the program, its configuration or the store's.
     ///
     /// | error | transient |
     /// |---|---|
-    /// | [`Timeout`](Self::Timeout), [`TooManyAttempts`](Self::TooManyAttempts) | yes: other callers held the lock |
+    /// | [`Timeout`](Self::Timeout), [`TooManyAttempts`](Self::TooManyAttempts), [`Busy`](Self::Busy) | yes: other callers held the lock |
     /// | [`InUse`](Self::InUse) | yes: the semaphore has holders or waiters |
     /// | [`NotReplicated`](Self::NotReplicated) | yes: the replicas were late |
     /// | [`Unavailable`](Self::Unavailable) | yes, unless the store rejects the user or a right, or replies with something that isn't its protocol |
@@ -420,7 +440,7 @@ impl LockError {
     #[must_use]
     pub fn public_message(&self) -> &'static str {
         match self {
-            Self::Timeout { .. } | Self::TooManyAttempts { .. } => {
+            Self::Timeout { .. } | Self::TooManyAttempts { .. } | Self::Busy { .. } => {
                 "another request is doing this; try again later"
             }
             Self::InUse { .. } => "this is in use; try again later",

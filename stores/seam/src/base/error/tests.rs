@@ -93,9 +93,13 @@ fn lock_errors() -> Vec<LockError> {
             reason: "shorter than 10 ms",
         },
         LockError::NotProtected,
+        LockError::Busy {
+            name: name(),
+            waiting: 100,
+        },
     ];
     let numbers: Vec<_> = all.iter().map(number).collect();
-    assert_eq!(numbers, (0..18).collect::<Vec<_>>(), "one of each");
+    assert_eq!(numbers, (0..19).collect::<Vec<_>>(), "one of each");
     all
 }
 
@@ -120,6 +124,7 @@ fn number(error: &LockError) -> usize {
         LockError::InvalidName { .. } => 15,
         LockError::InvalidOption { .. } => 16,
         LockError::NotProtected => 17,
+        LockError::Busy { .. } => 18,
     }
 }
 
@@ -255,7 +260,7 @@ fn only_errors_that_end_by_themselves_are_transient() {
         .filter(|error| error.is_transient())
         .map(number)
         .collect();
-    assert_eq!(transient, [0, 4, 5, 6, 9]);
+    assert_eq!(transient, [0, 4, 5, 6, 9, 18]);
     for (kind, expected) in [
         (StoreErrorKind::Disconnected, true),
         (StoreErrorKind::Busy, true),
@@ -292,6 +297,7 @@ fn the_errors_for_tests_are_those_that_they_are_named_after() {
         (LockError::unavailable(NAME), 6),
         (LockError::in_use(NAME), 9),
         (LockError::foreign_key(NAME), 10),
+        (LockError::busy(NAME), 18),
     ];
     for (error, expected) in made {
         assert_eq!(number(&error), expected, "{error:?}");
