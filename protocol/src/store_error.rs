@@ -22,13 +22,13 @@ pub struct StoreError {
 pub enum StoreErrorKind {
     /// There is no connection, or it broke. The request may or may not have run.
     Disconnected,
-    /// The server is temporarily busy (BUSY, TRYAGAIN…).
+    /// The server is busy, or can't serve for now (BUSY, OOM, MISCONF…): calls wait, as in an outage.
     Busy,
     /// The server was restarted or failed over, and grants nothing until a known time.
     NotGrantingYet,
     /// The answer came after the lease that it granted had ended.
     TooLate,
-    /// The server refuses (OOM, MISCONF…).
+    /// The server refuses, for a reason that this library does not know.
     Refused,
     /// The credentials are wrong, or a right is missing.
     Forbidden,
@@ -136,10 +136,16 @@ impl StoreError {
         self.kind == StoreErrorKind::Disconnected
     }
 
+    /// Whether the server refuses what it could do at another time.
+    #[doc(hidden)]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self.kind, StoreErrorKind::Busy | StoreErrorKind::Refused)
+    }
+
     /// Whether trying again later can help.
     #[doc(hidden)]
     pub fn is_transient(&self) -> bool {
-        // `Refused` (out of memory or disk space) is transient, because the server may have space later.
+        // An unknown refusal is transient, because the server may serve later.
         !matches!(
             self.kind,
             StoreErrorKind::Forbidden
@@ -164,10 +170,10 @@ impl From<StoreErrorKind> for StoreError {
     fn from(kind: StoreErrorKind) -> Self {
         let (code, text) = match kind {
             StoreErrorKind::Disconnected => return Self::disconnected("the connection broke"),
-            StoreErrorKind::Busy => ("BUSY", "the server is busy running a script"),
+            StoreErrorKind::Busy => ("OOM", "used memory > 'maxmemory'"),
             StoreErrorKind::NotGrantingYet => ("", "the server grants nothing yet"),
             StoreErrorKind::TooLate => ("", "the answer came too late"),
-            StoreErrorKind::Refused => ("OOM", "used memory > 'maxmemory'"),
+            StoreErrorKind::Refused => ("ERR", "the server refuses"),
             StoreErrorKind::Forbidden => ("NOPERM", "this user has no permissions"),
             StoreErrorKind::Foreign => ("", "the key holds other data"),
             StoreErrorKind::Protocol => ("", "the reply does not follow the protocol"),

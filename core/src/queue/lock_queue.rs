@@ -256,6 +256,7 @@ impl Transition<'_> {
     fn feed(&mut self, input: Input<Arc<Waiter>>) {
         if let Input::Answered { ask, op, result } = &input {
             self.note_answer(*ask, op, result);
+            self.queue.core.links.note_answer(op, result, self.now);
         }
         #[cfg(any(test, feature = "test-util"))]
         let again = (self.queue.core.witness()).map(|_| (input.clone(), self.work.effects.len()));

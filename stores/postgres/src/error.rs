@@ -19,7 +19,9 @@ fn kind(code: &str) -> StoreErrorKind {
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25006" | "26000" | "3F000" | "42883"
         | "42P01" | "42703" => StoreErrorKind::Disconnected,
         _ if code.starts_with("08") => StoreErrorKind::Disconnected,
-        "40001" | "40P01" | "55P03" | "57014" => StoreErrorKind::Busy,
+        // 53…: it lacks space, memory or connections. 58030: its disk fails.
+        "40001" | "40P01" | "55P03" | "57014" | "58030" => StoreErrorKind::Busy,
+        _ if code.starts_with("53") => StoreErrorKind::Busy,
         "42501" => StoreErrorKind::Forbidden,
         _ if code.starts_with("28") => StoreErrorKind::Forbidden,
         _ => StoreErrorKind::Refused,
@@ -142,9 +144,9 @@ mod tests {
     fn errors_are_sorted_by_what_can_be_done() {
         use StoreErrorKind::{Busy, Disconnected, Forbidden, Refused};
         for (code, wanted) in [
-            ("53100", Refused),
-            ("53200", Refused),
-            ("53300", Refused),
+            ("53100", Busy),
+            ("53200", Busy),
+            ("53300", Busy),
             ("42501", Forbidden),
             ("28P01", Forbidden),
             ("40001", Busy),

@@ -46,14 +46,15 @@ codes! {
     TryAgain = "TRYAGAIN" Busy,
     ClusterDown = "CLUSTERDOWN" Busy,
     NoReplicas = "NOREPLICAS" Busy,
+    // Its memory is full, or it can't save to its disk.
+    Oom = "OOM" Busy,
+    Misconf = "MISCONF" Busy,
     Foreign = "FOREIGN" Foreign,
     WrongType = "WRONGTYPE" Foreign,
     Moved = "MOVED" Refused,
     Ask = "ASK" Refused,
     NoScript = "NOSCRIPT" Refused,
     NoProto = "NOPROTO" Refused,
-    Oom = "OOM" Refused,
-    Misconf = "MISCONF" Refused,
 }
 
 impl Code {
@@ -143,10 +144,10 @@ mod tests {
             ("NOPERM", "this user has no permissions", Forbidden),
             ("WRONGPASS", "invalid username-password pair", Forbidden),
             ("NOAUTH", "Authentication required.", Forbidden),
-            ("OOM", "command not allowed", Refused),
+            ("OOM", "command not allowed", Busy),
             ("BUSY", "Redis is busy running a script", Busy),
             ("NOREPLICAS", "Not enough good replicas to write.", Busy),
-            ("MISCONF", "Errors writing to the AOF", Refused),
+            ("MISCONF", "Errors writing to the AOF", Busy),
             ("ERR", "unknown", Refused),
             (
                 "READONLY",

@@ -7,7 +7,7 @@ pub(crate) mod ports;
 mod replicas;
 mod server;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -151,6 +151,11 @@ impl Redis {
     #[track_caller]
     pub fn command(&self, command: &[&str]) -> Value {
         self.connect().call(command)
+    }
+
+    /// Where the server keeps its files.
+    pub fn folder(&self) -> &Path {
+        self.dir.path()
     }
 
     /// As [`command`](Self::command), but a failure, or no answer within a second, is an error.

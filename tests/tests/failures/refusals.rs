@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use auto_mutex::{Client, LockError, SetupError};
-use auto_mutex_tests::events::{LONG, becomes, soon};
+use auto_mutex_tests::events::{LONG, becomes, eventually, soon};
 use auto_mutex_tests::real_time::real_time;
 use auto_mutex_tests::redis::Options;
 
@@ -112,6 +112,59 @@ async fn a_primary_that_misses_its_replicas_is_waited_for() {
     works_again(&client, "m").await;
 }
 
+/// What a server does while it can't serve, and how it serves again.
+async fn calls_wait_until_it_serves(rig: &Rig, words: &str, refuse: impl Fn(), serve: impl Fn()) {
+    let client = Client::connect(config(&rig.redis.url()).lease(LONG)).unwrap();
+    let guard = client.mutex("before").lock().await.unwrap();
+    assert!(guard.unlock().await.unwrap());
+    assert!(client.health().is_ready());
+    refuse();
+    let mutex = client.mutex("m");
+    let waits = tokio::spawn(async move { mutex.lock().await.map(drop) });
+    becomes("it is not ready", async || !client.health().is_ready()).await;
+    let health = client.health();
+    let refusal = health.refusal.as_ref().expect("a reason");
+    assert!(refusal.error.to_string().contains(words), "{health}");
+    assert!(
+        health.connected && health.to_string().contains(words),
+        "{health}"
+    );
+    assert!(!waits.is_finished());
+    serve();
+    soon("the lock", waits).await.unwrap().unwrap();
+    assert!(client.health().is_ready(), "{}", client.health());
+}
+
+#[tokio::test]
+async fn calls_wait_for_memory() {
+    let rig = Rig::new();
+    let set = |limit: &str| drop(rig.redis.command(&["CONFIG", "SET", "maxmemory", limit]));
+    calls_wait_until_it_serves(&rig, "OOM", || set("1"), || set("0")).await;
+}
+
+#[tokio::test]
+async fn calls_wait_for_a_server_that_cannot_save() {
+    let options = Options::default().line("save 3600 1");
+    let rig = Rig::with(options.line("stop-writes-on-bgsave-error yes"));
+    // A folder that isn't empty can't be replaced by the file.
+    let folder = rig.redis.folder().join("dump.rdb");
+    let save = |status: &str| {
+        eventually("it has tried", || {
+            let _ = rig.redis.try_command(&["BGSAVE"]);
+            rig.redis.info("rdb_last_bgsave_status") == status
+        });
+    };
+    let refuse = || {
+        std::fs::create_dir_all(folder.join("full")).unwrap();
+        save("err");
+    };
+    let serve = || {
+        std::fs::remove_dir_all(&folder).unwrap();
+        save("ok");
+    };
+    calls_wait_until_it_serves(&rig, "MISCONF", refuse, serve).await;
+}
+
 #[tokio::test]
 async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
     let rig = Rig::new();
@@ -130,7 +183,7 @@ async fn a_full_memory_ends_no_hold_and_blocks_no_release() {
 }
 
 #[tokio::test]
-async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
+async fn a_full_memory_leaves_places_to_who_waits() {
     const WAITERS: usize = 50;
     let rig = Rig::new();
     let (holder, client) = (rig.client(), rig.client());
@@ -150,18 +203,15 @@ async fn a_full_memory_refuses_who_comes_and_leaves_places_to_who_waits() {
     })
     .await;
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    // In one request with a touch, which memory is never denied, it may get a place.
     let brief = semaphore.block(Duration::from_secs(1));
-    let mut answer = None;
-    becomes("it is refused", async || {
-        let tried = soon("an answer", brief.acquire()).await;
-        // In one request with a touch, which memory is never denied, it is accepted.
-        let accepted = matches!(tried, Err(LockError::Timeout { .. }));
-        answer = Some(tried);
-        !accepted
-    })
-    .await;
-    let said = unavailable(answer.expect("answered"));
-    assert!(said.contains("memory"), "{said}");
+    match soon("an answer", brief.acquire()).await {
+        Err(LockError::Unavailable { source, .. }) => {
+            assert!(source.to_string().contains("memory"), "{source}");
+        }
+        Err(LockError::Timeout { .. }) => {}
+        other => panic!("{other:?}"),
+    }
     rig.redis.command(&["CONFIG", "SET", "maxmemory", "0"]);
     permits.release().await.unwrap();
     let granted = waiting.into_iter().map(|waiting| soon("granted", waiting));

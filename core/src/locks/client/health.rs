@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
-use auto_mutex_protocol::client::Servers;
+use auto_mutex_protocol::client::{Outage, Servers};
 
 use super::Client;
 use crate::base::clock;
@@ -47,17 +47,20 @@ pub struct Health {
     pub waiting: usize,
     /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
+    /// The last refusal, if the store has refused the latest request for a lock, at most one lease ago: its memory or its disk
+    /// is full, for example. Calls wait for it, as in an outage.
+    pub refusal: Option<LastError>,
     /// Each server in use. Empty for `memory://`. Until the nodes of a cluster are known
     /// ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the addresses in the URL.
     pub servers: Vec<ServerHealth>,
     ready: bool,
 }
 
-/// A failure of a connection.
+/// A failure of a connection, or a refusal.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LastError {
-    /// How long ago the connection failed.
+    /// How long ago it was.
     pub ago: Duration,
     /// The error. Its text contains no secrets.
     pub error: StoreError,
@@ -66,9 +69,10 @@ pub struct LastError {
 impl Health {
     /// Whether a free lock could be taken now, as far as this process knows. The rule:
     ///
-    /// - the client accepts calls, and
+    /// - the client accepts calls;
     /// - the store is connected and grants: its server, a majority of a quorum, or at least one primary of a cluster.
-    ///   One is enough, because each primary serves only part of the locks.
+    ///   One is enough, because each primary serves only part of the locks; and
+    /// - the store does not [refuse](Self::refusal) requests. (Of a cluster, other primaries may serve.)
     ///
     /// Use this rule for the readiness probe of a service that cannot work without its locks. If a part of the service
     /// needs none, use `accepts_calls` instead. Otherwise every pod would become unready while Redis fails over, and
@@ -90,6 +94,9 @@ impl fmt::Display for Health {
         if let Some(renewal) = self.oldest_renewal {
             write!(f, "; no answer to a renewal for {renewal:.1?}")?;
         }
+        if let Some(LastError { ago, error }) = &self.refusal {
+            write!(f, "; refused {ago:.0?} ago: {error}")?;
+        }
         if let Some(LastError { ago, error }) = &self.last_error {
             write!(f, "; last error {ago:.0?} ago: {error}")?;
         }
@@ -110,12 +117,17 @@ impl Client {
         let closed = core.links.read(|servers| servers.longest_closed(now));
         let closed_for = closed.and_then(|closed| closed.left(now));
         let servers = core.store().servers();
+        let refusal = core.links.refusal(now, core.settings().lease());
         let grants = match core.settings().engine.layout() {
             Layout::Sharded => servers.iter().any(ServerHealth::grants),
-            _ => connected && closed_for.is_none(),
+            _ => connected && closed_for.is_none() && refusal.is_none(),
         };
         let load = core.load();
         let last = core.links.read(|servers| servers.last_outage().cloned());
+        let ago = |(at, error): Outage| LastError {
+            ago: at.until(now),
+            error,
+        };
         Health {
             ready: accepts_calls && grants,
             accepts_calls,
@@ -124,10 +136,8 @@ impl Client {
             oldest_renewal: load.oldest_renewal.map(|sent| sent.until(now)),
             held: load.held,
             waiting: load.waiting,
-            last_error: last.map(|(at, error)| LastError {
-                ago: at.until(now),
-                error,
-            }),
+            last_error: last.map(ago),
+            refusal: refusal.map(ago),
             servers,
         }
     }

@@ -82,7 +82,7 @@ fn the_next_request_fails_as_wanted() {
         world.fail_next(Operation::Acquire, StoreErrorKind::Refused);
         let error = a.mutex("x").lock().await.unwrap_err();
         assert!(
-            matches!(&error, LockError::Unavailable { source, .. } if source.code() == Some("OOM")),
+            matches!(&error, LockError::Unavailable { source, .. } if source.code() == Some("ERR")),
             "{error:?}"
         );
         world.fail_next(Operation::Acquire, StoreErrorKind::Foreign);

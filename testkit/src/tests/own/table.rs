@@ -102,7 +102,7 @@ table! {
     a.mutex("x").block("5s").lock().await;
 
     Unavailable: LockError::Unavailable { name, server, source, .. }
-        if name == "x" && server == "world" && source.code() == Some("OOM");
+        if name == "x" && server == "world" && source.code() == Some("ERR");
     { world.fail_next(Operation::Acquire, StoreErrorKind::Refused); }
     a.mutex("x").lock().await;
 
