@@ -34,7 +34,7 @@ pub trait Fence: Tokens {
     /// else has written:
     ///
     /// ```no_run
-    /// # #[cfg(feature = "sqlx-postgres")]
+    /// # #[cfg(feature = "sqlx-0_8-postgres")]
     /// # mod program {
     /// use auto_mutex::auto_mutex;
     /// use auto_mutex_fence::Fence;

@@ -19,6 +19,8 @@ mod postgres;
 mod prove;
 mod redis;
 mod sqlite;
+#[cfg(feature = "sqlx-0_9")]
+mod sqlx_0_9;
 mod world;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -23,14 +23,19 @@ struct Db {
     pool: MySqlPool,
 }
 
+/// A URL with a database of its own.
+pub(crate) async fn url() -> String {
+    let name = fresh_name();
+    let pool = MySqlPool::connect(&SERVER.url("test")).await.unwrap();
+    let create = format!("CREATE DATABASE {name}");
+    pool.execute(&*create).await.unwrap();
+    SERVER.url(&name)
+}
+
 impl Db {
     /// With a database of its own, which has the tables.
     async fn new() -> Self {
-        let name = fresh_name();
-        let pool = MySqlPool::connect(&SERVER.url("test")).await.unwrap();
-        let create = format!("CREATE DATABASE {name}");
-        pool.execute(&*create).await.unwrap();
-        let url = SERVER.url(&name);
+        let url = url().await;
         let pool = MySqlPool::connect(&url).await.unwrap();
         pool.execute(DIALECT.migration()).await.unwrap();
         let work = "CREATE TABLE work (id INT PRIMARY KEY, value INT) ENGINE = InnoDB";

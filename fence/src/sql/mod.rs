@@ -2,15 +2,10 @@
 //! no later holder can write in between, and returns the greatest token. If the lock itself is in the database, a function
 //! there does this, which also asks whether the lock is held.
 
-#![allow(dead_code, reason = "each feature uses some of this")]
+#![allow(dead_code, unused_macros, reason = "each feature uses some of this")]
 
 #[cfg(feature = "rusqlite")]
 mod blocking_sqlite;
-#[cfg(any(
-    feature = "sqlx-mysql",
-    feature = "sqlx-postgres",
-    feature = "sqlx-sqlite"
-))]
 mod pools;
 #[cfg(feature = "tokio-postgres")]
 mod postgres;
@@ -26,7 +21,7 @@ use crate::token::Token;
 /// table. If they are not, use the table, as with the other stores:
 ///
 /// ```
-/// # #[cfg(feature = "sqlx-postgres")]
+/// # #[cfg(feature = "sqlx-0_8-postgres")]
 /// async fn change(
 ///     guard: &auto_mutex::MutexGuard,
 ///     tx: &mut sqlx::Transaction<'_, sqlx::Postgres>,
