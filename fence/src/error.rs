@@ -43,12 +43,11 @@ pub enum FenceError {
         /// The error of the database.
         source: Source,
     },
-    /// The transaction's role may not use the schema `auto_mutex` of its database, which has the lock.
-    #[error(
-        "this role may not check the locks: an administrator has to run what `auto-mutex schema --postgres --only-rights \
-         --grant ROLE` prints (`GRANT USAGE ON SCHEMA auto_mutex` and more)"
-    )]
+    /// The transaction's role may not use the table, or the schema `auto_mutex` of its database, which has the lock.
+    #[error("this role may not check the fencing token: an administrator has to {grant}")]
     Forbidden {
+        /// What gives the role the rights that it needs.
+        grant: &'static str,
         /// The error of the database.
         source: Source,
     },
@@ -73,6 +72,15 @@ pub enum FenceError {
     /// ended the transaction, as after a deadlock or by a statement that commits.
     #[error("the connection is not in a transaction: fence the transaction that writes")]
     NoTransaction,
+    /// A read lock, or a permit beside others, has no fencing token, because several holders may write.
+    #[error(
+        "`{name}` is shared with other holders, so it has no fencing token: fence with the guard of a mutex that protects what is \
+         written"
+    )]
+    Shared {
+        /// The name of the lock.
+        name: String,
+    },
     /// There is no token, one that no lock has, or two of one lock; or an object's contents need the token.
     #[error("{reason}")]
     Invalid {

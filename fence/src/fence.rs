@@ -58,6 +58,7 @@ pub trait Fence: Tokens {
     ///     let url = "postgres://app@db.internal/bank";
     ///     auto_mutex::setup_async(url).await?;
     ///     let db = PgPool::connect(url).await?;
+    ///     auto_mutex_fence::ready(&mut db.begin().await?).await?;
     ///     pay(&db, 7, 100).await
     /// }
     /// # }

@@ -7,6 +7,7 @@ mod fence;
 mod object_store;
 #[cfg(feature = "prove")]
 mod prove;
+mod ready;
 #[cfg(feature = "redis")]
 mod redis;
 mod sql;
@@ -19,6 +20,7 @@ pub use fence::{Fence, FenceFuture, Resource};
 pub use object_store::FencedPut;
 #[cfg(feature = "prove")]
 pub use prove::{Proof, ProveError, prove, prove_within};
+pub use ready::{blocking_ready, ready};
 #[cfg(feature = "redis")]
 pub use redis::FencedScript;
 pub use sql::Table;

@@ -93,12 +93,12 @@ pub trait Tokens {
     /// The locks' complete names and tokens.
     fn tokens(&self) -> Vec<Token>;
 
-    /// Returns an error if this process knows that it has lost a lock, as the guard's `check` does. A [`Token`] itself
-    /// doesn't know.
+    /// Returns an error if this process knows that it has lost a lock, as the guard's `check` does, or that it shares it. A
+    /// [`Token`] itself doesn't know.
     ///
     /// # Errors
     ///
-    /// [`FenceError::Lost`].
+    /// [`FenceError::Lost`], [`FenceError::Shared`].
     fn check_held(&self) -> Result<(), FenceError> {
         Ok(())
     }
@@ -127,7 +127,7 @@ impl Tokens for [Token] {
 }
 
 macro_rules! tokens_of {
-    ($($guard:ident),*) => {
+    ($($guard:ident $($name:ident)?),*) => {
         $(impl Tokens for $guard {
             fn tokens(&self) -> Vec<Token> {
                 let tokens = self.fencing_tokens().into_iter();
@@ -139,16 +139,21 @@ macro_rules! tokens_of {
             }
 
             fn check_held(&self) -> Result<(), FenceError> {
-                self.check().map_err(|source| FenceError::Lost { source })
+                self.check().map_err(|source| FenceError::Lost { source })?;
+                $(if self.fencing_tokens().is_empty() {
+                    let name = self.$name().to_owned();
+                    return Err(FenceError::Shared { name });
+                })?
+                Ok(())
             }
         })*
     };
 }
 tokens_of!(
-    Current,
+    Current name,
     MultiGuard,
     MutexGuard,
-    Permit,
+    Permit name,
     RwLockWriteGuard,
     Term
 );
@@ -161,7 +166,7 @@ pub(crate) fn in_order(fence: &(impl Tokens + ?Sized)) -> Result<Vec<Token>, Fen
     tokens.dedup();
     let fits = |token: &Token| token.number > 0 && i64::try_from(token.number).is_ok();
     let reason = if tokens.is_empty() {
-        "there is no fencing token to check: a read lock or a permit is shared with others"
+        "there is no fencing token to check"
     } else if !tokens.iter().all(fits) {
         "a fencing token is from 1 to 2^63 - 1"
     } else if tokens.windows(2).any(|two| two[0].name == two[1].name) {

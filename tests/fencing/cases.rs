@@ -203,6 +203,26 @@ macro_rules! cases {
         }
 
         #[tokio::test]
+        async fn what_is_missing_shows_at_the_start() {
+            let (_, pool) = fresh(READ_COMMITTED).await;
+            let client = auto_mutex::Client::connect("memory://").unwrap();
+            let ready = async || {
+                let mut tx = pool.begin().await.unwrap();
+                client.scope(auto_mutex_fence::ready(&mut tx)).await
+            };
+            ready().await.unwrap();
+            let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM auto_mutex_fence");
+            assert_eq!(rows.fetch_one(&pool).await.unwrap(), 0);
+            pool.execute("DROP TABLE auto_mutex_fence").await.unwrap();
+            refused!(ready().await, MissingTable);
+            let mut connection = pool.acquire().await.unwrap();
+            let outside = client.scope(auto_mutex_fence::ready(&mut *connection));
+            refused!(outside.await, NoTransaction);
+            client.shutdown().await;
+            refused!(ready().await, Resource);
+        }
+
+        #[tokio::test]
         async fn a_connection_is_fenced_only_in_a_transaction() {
             let (_, pool) = fresh(READ_COMMITTED).await;
             let mut connection = pool.acquire().await.unwrap();

@@ -44,6 +44,13 @@ fn close_here(db: &mut Connection, month: i32) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Fails if a fence would fail: without the table, without rights, or with the locks in another database.
+async fn start(url: &str, pool: &PgPool) -> Result<(), Box<dyn Error>> {
+    auto_mutex::setup_async(url).await?;
+    auto_mutex_fence::ready(&mut pool.begin().await?).await?;
+    Ok(())
+}
+
 /// The example of `fence/README.md`.
 async fn change(guard: &MutexGuard, pool: &PgPool) -> Result<(), Box<dyn Error>> {
     let mut tx = pool.begin().await?;
@@ -108,6 +115,27 @@ async fn an_async_job_that_lost_its_lock_writes_nothing() {
     let error = error.downcast::<LockError>().unwrap();
     assert!(matches!(*error, LockError::Lost { .. }), "{error:?}");
     assert_eq!(total().await, 7);
+}
+
+#[tokio::test]
+async fn the_start_finds_a_missing_table() {
+    let pool = PgPool::connect(&postgres::url().await).await.unwrap();
+    sqlx::raw_sql("DROP TABLE auto_mutex_fence")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let redis = Redis::start();
+    let error = start(&redis.url(), &pool).await.unwrap_err();
+    let error = error.downcast::<FenceError>().unwrap();
+    assert!(
+        matches!(*error, FenceError::MissingTable { .. }),
+        "{error:?}"
+    );
+    let create = sqlx::raw_sql(Dialect::Postgres.migration());
+    create.execute(&pool).await.unwrap();
+    auto_mutex_fence::ready(&mut pool.begin().await.unwrap())
+        .await
+        .unwrap();
 }
 
 #[test]

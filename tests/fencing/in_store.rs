@@ -361,6 +361,33 @@ async fn errors_say_what_to_do() {
     refused!(fence(&pool, &held).await, Elsewhere);
 }
 
+/// Where the table is missing because none is needed, and where it is needed because the locks are elsewhere.
+#[tokio::test]
+async fn a_check_at_the_start_asks_where_the_locks_are() {
+    let here = database().await;
+    let pool = PgPool::connect(&here).await.unwrap();
+    let (locks_here, locks_elsewhere) = (client(&here), connect().await);
+    let mut tx = pool.begin().await.unwrap();
+    let ready = auto_mutex_fence::ready(&mut tx);
+    locks_here.scope(ready).await.unwrap();
+    let mut tx = pool.begin().await.unwrap();
+    let ready = auto_mutex_fence::ready(&mut tx);
+    refused!(locks_elsewhere.scope(ready).await, Elsewhere);
+    for with_table in [false, true] {
+        if with_table {
+            pool.execute(Dialect::Postgres.migration()).await.unwrap();
+        }
+        for locks in [&locks_here, &locks_elsewhere] {
+            let mut tx = pool.begin().await.unwrap();
+            let ready = locks.scope(auto_mutex_fence::ready(Table(&mut tx))).await;
+            match with_table {
+                true => ready.unwrap(),
+                false => refused!(ready, MissingTable),
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_holder_of_a_forgotten_name_is_stale() {
     let url = database().await;

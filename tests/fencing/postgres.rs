@@ -87,4 +87,25 @@ async fn who_waits_too_long_may_try_again() {
     refused!(token(2).fence(&mut next).await, Conflict);
 }
 
+#[tokio::test]
+async fn rights_that_are_missing_are_named() {
+    let (db, pool) = fresh(READ_COMMITTED).await;
+    let role = fresh_name();
+    let schema = "format('%I', current_schema)";
+    let create = format!(
+        "DO $$ BEGIN CREATE ROLE {role} LOGIN; EXECUTE 'GRANT USAGE ON SCHEMA ' || {schema} || ' TO {role}'; END $$"
+    );
+    pool.execute(&*create).await.unwrap();
+    let theirs = db.url.replace("test@", &format!("{role}@"));
+    let theirs = PgPool::connect(&theirs).await.unwrap();
+    let refused = token(1).fence(&mut theirs.begin().await.unwrap()).await;
+    let error = refused.unwrap_err();
+    let text = "run `GRANT SELECT, INSERT, UPDATE ON auto_mutex_fence TO` this role";
+    assert!(error.to_string().ends_with(text), "{error}");
+    let grant = format!("GRANT SELECT, INSERT, UPDATE ON auto_mutex_fence TO {role}");
+    pool.execute(&*grant).await.unwrap();
+    let mut tx = theirs.begin().await.unwrap();
+    token(1).fence(&mut tx).await.unwrap();
+}
+
 crate::cases::cases!(Postgres, PgConnection);

@@ -144,6 +144,13 @@ fn a_connection_is_fenced_only_in_a_transaction() {
 #[test]
 fn without_its_table_it_says_how_to_create_it() {
     let mut db = Connection::open_in_memory().unwrap();
+    let client = Client::connect("memory://").unwrap();
+    let ready = |db: &Connection| client.blocking_scope(|| auto_mutex_fence::blocking_ready(db));
+    let tx = db.transaction().unwrap();
+    refused!(ready(&tx), MissingTable);
+    tx.execute_batch(Dialect::Sqlite.migration()).unwrap();
+    ready(&tx).unwrap();
+    drop(tx);
     let error = token(1).fence(&db.transaction().unwrap()).unwrap_err();
     let how = "create it with `auto-mutex fence --dialect sqlite`";
     assert!(error.to_string().ends_with(how), "{error}");
@@ -231,10 +238,13 @@ fn all_that_nobody_shares_can_be_fenced() {
 
     // Others may hold these at the same time.
     let permit = client.semaphore("two", 2).blocking_acquire().unwrap();
-    refused!(rows(&|db| permit.fence(db)), Invalid);
+    let error = rows(&|db| permit.fence(db)).unwrap_err().to_string();
+    let which = "`two` is shared with other holders, so it has no fencing token";
+    assert!(error.starts_with(which), "{error}");
     let read = lock.blocking_synchronize_read(|_| {
         let current = auto_mutex::current().unwrap();
         rows(&|db| current.fence(db))
     });
-    refused!(read.unwrap(), Invalid);
+    let error = read.unwrap().unwrap_err().to_string();
+    assert!(error.starts_with("`rw` is shared"), "{error}");
 }

@@ -63,6 +63,11 @@ const MYSQL_BEGUN: &str = "SAVEPOINT auto_mutex_fence; RELEASE SAVEPOINT auto_mu
 const SQLITE: &str = "INSERT INTO auto_mutex_fence (name, token) VALUES (?1, ?2) \
      ON CONFLICT (name) DO UPDATE SET token = max(token, excluded.token) RETURNING token";
 
+const GRANT: &str = "run `GRANT SELECT, INSERT, UPDATE ON auto_mutex_fence TO` this role";
+
+const GRANT_IN_STORE: &str = "run what `auto-mutex schema --postgres --only-rights --grant ROLE` prints \
+     (`GRANT USAGE ON SCHEMA auto_mutex` and more)";
+
 fn of_postgres(token: &Token, state: &str, newest: Option<u64>, source: Source) -> FenceError {
     let dialect = Dialect::Postgres;
     match (state, newest, token.ticket.is_some()) {
@@ -76,7 +81,10 @@ fn of_postgres(token: &Token, state: &str, newest: Option<u64>, source: Source) 
             let name = token.name().to_owned();
             FenceError::Elsewhere { name, source }
         }
-        ("42501", _, true) => FenceError::Forbidden { source },
+        ("42501", _, in_store) => {
+            let grant = if in_store { GRANT_IN_STORE } else { GRANT };
+            FenceError::Forbidden { grant, source }
+        }
         _ => FenceError::Resource { source },
     }
 }
@@ -85,6 +93,10 @@ fn of_mysql(number: u16, source: Source) -> FenceError {
     let dialect = Dialect::Mysql;
     match number {
         1146 => FenceError::MissingTable { dialect, source },
+        1142 => FenceError::Forbidden {
+            grant: GRANT,
+            source,
+        },
         1305 => FenceError::NoTransaction,
         // A row that is newer than the snapshot (MariaDB), a timeout, a deadlock.
         1020 | 1205 | 1213 => FenceError::Conflict { source },
