@@ -19,7 +19,7 @@ pub use fence::{Fence, FenceFuture, Resource};
 #[cfg(feature = "object_store")]
 pub use object_store::FencedPut;
 #[cfg(feature = "prove")]
-pub use prove::{Proof, ProveError, prove, prove_within};
+pub use prove::{Proof, ProveError, Prover, prove};
 pub use ready::{blocking_ready, ready};
 #[cfg(feature = "redis")]
 pub use redis::FencedScript;

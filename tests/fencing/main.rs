@@ -22,6 +22,7 @@ mod sqlite;
 #[cfg(feature = "sqlx-0_9")]
 mod sqlx_0_9;
 mod world;
+mod writes;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

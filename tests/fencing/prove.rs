@@ -1,26 +1,47 @@
 //! The prover on PostgreSQL: it finds the mistakes that people make, and finds none in writes that are right.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Token, prove, prove_within};
-use sqlx::postgres::PgPoolOptions;
+use auto_mutex_fence::{Dialect, Fence, Proof, ProveError, Prover, Token, prove};
 use sqlx::{Connection, Executor, PgConnection};
 
 use crate::plain_postgres::connect;
 use crate::postgres::SERVER;
 
-type Error = Box<dyn std::error::Error + Send + Sync>;
-type Done = Result<(), Error>;
+pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Done = Result<(), Error>;
 
 const TABLES: &str = "CREATE TABLE report (month INT PRIMARY KEY, total BIGINT, fence BIGINT);
     CREATE TABLE line (id SERIAL, total BIGINT, at TIMESTAMPTZ DEFAULT now());
-    CREATE TABLE lock (name TEXT PRIMARY KEY, token BIGINT);";
+    CREATE TABLE lock (name TEXT PRIMARY KEY, token BIGINT);
+    CREATE TABLE stamped (total BIGINT, updated_at TIMESTAMPTZ);
+    CREATE TABLE audit (total BIGINT, at TIMESTAMPTZ);";
+/// Writes that are functions, for `writes.rs`.
+const FUNCTIONS: &str = "
+    CREATE FUNCTION check_then_write(own BIGINT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+        IF EXISTS (SELECT FROM lock WHERE token > own) THEN RAISE 'stale'; END IF;
+        INSERT INTO lock VALUES ('report', own) ON CONFLICT (name) DO UPDATE SET token = greatest(lock.token, own);
+        UPDATE report SET total = own WHERE month = 1;
+    END $$;
+    CREATE FUNCTION locked_write(own BIGINT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM FROM report WHERE month = 1 FOR UPDATE;
+        IF EXISTS (SELECT FROM report WHERE month = 1 AND fence > own) THEN RAISE 'stale'; END IF;
+        UPDATE report SET total = own, fence = own WHERE month = 1;
+    END $$;
+    CREATE FUNCTION fenced_write(own BIGINT) RETURNS void LANGUAGE plpgsql AS $$ DECLARE newest BIGINT; BEGIN
+        INSERT INTO auto_mutex_fence AS f VALUES ('report', own)
+            ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, own) RETURNING token INTO newest;
+        IF newest > own THEN RAISE 'stale'; END IF;
+        UPDATE report SET total = total + own % 1000 WHERE month = 1;
+    END $$;";
 const ROWS: &str =
     "DELETE FROM report; DELETE FROM line; DELETE FROM lock; DELETE FROM auto_mutex_fence;
-    INSERT INTO report VALUES (1, 0, 0), (2, 0, 0);";
+    DELETE FROM stamped; DELETE FROM audit;
+    INSERT INTO report VALUES (1, 0, 0), (2, 0, 0); INSERT INTO stamped VALUES (0);";
 
 /// Makes the tables afresh, in a database of this name.
-async fn setup(name: &str) -> Result<String, Error> {
+pub(crate) async fn setup(name: &str) -> Result<String, Error> {
     let url = SERVER.url(name);
     let mut db = match PgConnection::connect(&url).await {
         Ok(db) => db,
@@ -33,6 +54,7 @@ async fn setup(name: &str) -> Result<String, Error> {
             main.execute(&*timeout).await?;
             let mut db = PgConnection::connect(&url).await?;
             db.execute(TABLES).await?;
+            db.execute(FUNCTIONS).await?;
             db.execute(Dialect::Postgres.migration()).await?;
             db
         }
@@ -43,43 +65,19 @@ async fn setup(name: &str) -> Result<String, Error> {
 }
 
 /// Executes a statement with what the holder writes: its token. Returns how many rows it changed.
-async fn execute(db: &mut PgConnection, statement: &str, token: &Token) -> Result<u64, Error> {
+pub(crate) async fn execute(
+    db: &mut PgConnection,
+    statement: &str,
+    token: &Token,
+) -> Result<u64, Error> {
     let query = sqlx::query(statement).bind(i64::try_from(token.number())?);
     Ok(query.execute(db).await?.rows_affected())
 }
 
-/// The check of those who have read about fencing, but not all of it.
-async fn check(db: &mut PgConnection, select: &str, token: &Token) -> Done {
-    let newest: Option<Option<i64>> = sqlx::query_scalar(select).fetch_optional(db).await?;
-    match newest.flatten() {
-        Some(newest) if newest.unsigned_abs() > token.number() => Err("stale".into()),
-        _ => Ok(()),
-    }
-}
-
-const UPDATE: &str = "UPDATE report SET total = $1 WHERE month = 1";
-const APPEND: &str = "INSERT INTO line (total) VALUES ($1)";
-const READ: &str = "SELECT token FROM lock WHERE name = 'report'";
+pub(crate) const UPDATE: &str = "UPDATE report SET total = $1 WHERE month = 1";
+pub(crate) const APPEND: &str = "INSERT INTO line (total) VALUES ($1)";
 const KEEP: &str =
     "INSERT INTO lock VALUES ('report', $1) ON CONFLICT (name) DO UPDATE SET token = $1";
-
-/// Tests of writes, each on a connection of its own.
-macro_rules! writes {
-    ($($(#[$flavor:meta])* $expected:ident $name:ident |$db:ident, $token:ident| $body:block)*) => {
-        $(
-            #[tokio::test]
-            async fn $name() -> Done {
-                let write = async |url: String, token: Token| -> Done {
-                    let mut db = PgConnection::connect(&url).await?;
-                    let ($db, $token) = (&mut db, &token);
-                    $body
-                    Ok(())
-                };
-                $expected(prove(async || setup(stringify!($name)).await, write).await)
-            }
-        )*
-    };
-}
 
 fn proves(result: Result<Proof, ProveError>) -> Done {
     println!("{result:?}");
@@ -93,104 +91,6 @@ fn finds(result: Result<Proof, ProveError>) -> Done {
         other => panic!("{other:?}"),
     }
     Ok(())
-}
-
-writes! {
-    proves fence_first |db, token| {
-        let mut tx = db.begin().await?;
-        token.fence(&mut tx).await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    // The row of the table stays locked until the commit.
-    proves fence_after_the_write |db, token| {
-        let mut tx = db.begin().await?;
-        execute(&mut tx, UPDATE, token).await?;
-        execute(&mut tx, APPEND, token).await?;
-        token.fence(&mut tx).await?;
-        tx.commit().await?;
-    }
-
-    proves column_with_the_token |db, token| {
-        let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence <= $1";
-        execute(db, update, token).await?;
-    }
-
-    // A refused write has taken a number of the sequence: the ids are not compared, nor the times.
-    proves rows_with_defaults |db, token| {
-        let mut tx = db.begin().await?;
-        execute(&mut tx, APPEND, token).await?;
-        token.fence(&mut tx).await?;
-        tx.commit().await?;
-    }
-
-    // The database refuses one of two that read before the other has written.
-    proves snapshot_read_serializable |db, token| {
-        let mut tx = db.begin_with("BEGIN ISOLATION LEVEL SERIALIZABLE").await?;
-        check(&mut tx, "SELECT max(total) FROM line", token).await?;
-        execute(&mut tx, APPEND, token).await?;
-        tx.commit().await?;
-    }
-
-    finds check_outside_of_the_transaction |db, token| {
-        check(db, READ, token).await?;
-        let mut tx = db.begin().await?;
-        execute(&mut tx, KEEP, token).await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    finds snapshot_read_repeatable |db, token| {
-        let mut tx = db.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ").await?;
-        check(&mut tx, "SELECT max(total) FROM line", token).await?;
-        execute(&mut tx, APPEND, token).await?;
-        tx.commit().await?;
-    }
-
-    // There is no row to lock before the first write.
-    finds lock_of_a_row_that_is_missing |db, token| {
-        let mut tx = db.begin().await?;
-        check(&mut tx, &format!("{READ} FOR UPDATE"), token).await?;
-        execute(&mut tx, KEEP, token).await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    finds fence_in_a_transaction_of_its_own |db, token| {
-        let mut tx = db.begin().await?;
-        token.fence(&mut tx).await?;
-        tx.commit().await?;
-        execute(db, UPDATE, token).await?;
-    }
-
-    finds fence_that_is_undone |db, token| {
-        let mut tx = db.begin().await?;
-        let mut inner = tx.begin().await?;
-        token.fence(&mut inner).await?;
-        inner.rollback().await?;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    finds error_that_is_ignored |db, token| {
-        let mut tx = db.begin().await?;
-        let _ = token.fence(&mut tx).await;
-        execute(&mut tx, UPDATE, token).await?;
-        tx.commit().await?;
-    }
-
-    // A stale holder is refused in the end, but not while the newer one has written and not yet raised the token.
-    finds token_that_is_kept_later |db, token| {
-        let update = "UPDATE report SET total = $1 WHERE month = 1 AND NOT EXISTS (SELECT FROM lock WHERE token > $1)";
-        execute(db, update, token).await?;
-        execute(db, &format!("{KEEP} WHERE lock.token < $1"), token).await?;
-    }
-
-    finds token_as_a_double |db, token| {
-        let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence::float <= $1::float";
-        execute(db, update, token).await?;
-    }
 }
 
 /// Each transaction locks a row that the other one needs: the server ends one, which is an outcome like others.
@@ -219,21 +119,6 @@ async fn deadlocks() -> Done {
     Ok(())
 }
 
-/// The transaction of one connection guards a write of another one.
-#[tokio::test]
-async fn pool() -> Done {
-    let write = async |url: String, token: Token| -> Done {
-        let options = PgPoolOptions::new().max_connections(2);
-        let pool = options.connect(&url).await?;
-        let mut tx = pool.begin().await?;
-        token.fence(&mut tx).await?;
-        execute(&mut *pool.acquire().await?, UPDATE, &token).await?;
-        tx.commit().await?;
-        Ok(())
-    };
-    proves(prove(async || setup("pool").await, write).await)
-}
-
 /// What a lost connection has not committed is gone, and the write goes on with another one.
 #[tokio::test]
 async fn lost_connection() -> Done {
@@ -248,7 +133,13 @@ async fn lost_connection() -> Done {
         execute(&mut tx, UPDATE, &token).await?;
         Ok(tx.commit().await?)
     };
-    let proof = prove_within(1000, 1, async || setup("lost_connection").await, write).await;
+    let prover = Prover {
+        switches: 1,
+        ..Prover::default()
+    };
+    let proof = prover
+        .prove(async || setup("lost_connection").await, write)
+        .await;
     proves(proof)
 }
 
@@ -287,7 +178,11 @@ async fn tokio_postgres() -> Done {
         tx.commit().await?;
         Ok(())
     };
-    let proof = prove_within(1000, 2, schema, fenced).await?;
+    let prover = Prover {
+        switches: 2,
+        ..Prover::default()
+    };
+    let proof = prover.prove(schema, fenced).await?;
     assert!(proof.schedules >= 10, "{proof:?}");
 
     let unfenced = async |url: String, token: Token| -> Done {
@@ -343,16 +238,95 @@ async fn no_proof() -> Done {
     let stale = "older  returns -> Err(\"a later holder of `prove` has written";
     assert!(schedule.contains(stale), "{schedule}");
 
-    let proof = prove_within(3, usize::MAX, ready, fenced).await;
+    let prover = Prover {
+        schedules: 3,
+        ..Prover::default()
+    };
+    let proof = prover.prove(ready, fenced).await;
     assert!(matches!(proof, Err(ProveError::TooMany(3))), "{proof:?}");
     // One holder after the other, in both orders.
-    let proof = prove_within(100, 1, ready, fenced).await?;
+    let prover = Prover {
+        switches: 1,
+        ..Prover::default()
+    };
+    let proof = prover.prove(ready, fenced).await?;
     assert!(proof.schedules > 2);
 
     let proof = prove(async || Err::<String, _>("no disk"), fenced).await;
     assert_eq!(proof.unwrap_err().to_string(), "`setup` failed: no disk");
     let proof = prove(async || Ok::<_, Error>("mysql".to_owned()), fenced).await;
     assert!(matches!(proof, Err(ProveError::Database(_))), "{proof:?}");
+    Ok(())
+}
+
+/// A write that never ends is stopped by a limit, which names the statements.
+#[tokio::test]
+async fn limits() -> Done {
+    let spins = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        while execute(
+            &mut db,
+            "UPDATE report SET total = $1 WHERE month = 3",
+            &token,
+        )
+        .await?
+            == 0
+        {}
+        Ok(())
+    };
+    let ready = async || setup("limits").await;
+    let prover = Prover {
+        steps: 60,
+        ..Prover::default()
+    };
+    let Err(ProveError::Endless(schedule)) = prover.prove(ready, spins).await else {
+        panic!("it ended")
+    };
+    assert!(
+        schedule.contains("\n  … 37 more …\n  newer  UPDATE report"),
+        "{schedule}"
+    );
+    assert!(schedule.lines().count() <= 25);
+
+    let waits = async |url: String, _| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        db.execute("UPDATE report SET total = 1").await?;
+        std::future::pending().await
+    };
+    let prover = Prover {
+        time: Duration::from_secs(1),
+        ..Prover::default()
+    };
+    let Err(ProveError::Endless(schedule)) = prover.prove(ready, waits).await else {
+        panic!("it ended")
+    };
+    assert_eq!(schedule, "  newer  UPDATE report SET total = 1 -> UPDATE 2");
+    Ok(())
+}
+
+/// The row of a process that was killed keeps all others out. (Without that, the write is right.)
+#[tokio::test]
+async fn killed_process_leaves_a_row() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let take = "INSERT INTO lock VALUES ('report', $1) ON CONFLICT DO NOTHING";
+        while execute(&mut db, take, &token).await? == 0 {}
+        let update = "UPDATE report SET total = $1, fence = $1 WHERE month = 1 AND fence <= $1";
+        execute(&mut db, update, &token).await?;
+        execute(&mut db, "DELETE FROM lock", &token).await.map(drop)
+    };
+    let prover = Prover {
+        steps: 60,
+        ignore: &["lock"],
+        ..Prover::default()
+    };
+    let proof = prover
+        .prove(async || setup("killed_process").await, write)
+        .await;
+    let Err(ProveError::Endless(schedule)) = proof else {
+        panic!("{proof:?}")
+    };
+    assert!(schedule.contains("r  dies\n"), "{schedule}");
     Ok(())
 }
 
@@ -396,10 +370,7 @@ async fn check_in_a_subquery() -> Done {
     let is_step =
         |line: &&str| !line.ends_with("BEGIN -> BEGIN") && !line.ends_with("returns -> Ok(())");
     let steps = text.lines().filter(is_step);
-    let row = |by| {
-        let other = r#"report {"fence": 0, "month": 2, "total": 0}"#;
-        format!("{other}\n  report {{\"fence\": {by}, \"month\": 1, \"total\": {by}}}")
-    };
+    let row = |by| format!("report {{\"fence\": {by}, \"month\": 1, \"total\": {by}}}");
     let (older, newer) = (row("4000000000000000001"), row("4000000000000000002"));
     let expected = format!(
         "a stale write landed, in this order of statements:
@@ -408,20 +379,11 @@ async fn check_in_a_subquery() -> Done {
   newer  COMMIT -> COMMIT
   older  update -> UPDATE 1
   older  COMMIT -> COMMIT
-after the newer write:
-  {newer}
-at the end:
-  {older}
-right: older, then newer:
-  {newer}
-right: newer alone:
-  {newer}"
+the older holder has changed what the newer one had written:
+  - {newer}
+  + {older}"
     );
-    // The server answers both at once.
-    let (commit, update) = ("  newer  COMMIT -> COMMIT", "  older  update -> UPDATE 1");
     let text = steps.collect::<Vec<_>>().join("\n");
-    let other = format!("{update}\n{commit}");
-    let text = text.replace(&other, &format!("{commit}\n{update}"));
     assert_eq!(text, expected);
     Ok(())
 }

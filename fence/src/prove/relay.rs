@@ -14,8 +14,8 @@ use super::server::Url;
 pub(super) enum Event {
     /// It would like to send something, such as this statement.
     Asks(Option<String>, oneshot::Sender<()>),
-    /// The server has answered, or the connection has ended.
-    Answered(String),
+    /// The server has answered, or the connection has ended. Whether no transaction is open any more.
+    Answered(String, bool),
     /// The write has returned.
     Returned(Result<(), String>),
 }
@@ -29,7 +29,7 @@ pub(super) async fn serve(who: usize, client: TcpStream, url: Url, to: Unbounded
     let report = |process, event| drop(to.send((who, process, event)));
     let _ = relay(client, &url, &mut process, report).await;
     let ends = "error: the connection ends".to_owned();
-    report(process, Event::Answered(ends));
+    report(process, Event::Answered(ends, true));
 }
 
 async fn relay(
@@ -46,6 +46,7 @@ async fn relay(
     loop {
         // A driver may go on before the end of an answer: it gets all of it, once it is reported.
         let (mut answer, mut outcome, mut is_last) = (Vec::new(), String::new(), false);
+        let mut is_committed = false;
         while !is_last {
             let Ok(message) = message(&mut server).await else {
                 return client.write_all(&answer).await;
@@ -57,13 +58,14 @@ async fn relay(
                     let text = texts(&message).find(|field| field.starts_with('M'));
                     outcome = text.unwrap_or_default().replacen('M', "error: ", 1);
                 }
+                [b'Z', _, _, _, _, status, ..] => (is_last, is_committed) = (true, status == b'I'),
                 // A login takes more than one answer; `COPY` goes on with data.
-                [b'R', _, _, _, _, 0, 0, 0, 3..=11, ..] | [b'Z' | b'G', ..] => is_last = true,
+                [b'R', _, _, _, _, 0, 0, 0, 3..=11, ..] | [b'G', ..] => is_last = true,
                 _ => {}
             }
             answer.extend(message);
         }
-        report(*process, Event::Answered(outcome));
+        report(*process, Event::Answered(outcome, is_committed));
         client.write_all(&answer).await?;
         while is_last {
             batch.read(&mut client).await?;
