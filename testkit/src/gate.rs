@@ -80,7 +80,7 @@ async fn noted<T>(number: u64, member: Arc<Member>, task: impl Future<Output = T
     })
 }
 
-fn message(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("with something that is no text")

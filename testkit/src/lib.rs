@@ -39,7 +39,16 @@
 //! that falls due in order.
 //!
 //! In a runtime that isn't paused, as that of `#[sqlx::test]`, [`World::new`] pauses it and holds the time: it moves by
-//! [`World::advance`] only.
+//! [`World::advance`] only. When the last clone of the World is dropped, the clock runs again.
+//!
+//! What takes real time is declared: [`World::real_time`] for sockets, [`World::blocking`] for blocking code. Undeclared
+//! sockets, signals and child processes panic. (In a runtime of another attribute they don't: there, hold the time.)
+//! The code under test may read the real clock, but then it sees another time than the locks.
+//!
+//! # Limits
+//!
+//! A test that would never end fails, and says who holds and waits for what: after six hours of virtual time without
+//! [`World::advance`], after 200,000 steps at one time, or if time is held and nothing happens for 30 real seconds.
 //!
 //! # Seeds
 //!
@@ -62,6 +71,7 @@
 //!
 #![doc = include_str!("table.md")]
 
+mod beside;
 mod choices;
 mod clock;
 mod endpoint;
@@ -70,6 +80,7 @@ mod fault;
 mod faults;
 mod forger;
 mod gate;
+mod limits;
 mod member;
 mod register;
 mod runs;
@@ -82,7 +93,7 @@ mod world;
 use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use self::endpoint::Endpoint;
 pub use self::events::{Event, Happening};
@@ -95,7 +106,7 @@ pub use self::skip::skip_locks;
 use self::world::Shared;
 pub use auto_mutex_core::assert_held;
 use auto_mutex_core::hook::{Turn, block_on, pause};
-use auto_mutex_core::store::lock;
+use auto_mutex_core::store::{lock, time_of};
 use auto_mutex_core::{Client, Config};
 pub use auto_mutex_protocol::StoreErrorKind;
 
@@ -266,6 +277,13 @@ impl World {
     #[must_use]
     pub fn now(&self) -> Duration {
         self.0.clock.since_start()
+    }
+
+    /// The store's clock, which begins in January 2026 so that seeds repeat themselves. Fields such as `since` of `info`
+    /// are times of this clock.
+    #[must_use]
+    pub fn system_time(&self) -> SystemTime {
+        time_of(lock(&self.0.server).micros(self.0.clock.now()))
     }
 
     /// A number below `options`, which the seed decides; for a test that does different things with each seed. Make zero

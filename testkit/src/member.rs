@@ -296,6 +296,7 @@ impl Store for Member {
 impl Witness for Member {
     fn waits(&self, name: &Name) {
         if let Some(world) = self.world() {
+            world.check_thread(&self.host);
             world.note(&self.host, name.as_str(), Happening::Waits, None);
         }
     }

@@ -5,18 +5,18 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Once, OnceLock};
-use std::time::Duration;
+use std::pin::pin;
+use std::sync::{Arc, Once, OnceLock, Weak};
 
 use auto_mutex_core::hook::Turn;
-use auto_mutex_core::store::{first, lock, random_number};
+use auto_mutex_core::store::random_number;
 
 use super::World;
 use super::choices::Schedule;
-use super::clock::Clock;
 use super::events::Event;
+use super::gate::message;
 use super::world::Shared;
 
 /// The one seed to run.
@@ -27,8 +27,9 @@ const SEEDS: &str = "AUTO_MUTEX_SEEDS";
 const START: &str = "AUTO_MUTEX_SEED_START";
 /// How many events of a failed run are printed.
 const EVENTS: usize = 40;
-/// How much virtual time may pass while a test only waits.
-const LONGEST_WAIT: Duration = Duration::from_secs(6 * 60 * 60);
+/// What tokio says of sockets, signals and processes in a runtime without them.
+const NEEDS_IO: [&str; 2] = ["IO is disabled", "no signal driver"];
+const NO_IO: &str = "A World has no sockets, signals and child processes, because virtual time would pass while they take real time. Await what is real within `world.real_time(…)` or `world.blocking(…)`, or replace it: by `tokio::io::duplex`, for example.";
 /// How many runs a search for a shorter schedule takes at most.
 const SHORTENING_RUNS: usize = 300;
 
@@ -153,20 +154,29 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     schedule: &Schedule,
     test: &impl Fn(World) -> F,
 ) -> Result<(), Failure> {
-    let clock = Arc::new(OnceLock::<Arc<Clock>>::new());
-    let of_threads = clock.clone();
+    let here = Arc::new(OnceLock::<Weak<Shared>>::new());
+    let of_threads = here.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
+        // Real sockets would lie, because virtual time passes meanwhile: without I/O, they panic.
+        .enable_time()
         .start_paused(true)
         // Those of `spawn_blocking`.
-        .on_thread_start(move || of_threads.get().into_iter().for_each(Clock::install))
+        .on_thread_start(move || {
+            if let Some(world) = of_threads.get().and_then(Weak::upgrade) {
+                world.install_beside();
+            }
+        })
         .build()
         .expect("a runtime");
     let entered = runtime.enter();
     let world = World(Shared::new(schedule));
-    drop((entered, clock.set(world.0.clock.clone())));
+    drop((entered, here.set(Arc::downgrade(&world.0))));
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = runtime.block_on(first(test(world.clone()), limit(&world)));
+        let mut test = pin!(test(world.clone()));
+        let ended = runtime.block_on(poll_fn(|cx| {
+            world.0.note_step();
+            test.as_mut().poll(cx)
+        }));
         if let Some(error) = ended.failure() {
             panic!("{error}");
         }
@@ -187,21 +197,6 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     })
 }
 
-/// Panics if nothing but time goes on for too long.
-async fn limit<T>(world: &World) -> T {
-    loop {
-        let ends = *lock(&world.0.advanced) + LONGEST_WAIT;
-        let left = ends.saturating_sub(world.now());
-        if left.is_zero() {
-            world.0.check_hosts();
-            panic!(
-                "six hours of virtual time have passed, and what the test waits for has not come"
-            );
-        }
-        tokio::time::sleep(left).await;
-    }
-}
-
 #[track_caller]
 fn report<T: Outcome, F: Future<Output = T>>(
     runs: &Runs,
@@ -219,6 +214,9 @@ fn report<T: Outcome, F: Future<Output = T>>(
         eprintln!("… {last} earlier events");
     }
     events[last..].iter().for_each(|event| eprintln!("{event}"));
+    if needs_io(&*panic) {
+        eprintln!("{NO_IO}");
+    }
     let name = std::thread::current();
     let name = name.name().unwrap_or_default();
     eprintln!("{SEED}={schedule} repeats this run: {SEED}={schedule} cargo test {name}");
@@ -228,6 +226,11 @@ fn report<T: Outcome, F: Future<Output = T>>(
         eprintln!("{SEED}={shorter} is a shorter schedule that fails");
     }
     resume_unwind(panic)
+}
+
+pub(super) fn needs_io(panic: &(dyn Any + Send)) -> bool {
+    let message = message(panic);
+    NEEDS_IO.iter().any(|need| message.contains(need))
 }
 
 /// Removes unusual choices as long as the run fails: first many at once, then single ones.

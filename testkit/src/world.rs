@@ -18,6 +18,7 @@ use super::endpoint::start;
 use super::events::{Event, Happening, Record};
 use super::fault::{Fault, Operation};
 use super::forger::Heard;
+use super::limits::{self, PATIENCE};
 use super::member::Member;
 use super::server::Server;
 
@@ -40,19 +41,29 @@ pub(crate) struct Shared {
     delay: AtomicU64,
     pub(super) elsewhere: Mutex<(Option<Client>, Vec<Option<MutexGuard>>)>,
     activity: AtomicU64,
+    /// How many turns the test and its hosts had, and the time of the last check.
+    pub(super) steps: (AtomicU64, AtomicU64),
     /// Holds time until it is dropped.
     held: Mutex<Option<Sender<()>>>,
+    /// How long nothing may happen meanwhile, in real time.
+    patience: Duration,
     /// How many calls let time go on.
     advancing: AtomicUsize,
-    pub(super) holds_time: bool,
+    holds_time: bool,
+    /// How many declared waits for something real there are.
+    pub(super) beside: AtomicUsize,
     pub(super) runtime: Option<Handle>,
     /// When the test last said how time goes on.
     pub(super) advanced: Mutex<Duration>,
 }
 
 impl Shared {
-    /// Makes the World of this thread. `holds_time` says whether time moves by the test alone.
+    /// Makes the World of this thread.
     pub(super) fn new(schedule: &Schedule) -> Arc<Self> {
+        Self::with_patience(schedule, PATIENCE)
+    }
+
+    pub(super) fn with_patience(schedule: &Schedule, patience: Duration) -> Arc<Self> {
         let runtime = Handle::try_current().ok();
         if let Some(runtime) = &runtime {
             assert!(
@@ -77,15 +88,22 @@ impl Shared {
             delay: AtomicU64::new(0),
             elsewhere: Mutex::default(),
             activity: AtomicU64::new(0),
+            steps: <_>::default(),
             held: Mutex::default(),
+            patience,
             advancing: AtomicUsize::new(0),
             holds_time,
+            beside: AtomicUsize::new(0),
             runtime,
             advanced: Mutex::default(),
         });
-        shared.hold_time();
+        match &shared.runtime {
+            Some(_) if holds_time => shared.hold_time(),
+            Some(runtime) => drop(runtime.spawn(limits::limit_time(Arc::downgrade(&shared)))),
+            None => {}
+        }
         shared.install(schedule.seed);
-        shared.install_turns();
+        shared.install_turns(|| {});
         shared
     }
 
@@ -97,19 +115,24 @@ impl Shared {
         START_HERE.set(Some(start));
     }
 
-    /// Lets this thread's code start threads that take turns with the tasks.
-    fn install_turns(self: &Arc<Self>) {
-        if let Some(runtime) = self.runtime.clone() {
-            let world = Arc::downgrade(self);
-            let begin = move || {
-                if let Some(world) = world.upgrade() {
-                    let seed = world.below(1 << 32);
-                    world.install(seed);
-                }
-            };
-            let begin = Arc::new(begin);
-            Turns { runtime, begin }.install();
-        }
+    /// Lets this thread's code start threads that take turns with the tasks. Returns what was before.
+    pub(super) fn install_turns(
+        self: &Arc<Self>,
+        settle: impl Fn() + Send + Sync + 'static,
+    ) -> Option<Turns> {
+        let world = Arc::downgrade(self);
+        let begin = move || {
+            if let Some(world) = world.upgrade() {
+                let seed = world.below(1 << 32);
+                world.install(seed);
+            }
+        };
+        let turns = |runtime| Turns {
+            runtime,
+            begin: Arc::new(begin),
+            settle: Arc::new(settle),
+        };
+        Turns::replace(self.runtime.clone().map(turns))
     }
 
     pub(super) fn here() -> Option<Arc<Self>> {
@@ -121,21 +144,38 @@ impl Shared {
     }
 
     /// Lets time go on until the result is dropped.
-    pub(super) fn release_time(&self) -> Advancing<'_> {
+    pub(super) fn release_time(self: &Arc<Self>) -> Advancing {
         if self.advancing.fetch_add(1, Ordering::Relaxed) == 0 {
             drop(lock(&self.held).take());
         }
-        Advancing(self)
+        Advancing(self.clone())
     }
 
-    /// Time stands still while a blocking task of the runtime runs.
-    fn hold_time(&self) {
-        let Some(runtime) = self.runtime.as_ref().filter(|_| self.holds_time) else {
+    fn hold_time(self: &Arc<Self>) {
+        let Some(runtime) = self.runtime.clone().filter(|_| self.holds_time) else {
             return;
         };
-        let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        drop(runtime.spawn_blocking(move || receiver.recv()));
+        let (sender, released) = std::sync::mpsc::channel();
+        let (world, patience) = (Arc::downgrade(self), self.patience);
+        let holder = runtime.clone();
+        holder.spawn_blocking(move || limits::hold_time(&released, &runtime, patience, &world));
         *lock(&self.held) = Some(sender);
+    }
+
+    /// Lets the clock run again for what comes after the World.
+    fn give_clock_back(&self) {
+        let here = Handle::try_current();
+        let is_over = here.is_err_and(|error| error.is_thread_local_destroyed());
+        if let Some(runtime) = self
+            .runtime
+            .as_ref()
+            .filter(|_| self.holds_time && !is_over)
+        {
+            let _entered = runtime.enter();
+            if is_paused() {
+                tokio::time::resume();
+            }
+        }
     }
 
     pub(super) fn below(&self, options: u64) -> u64 {
@@ -176,6 +216,7 @@ impl Shared {
 
     pub(super) fn note_activity(&self) {
         self.activity.fetch_add(1, Ordering::Relaxed);
+        self.note_step();
     }
 
     /// Waits until no host does anything for so many turns.
@@ -312,9 +353,9 @@ impl Shared {
 }
 
 /// Time goes on while this value is there.
-pub(super) struct Advancing<'a>(&'a Shared);
+pub(super) struct Advancing(Arc<Shared>);
 
-impl Drop for Advancing<'_> {
+impl Drop for Advancing {
     fn drop(&mut self) {
         if self.0.advancing.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.0.hold_time();
@@ -325,9 +366,10 @@ impl Drop for Advancing<'_> {
 impl Drop for Shared {
     /// What this thread does next is real.
     fn drop(&mut self) {
+        self.give_clock_back();
         let is_here = HERE.try_with(|here| here.borrow().as_ptr() == std::ptr::from_mut(self));
         if is_here.unwrap_or(false) {
-            Turns::remove();
+            Turns::replace(None);
             START_HERE.set(None);
             hook::unseed();
             // A test that made its World by itself.

@@ -1,14 +1,17 @@
 //! A World of the test kit in what `#[sqlx::test]` expands to: its runtime, with a pool of a real database. The guide's chapter
 //! on testing shows it.
 
+use std::env;
 use std::error::Error;
+use std::process::Command;
 use std::time::Duration;
 
 use auto_mutex::auto_mutex;
 use auto_mutex::test::World;
 use sqlx::PgPool;
+use sqlx::testing::{TestArgs, TestFn};
 
-use crate::postgres;
+use crate::postgres::SERVER;
 
 #[auto_mutex(name = "close", key = "{month}", block = 200)]
 async fn close_month(pool: &PgPool, month: i32) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -52,10 +55,31 @@ async fn a_month_is_closed_once(pool: PgPool) {
     world.assert_no_overlap();
 }
 
+/// Set in a process that runs the test alone: `#[sqlx::test]` reads `DATABASE_URL`.
+const CHILD: &str = "AUTO_MUTEX_TEST_CHILD";
+
 #[test]
 fn a_world_lives_in_the_runtime_of_another_attribute() {
+    if env::var_os(CHILD).is_some() {
+        let test: fn(PgPool) -> _ = a_month_is_closed_once;
+        return test.run_test(TestArgs::new("a_month_is_closed_once"));
+    }
+    let url = SERVER.url("postgres");
+    let name = "world::a_world_lives_in_the_runtime_of_another_attribute";
+    let test = Command::new(env::current_exe().unwrap())
+        .args([name, "--exact", "--nocapture"])
+        .envs([(CHILD, "1"), ("DATABASE_URL", &url)])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&test.stderr);
+    assert!(test.status.success(), "{said}");
+    assert!(!said.contains("failed to delete"), "{said}");
     sqlx::test_block_on(async {
-        let pool = PgPool::connect(&postgres::url().await).await.unwrap();
-        a_month_is_closed_once(pool).await;
+        let pool = PgPool::connect(&url).await.unwrap();
+        // sqlx notes each database that it makes.
+        let left = "SELECT (SELECT count(*) FROM _sqlx_test.databases) + count(*) FROM pg_database \
+                    WHERE datname LIKE '\\_sqlx\\_test%'";
+        let left: i64 = sqlx::query_scalar(left).fetch_one(&pool).await.unwrap();
+        assert_eq!(left, 0, "{said}");
     });
 }

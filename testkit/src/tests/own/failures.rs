@@ -1,6 +1,5 @@
 //! What makes a test fail, and what it says then.
 
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -9,10 +8,9 @@ use super::*;
 use crate::{Fault, Register};
 
 /// The message with which `test` fails.
-fn message(test: impl FnOnce()) -> String {
+pub(super) fn message(test: impl FnOnce()) -> String {
     let panic = catch_unwind(AssertUnwindSafe(test)).expect_err("the test passes");
-    let text = |panic: &dyn Any| panic.downcast_ref::<String>().cloned();
-    text(&*panic).expect("a text")
+    crate::gate::message(&*panic).to_owned()
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! A World behaves as real machines do, and repeats itself.
 
+mod beside;
 mod failures;
 mod faults;
+mod limits;
 mod repeats;
 mod table;
 mod time;

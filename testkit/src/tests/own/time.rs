@@ -195,7 +195,7 @@ fn a_test_without_async_code_has_all_of_the_world() {
 }
 
 #[test]
-#[should_panic = "blocks the thread of all tasks"]
+#[should_panic = "call it from `World::thread`"]
 fn a_call_that_blocks_all_tasks_is_found() {
     run(Runs::new(), |world| async move {
         drop(world.client("a").mutex("x").blocking_lock());

@@ -52,7 +52,7 @@ impl Sleeper {
             return;
         }
         #[cfg(any(test, feature = "test-util"))]
-        super::turns::check();
+        super::turns::check(|| *lock(&self.woken));
         let mut woken = lock(&self.woken);
         while !*woken {
             let waiting = self.changed.wait(woken);

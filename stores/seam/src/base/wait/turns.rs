@@ -32,6 +32,8 @@ pub struct Turns {
     pub runtime: Handle,
     /// Run first on each thread.
     pub begin: Arc<dyn Fn() + Send + Sync>,
+    /// Run before this thread blocks, if it takes no turns. It returns once nothing is left to do.
+    pub settle: Arc<dyn Fn() + Send + Sync>,
 }
 
 thread_local! {
@@ -40,14 +42,14 @@ thread_local! {
 }
 
 impl Turns {
-    /// Lets the code of this thread start its threads as [`Turn`]s.
-    pub fn install(self) {
-        TURNS.set(Some(self));
+    /// Lets the code of this thread start its threads as [`Turn`]s, or no longer. Returns what was before.
+    pub fn replace(turns: Option<Self>) -> Option<Self> {
+        TURNS.try_with(|here| here.replace(turns)).ok().flatten()
     }
 
-    /// Ends [`install`](Self::install).
-    pub fn remove() {
-        let _ = TURNS.try_with(RefCell::take);
+    /// Whether this thread belongs to a World.
+    pub fn are_here() -> bool {
+        Self::here().is_some()
     }
 
     fn here() -> Option<Self> {
@@ -62,12 +64,15 @@ pub(super) fn task() -> Option<Task> {
     task.ok().flatten()
 }
 
-/// Panics on the thread that has to run all tasks, because the call would never return.
-pub(super) fn check() {
-    assert!(
-        Turns::here().is_none(),
-        "this call blocks the thread of all tasks of a World, and would never return: call it from `World::thread`"
-    );
+/// Panics if this thread belongs to a World without taking turns, and nothing `has_woken` it: the call would never return.
+pub(super) fn check(has_woken: impl Fn() -> bool) {
+    if let Some(turns) = Turns::here() {
+        (turns.settle)();
+        assert!(
+            has_woken(),
+            "this call blocks a thread while the time of its World stands still, and would never return: call it from `World::thread`"
+        );
+    }
 }
 
 /// Lets the tasks run until the thread is woken, or perhaps earlier.
@@ -119,12 +124,12 @@ impl<T: Send + 'static> Turn<T> {
                 let runtime = turns.runtime.clone();
                 let _inside = runtime.enter();
                 (turns.begin)();
-                turns.install();
+                Turns::replace(Some(turns));
                 SEAT.set(Some(seat));
                 let ended = catch_unwind(AssertUnwindSafe(work));
                 *into.lock().expect("unpoisoned") = Some(ended);
                 // The other side waits for this.
-                drop((into, TURNS.take(), SEAT.take()));
+                drop((into, Turns::replace(None), SEAT.take()));
             }
         };
         spawn("auto-mutex-turns", run).expect("a thread");
