@@ -53,10 +53,12 @@
 //! # Seeds
 //!
 //! A failed run prints its seed and its last events. `AUTO_MUTEX_SEED=17 cargo test name` runs this seed alone, with the
-//! same events in the same order. (Code under test that draws random numbers of its own, as tokio's `select!` without
-//! `biased;` does, can differ.) With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
+//! same events in the same order. With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
 //! shortest schedule that fails is printed as well. `AUTO_MUTEX_SEEDS=1000` runs so many seeds, from
 //! `AUTO_MUTEX_SEED_START` on, a number or `random`.
+//!
+//! The first seed runs twice, and the test fails if the events differ: code that draws random numbers of its own, as tokio's
+//! `select!` without `biased;` does, can't be repeated. [`Runs::repeatable`] turns that off.
 //!
 //! # Panics
 //!

@@ -30,6 +30,7 @@ const EVENTS: usize = 40;
 /// What tokio says of sockets, signals and processes in a runtime without them.
 const NEEDS_IO: [&str; 2] = ["IO is disabled", "no signal driver"];
 const NO_IO: &str = "A World has no sockets, signals and child processes, because virtual time would pass while they take real time. Await what is real within `world.real_time(…)` or `world.blocking(…)`, or replace it: by `tokio::io::duplex`, for example.";
+const CAUSES: &str = "So a seed does not repeat a failure. The usual causes are `select!` without `biased;`, the order of a `HashMap`, tokio's `watch` and `Barrier`, which wake in a random order, random numbers, a static counter, and real time. If you can't avoid it: `#[auto_mutex::test(repeatable = false)]`, or `Runs::repeatable(false)`";
 /// How many runs a search for a shorter schedule takes at most.
 const SHORTENING_RUNS: usize = 300;
 
@@ -38,6 +39,7 @@ const SHORTENING_RUNS: usize = 300;
 #[must_use]
 pub struct Runs {
     seeds: u32,
+    repeatable: bool,
     shrink: bool,
 }
 
@@ -45,6 +47,7 @@ impl Default for Runs {
     fn default() -> Self {
         Self {
             seeds: 1,
+            repeatable: true,
             shrink: false,
         }
     }
@@ -59,6 +62,13 @@ impl Runs {
     /// Runs the test with the seeds from 0 to `seeds` − 1.
     pub fn seeds(mut self, seeds: u32) -> Self {
         self.seeds = seeds;
+        self
+    }
+
+    /// Whether the first seed runs twice, and the test fails if the events of the two runs differ; `true` if left out. Set it to
+    /// `false` for code that can't repeat itself: see [Seeds](super#seeds).
+    pub fn repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
         self
     }
 
@@ -126,14 +136,33 @@ pub(super) struct Failure {
 ///
 /// # Panics
 ///
-/// If a run fails, after it has printed the seed and the last events. Also if the test waits for more than six hours of
-/// virtual time for something that never comes.
+/// If a run fails, after it has printed the seed and the last events. Also if it passes one of the [limits](super#limits).
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
+    let attempt = |schedule: &Schedule| {
+        attempt(schedule, &test).unwrap_or_else(|failure| report(&runs, failure, &test))
+    };
+    let mut repeats = runs.repeatable;
     for schedule in runs.schedules(|name| env::var(name).ok()) {
-        if let Err(failure) = attempt(&schedule, &test) {
-            report(&runs, failure, &test);
+        let events = attempt(&schedule);
+        if std::mem::take(&mut repeats) {
+            check_same(&schedule, &events, &attempt(&schedule));
         }
+    }
+}
+
+/// Panics if two runs of a seed differ.
+#[track_caller]
+fn check_same(schedule: &Schedule, one: &[Event], other: &[Event]) {
+    let all = 0..one.len().max(other.len());
+    if let Some(at) = all.into_iter().find(|at| one.get(*at) != other.get(*at)) {
+        let [one, other] = [one, other].map(|events| {
+            let event = events.get(at).map(Event::to_string);
+            event.unwrap_or_else(|| "nothing more".to_owned())
+        });
+        panic!(
+            "two runs of the seed {schedule} differ in event {at}: `{one}`, then `{other}`. {CAUSES}",
+        );
     }
 }
 
@@ -153,7 +182,7 @@ pub fn run_blocking<T: Outcome + Send + 'static>(
 pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     schedule: &Schedule,
     test: &impl Fn(World) -> F,
-) -> Result<(), Failure> {
+) -> Result<Vec<Event>, Failure> {
     let here = Arc::new(OnceLock::<Weak<Shared>>::new());
     let of_threads = here.clone();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -189,12 +218,15 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     // What runs on its hosts ends first.
     runtime.shutdown_background();
     drop(world);
-    ended.map_err(|panic| Failure {
-        panic,
-        schedule: schedule.clone(),
-        unusual,
-        events,
-    })
+    match ended {
+        Ok(()) => Ok(events),
+        Err(panic) => Err(Failure {
+            panic,
+            schedule: schedule.clone(),
+            unusual,
+            events,
+        }),
+    }
 }
 
 #[track_caller]
@@ -254,7 +286,7 @@ pub(super) fn shorten<T: Outcome, F: Future<Output = T>>(
             runs += 1;
             match attempt(&schedule(&fewer), test) {
                 Err(_) => left = fewer,
-                Ok(()) => at += size,
+                Ok(_) => at += size,
             }
         }
         size /= 2;

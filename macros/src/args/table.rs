@@ -200,6 +200,12 @@ table! {
         example: "seeds = 100",
         is_of: |kind| kind == Test,
     }
+    /// Whether two runs of a seed are compared.
+    repeatable: bool {
+        read: |given, input| read::flag(given, &input.parse()?),
+        example: "repeatable = false",
+        is_of: |kind| kind == Test,
+    }
     /// Whether a failing test looks for a shorter run that fails.
     shrink: () {
         read: |_, _| Ok(()),

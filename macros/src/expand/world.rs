@@ -3,13 +3,13 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, FnArg, Result, ReturnType, Visibility};
+use syn::{Attribute, FnArg, Pat, PatType, Result, ReturnType, Signature, Type, Visibility};
 
 use crate::args::Options;
 use crate::errors::Errors;
 use crate::item::{Body, Function, is_mark};
 use crate::kind::Kind;
-use crate::tokens::{last_word, module, moved, ours, whole};
+use crate::tokens::{bare_type, last_word, module, moved, ours, whole};
 
 /// Input:  `#[auto_mutex::test(seeds = 100)] async fn closes(world: World) -> R { BODY }`
 /// Output:
@@ -22,7 +22,17 @@ use crate::tokens::{last_word, module, moved, ours, whole};
 /// }
 /// ```
 ///
-/// A sync test has `run_blocking`.
+/// A sync test has `run_blocking`. Parameters other than the world are left to the attribute that has their values, which
+/// makes the test:
+///
+/// ```text
+/// #[rstest]
+/// #[case(5)]
+/// fn closes(#[case] month: u32) {
+///     async fn closes(month: u32, world: World) -> R { BODY }
+///     ::auto_mutex::test::run(::auto_mutex::test::Runs::new(), move |world| closes(Clone::clone(&month), world))
+/// }
+/// ```
 pub(crate) fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let options = Options::parse(Kind::Test, Span::call_site(), args, &mut errors);
@@ -51,16 +61,26 @@ fn check(function: &Function, errors: &mut Errors) {
     let sig = &function.sig;
     let (constness, safety, abi) = (&sig.constness, &sig.safety, &sig.abi);
     let mut inputs = sig.inputs.iter().filter(|it| matches!(it, FnArg::Typed(_)));
+    // Another attribute may have values for more of them.
+    let for_others = function.attrs.iter().any(is_of_another_crate);
     for wrong in [
         quote!(#constness #safety #abi),
         sig.generics.params.to_token_stream(),
         sig.receiver().to_token_stream(),
-        inputs.nth(1).to_token_stream(),
+        inputs.nth(1).filter(|_| !for_others).to_token_stream(),
     ] {
         if !wrong.is_empty() {
             errors.on(
                 wrong,
                 "a test is a plain function with at most one parameter, a `World` of any number of hosts: no generics, `self`, `const`, `unsafe` or `extern`",
+            );
+        }
+    }
+    for other in of_others(function) {
+        if name_of(other).is_none() {
+            errors.on(
+                &other.pat,
+                "each run gets a clone of this parameter, which needs a name: write `name: Type`, and take it apart in the body",
             );
         }
     }
@@ -76,6 +96,48 @@ fn check(function: &Function, errors: &mut Errors) {
     }
 }
 
+/// Whether it may have the values of parameters.
+fn is_of_another_crate(attribute: &Attribute) -> bool {
+    let word = last_word(attribute.path());
+    ![
+        "allow",
+        "cfg",
+        "cfg_attr",
+        "deny",
+        "doc",
+        "expect",
+        "forbid",
+        "ignore",
+        "should_panic",
+        "warn",
+    ]
+    .contains(&&*word)
+}
+
+/// The parameters that are not the world.
+fn of_others(function: &Function) -> Vec<&PatType> {
+    let typed = function.sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed),
+        FnArg::Receiver(_) => None,
+    });
+    let is_another = |typed: &&PatType| !is_world(typed);
+    match function.attrs.iter().any(is_of_another_crate) {
+        true => typed.filter(is_another).collect(),
+        false => Vec::new(),
+    }
+}
+
+fn name_of(typed: &PatType) -> Option<&Ident> {
+    match &*typed.pat {
+        Pat::Ident(pat) if pat.subpat.is_none() => Some(&pat.ident),
+        _ => None,
+    }
+}
+
+fn is_world(typed: &PatType) -> bool {
+    matches!(bare_type(&typed.ty), Type::Path(ty) if last_word(&ty.path) == "World")
+}
+
 fn expanded(function: &Function, options: &Options) -> TokenStream {
     let Function {
         attrs,
@@ -86,14 +148,11 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
     } = function;
     let (span, name) = (Span::mixed_site(), &sig.ident);
     let test = module(options.runtime.as_ref(), "test");
-    let seeds = options
-        .seeds
-        .as_ref()
-        .map(|seeds| quote_spanned!(span=> .seeds(#seeds)));
-    let shrinks = options.shrink.is_some();
-    let shrink = shrinks.then(|| quote_spanned!(span=> .shrink(true)));
+    let runs = runs(&test, options);
+    let others = of_others(function);
     // Errors about the type of the parameter are shown there.
     let called = match sig.inputs.first() {
+        _ if !others.is_empty() => with_parameters(sig),
         Some(FnArg::Typed(world)) => {
             let at_type = name.span().located_at(whole(&world.ty));
             Ident::new(&name.to_string(), at_type).into_token_stream()
@@ -110,18 +169,68 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
     } else {
         "run_blocking"
     };
-    let (run, at) = (Ident::new(run, at_type), moved(test.clone(), at_type));
-    let run = quote_spanned!(at_type=> #at::#run(#test::Runs::new()#seeds #shrink, #called));
+    let (run, at) = (Ident::new(run, at_type), moved(test, at_type));
+    let run = quote_spanned!(at_type=> #at::#run(#runs, #called));
     let body = body.as_ref().map(Body::group);
-    let own = quote!(#sig #body);
+    let own = Signature {
+        inputs: sig.inputs.iter().cloned().map(without_attributes).collect(),
+        ..sig.clone()
+    };
+    // The other attribute makes the test.
+    let is_test = others.is_empty();
+    let others = others.into_iter().map(|other| {
+        let (attrs, name, ty) = (&other.attrs, name_of(other), &other.ty);
+        quote!(#(#attrs)* #name: #ty)
+    });
+    let is_test = is_test.then(|| quote_spanned!(span=> #[::core::prelude::v1::test]));
     quote_spanned! {span=>
-        #[::core::prelude::v1::test]
+        #is_test
         #(#attrs)*
-        #visibility fn #name() {
-            #own
+        #visibility fn #name(#(#others),*) {
+            #own #body
             #run
         }
     }
+}
+
+fn runs(test: &TokenStream, options: &Options) -> TokenStream {
+    let span = Span::mixed_site();
+    let seeds = options.seeds.as_ref();
+    let seeds = seeds.map(|seeds| quote_spanned!(span=> .seeds(#seeds)));
+    let repeats = options.repeatable;
+    let repeats = repeats.map(|repeats| quote_spanned!(span=> .repeatable(#repeats)));
+    let shrinks = options.shrink.is_some();
+    let shrink = shrinks.then(|| quote_spanned!(span=> .shrink(true)));
+    quote_spanned!(span=> #test::Runs::new()#seeds #repeats #shrink)
+}
+
+/// A call for each run, with clones of the values.
+fn with_parameters(sig: &Signature) -> TokenStream {
+    let (span, name) = (Span::mixed_site(), &sig.ident);
+    let values = sig.inputs.iter().map(|input| match input {
+        FnArg::Typed(typed) if !is_world(typed) => {
+            let value = name_of(typed);
+            quote_spanned!(span=> ::core::clone::Clone::clone(&#value))
+        }
+        _ => quote_spanned!(span=> world),
+    });
+    let has_world = sig
+        .inputs
+        .iter()
+        .any(|input| matches!(input, FnArg::Typed(typed) if is_world(typed)));
+    let world = if has_world {
+        quote_spanned!(span=> world)
+    } else {
+        quote!(_)
+    };
+    quote_spanned!(span=> move |#world| #name(#(#values),*))
+}
+
+fn without_attributes(mut input: FnArg) -> FnArg {
+    if let FnArg::Typed(typed) = &mut input {
+        typed.attrs.clear();
+    }
+    input
 }
 
 #[cfg(test)]
@@ -137,6 +246,24 @@ mod tests {
                 "#[::core::prelude::v1::test] /** Closes. */ #[ignore] pub fn closes() {
                     async fn closes(mut world: World) -> R { body()?; Ok(()) }
                     ::auto_mutex::test::run(::auto_mutex::test::Runs::new().seeds(100).shrink(true), closes)
+                }",
+            ),
+            (
+                "repeatable = false",
+                "#[rstest] #[case(5)] async fn closes(#[case] mut month: u32, #[ignore] world: World) {}",
+                "#[rstest] #[case(5)] fn closes(#[case] month: u32) {
+                    async fn closes(mut month: u32, world: World) {}
+                    ::auto_mutex::test::run(::auto_mutex::test::Runs::new().repeatable(false),
+                        move |world| closes(::core::clone::Clone::clone(&month), world))
+                }",
+            ),
+            (
+                "",
+                "#[test_case(5)] fn closes(month: u32) {}",
+                "#[test_case(5)] fn closes(month: u32) {
+                    fn closes(month: u32) {}
+                    ::auto_mutex::test::run_blocking(::auto_mutex::test::Runs::new(),
+                        move |_| closes(::core::clone::Clone::clone(&month)))
                 }",
             ),
             (

@@ -28,7 +28,9 @@ struct InWorld {
 pub fn run_in_world(case: Case) {
     finishes_within(LIMIT, "the test ends", move || {
         for handoff in HANDOFF {
-            run(Runs::new().seeds(SEEDS), |world| async move {
+            // Cases have barriers and counters.
+            let runs = Runs::new().seeds(SEEDS).repeatable(false);
+            run(runs, |world| async move {
                 let store = InWorld {
                     threads: world.client("threads"),
                     world,

@@ -14,3 +14,4 @@ mod send;
 mod signatures;
 mod unsafe_fn;
 mod world;
+mod world_with_cases;

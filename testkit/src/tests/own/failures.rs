@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::{Fault, Register};
@@ -85,6 +86,40 @@ fn a_host_can_cause_faults_and_let_time_pass() {
         second.await;
         assert_eq!(world.now(), 5 * SECOND);
     });
+}
+
+#[test]
+fn a_run_that_does_not_repeat_itself_is_told() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let test = |world: World| async move {
+        let name = format!("name {}", RUNS.fetch_add(1, Ordering::Relaxed) / 3);
+        drop(world.client("a").mutex("x").lock().await.unwrap());
+        drop(world.client("a").mutex(name).lock().await.unwrap());
+    };
+    run(Runs::new(), test);
+    let failed = message(|| run(Runs::new(), test));
+    let expected = "two runs of the seed 0 differ in event 3: `0.000s a waits for name%200`, then `0.000s a waits for name%201`. ";
+    assert!(failed.starts_with(expected), "{failed}");
+    assert!(failed.contains("`select!` without `biased;`"), "{failed}");
+    for _ in 0..3 {
+        run(Runs::new().repeatable(false), test);
+    }
+}
+
+#[test]
+fn a_run_that_stops_earlier_is_told() {
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let failed = message(|| {
+        run(Runs::new(), |world| async move {
+            if RUNS.fetch_add(1, Ordering::Relaxed) == 0 {
+                drop(world.client("a").mutex("x").lock().await.unwrap());
+            }
+        });
+    });
+    assert!(
+        failed.contains("`0.000s a waits for x`, then `nothing more`"),
+        "{failed}"
+    );
 }
 
 #[test]
