@@ -52,11 +52,10 @@ impl Site {
         if let Owner::Named(text) = self.data.owner {
             return NameBuilder::verbatim_in(namespace, text);
         }
-        let package = self.package();
-        let mut name = NameBuilder::new(namespace.unwrap_or(package));
-        if namespace.is_some() {
-            name.part(package);
-        }
+        let mut package = self.package().split(':');
+        let first = namespace.or_else(|| package.next());
+        let mut name = NameBuilder::new(first.unwrap_or_default());
+        package.for_each(|part| name.part(part));
         match self.data.owner {
             Owner::Module => name.part(&self.module_below()),
             Owner::Type(ty) => name.part(ty),
@@ -102,6 +101,22 @@ mod tests {
             .finish()
             .unwrap()
             .to_string()
+    }
+
+    #[test]
+    fn programs_of_a_package_share_no_derived_name() {
+        let of = |owner| SiteData {
+            package: Some("shop:worker"),
+            module: "worker",
+            ..data(owner)
+        };
+        let run = Site::new(of(Owner::Module));
+        assert_eq!(name(&run, None), "shop:worker:crate:close");
+        assert_eq!(name(&run, Some("prod")), "prod:shop:worker:crate:close");
+        assert_eq!(run.name(), "shop:worker:crate:close");
+        let method = Site::new(of(Owner::Type("Ledger")));
+        assert_eq!(name(&method, None), "shop:worker:Ledger:close");
+        assert_eq!(name(&Site::new(of(Owner::Named("a"))), None), "a");
     }
 
     #[test]

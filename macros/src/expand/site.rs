@@ -22,7 +22,7 @@ pub(super) fn site(
     let private = private(options.runtime.as_ref());
     let (file, line) = source::location(function.sig.ident.span());
     let mut text = Text::default();
-    text.add(std::env::var("CARGO_PKG_NAME").ok());
+    text.add(package());
     text.add(Some(file));
     text.add(Some(line.to_string()));
     text.add(Some(options.kind.hold()));
@@ -45,6 +45,17 @@ pub(super) fn site(
     let mut text = Literal::string(&text.0);
     text.set_span(Span::mixed_site());
     quote_ours!(#private::site!(#text))
+}
+
+/// Input:  the program `worker` of the package `shop`
+/// Output: `shop:worker`; `shop` in its library, and in the program that is called like the package
+fn package() -> Option<String> {
+    let package = std::env::var("CARGO_PKG_NAME").ok()?;
+    let program = std::env::var("CARGO_BIN_NAME").ok();
+    Some(match program.filter(|program| *program != package) {
+        Some(program) => format!("{package}:{program}"),
+        None => package,
+    })
 }
 
 /// Input:  `expire = 1.5, block = 10`
