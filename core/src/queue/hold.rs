@@ -268,6 +268,12 @@ impl Hold {
         }
     }
 
+    /// The next release frees it at once.
+    pub(crate) fn end_at_least(&self) {
+        self.parked_until.store(0, Ordering::Release);
+        self.touch();
+    }
+
     pub(super) fn expire_after(&self, expire: Option<Duration>, now: Instant) {
         let expires = now.after_all(expire);
         if self.expires.swap(expires.as_nanos(), Ordering::AcqRel) != expires.as_nanos() {

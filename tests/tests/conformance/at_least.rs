@@ -4,6 +4,16 @@ use crate::prelude::*;
 
 const AT_LEAST: Duration = Duration::from_secs(1);
 
+pub(crate) async fn a_guard_ends_it_early(store: &dyn TestStore) {
+    let [client, other] = store.members();
+    let mutex = client.mutex("m").at_least(AT_LEAST * 600);
+    let guard = mutex.lock().await.unwrap();
+    guard.end_at_least();
+    assert!(other.mutex("m").try_lock().await.unwrap().is_none());
+    assert!(guard.unlock().await.unwrap());
+    assert!(other.mutex("m").try_lock().await.unwrap().is_some());
+}
+
 pub(crate) async fn every_kind_of_guard_is_kept(store: &dyn TestStore) {
     let [client, other] = store.members();
     for (time, [mutex, permits, rw_lock, a, b]) in [

@@ -71,7 +71,7 @@ mod prelude {
 
 auto_mutex_tests::conformance! {
     at_least:
-        every_kind_of_guard_is_kept;
+        a_guard_ends_it_early, every_kind_of_guard_is_kept;
     causes:
         #[needs(time)] expire_is_the_cause_however_the_lease_is_renewed,
         a_store_that_lost_the_lock_is_the_cause,

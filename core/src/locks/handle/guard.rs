@@ -65,6 +65,27 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
+            /// Lets the release free the lock at once, although `at_least` is not over: for a body that has failed, so that
+            /// another process may try again. A nested call ends the `at_least` of the outer calls, too.
+            ///
+            /// ```
+            /// use auto_mutex::{LockError, auto_mutex};
+            ///
+            /// #[auto_mutex(name = "import", block = 0, at_least = "36h", guard = lock)]
+            /// async fn import() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            ///     let done: Result<(), std::io::Error> = async { Ok(()) }.await; // the work
+            ///     done.inspect_err(|_| lock.end_at_least())?;
+            ///     Ok(())
+            /// }
+            /// ```
+            pub fn end_at_least(&self) {
+                self.holding
+                    .holds()
+                    .all()
+                    .iter()
+                    .for_each(|hold| hold.end_at_least());
+            }
+
             /// For `auto-mutex run`: the time until the lock is lost, unless its lease is renewed.
             #[doc(hidden)]
             #[must_use]

@@ -148,8 +148,9 @@ macro_rules! option_methods {
             }
 
             /// Keeps the lock for at least this time after the grant, even if the holder releases it earlier: for jobs
-            /// that start on several machines with differing clocks. The store does so even if the process ends sooner.
-            /// Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on a
+            /// that start on several machines with differing clocks. The store does so even if the process ends sooner,
+            /// unless it is killed: then the lock is free at the end of its lease. `end_at_least` of a guard ends it
+            /// early. Off by default. A nested call (see `reentrant`) may extend this time. While the holder waits on a
             /// [`Condvar`](crate::Condvar), other callers still have to wait for this time to end.
             pub fn at_least(mut self, at_least: impl $crate::base::duration::IntoDuration) -> Self {
                 self.$($options).+.set("at_least", at_least);
