@@ -1,10 +1,9 @@
 //! What is real beside a [`World`]: declared waits, and threads that don't take turns.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::Ordering;
+use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Weak};
 
 use auto_mutex_core::hook::Turns;
 use tokio::runtime::Builder;
@@ -28,8 +27,14 @@ impl World {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> T {
-        let beside = Beside::new(&self.0);
-        let work = tokio::task::spawn_blocking(move || (beside.run(work), beside));
+        let (beside, world) = (self.0.beside.clone(), Arc::downgrade(&self.0));
+        let work = tokio::task::spawn_blocking(move || {
+            let before = world.upgrade().and_then(|world| world.install_beside());
+            let output = work();
+            Turns::replace(before);
+            // Counts until the test has woken up.
+            (output, beside)
+        });
         let ended = work.await;
         let ended = ended.unwrap_or_else(|error| resume_unwind(error.into_panic()));
         ended.0
@@ -57,32 +62,6 @@ impl World {
     }
 }
 
-/// A declared wait for something real. It lasts until the test has woken up.
-struct Beside(Weak<Shared>);
-
-impl Beside {
-    fn new(world: &Arc<Shared>) -> Self {
-        world.beside.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::downgrade(world))
-    }
-
-    fn run<T>(&self, work: impl FnOnce() -> T) -> T {
-        let world = self.0.upgrade();
-        let before = world.and_then(|world| world.install_beside());
-        let ended = catch_unwind(AssertUnwindSafe(work));
-        Turns::replace(before);
-        ended.unwrap_or_else(|panic| resume_unwind(panic))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        if let Some(world) = self.0.upgrade() {
-            world.beside.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
 impl Shared {
     /// Lets a thread beside the World read its clock, and call locks as long as no time has to pass.
     pub(super) fn install_beside(self: &Arc<Self>) -> Option<Turns> {
@@ -90,10 +69,8 @@ impl Shared {
         let world = Arc::downgrade(self);
         let settle = move || {
             let (settled, waits) = channel::<()>();
-            if let Some(world) = world.upgrade()
-                && let Some(runtime) = world.runtime.clone()
-            {
-                runtime.spawn(async move {
+            if let Some(world) = world.upgrade() {
+                world.runtime().spawn(async move {
                     world.idle(ROUNDS).await;
                     drop(settled);
                 });

@@ -9,7 +9,6 @@ use std::task::{Context, Wake};
 use std::time::Duration;
 
 use auto_mutex_core::store::{lock, meta};
-use tokio::runtime::Handle;
 
 use super::world::Shared;
 
@@ -36,20 +35,15 @@ pub(super) async fn limit_time(world: Weak<Shared>) {
 }
 
 /// Holds time until there is something to receive. Time stands still while a blocking task of the runtime runs.
-pub(super) fn hold_time(
-    released: &Receiver<()>,
-    runtime: &Handle,
-    patience: Duration,
-    world: &Weak<Shared>,
-) {
+pub(super) fn hold_time(released: &Receiver<()>, patience: Duration, world: &Weak<Shared>) {
     let mut before = 0;
     while released.recv_timeout(patience) == Err(RecvTimeoutError::Timeout) {
-        // Odd while the thread of the test sleeps.
-        let sleeps = runtime.metrics().worker_park_unpark_count(0);
         let Some(world) = world.upgrade() else {
             return;
         };
-        let is_beside = world.beside.load(Ordering::Relaxed) > 0;
+        // Odd while the thread of the test sleeps.
+        let sleeps = world.runtime().metrics().worker_park_unpark_count(0);
+        let is_beside = Arc::strong_count(&world.beside) > 1;
         if sleeps == before && sleeps % 2 == 1 && !is_beside {
             world.fail(&format!(
                 "nothing has happened for {patience:?}, and virtual time stands still until the test lets it pass: call `world.advance(…)` before you await what takes time. A wait for something real that takes longer goes into `world.real_time(…)`",
@@ -64,10 +58,7 @@ impl Shared {
     pub(super) fn fail(&self, why: &str) {
         let message = self.unknown_panic();
         let message = message.unwrap_or_else(|| format!("{why}{}", self.who_waits()));
-        let Some(runtime) = &self.runtime else {
-            return;
-        };
-        runtime.spawn(async move {
+        self.runtime().spawn(async move {
             // The runtime wakes those that have yielded while no task runs, so the panic goes on to `block_on`.
             let waker = Arc::new(Fails(message)).into();
             let _ = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(&waker));

@@ -27,8 +27,6 @@ const SEEDS: &str = "AUTO_MUTEX_SEEDS";
 const START: &str = "AUTO_MUTEX_SEED_START";
 /// How many events of a failed run are printed.
 const EVENTS: usize = 40;
-/// What tokio says of sockets, signals and processes in a runtime without them.
-const NEEDS_IO: [&str; 2] = ["IO is disabled", "no signal driver"];
 const NO_IO: &str = "A World has no sockets, signals and child processes, because virtual time would pass while they take real time. Await what is real within `world.real_time(…)` or `world.blocking(…)`, or replace it: by `tokio::io::duplex`, for example.";
 const CAUSES: &str = "So a seed does not repeat a failure. The usual causes are `select!` without `biased;`, the order of a `HashMap`, tokio's `watch` and `Barrier`, which wake in a random order, random numbers, a static counter, and real time. If you can't avoid it: `#[auto_mutex::test(repeatable = false)]`, or `Runs::repeatable(false)`";
 /// How many runs a search for a shorter schedule takes at most.
@@ -218,15 +216,12 @@ pub(super) fn attempt<T: Outcome, F: Future<Output = T>>(
     // What runs on its hosts ends first.
     runtime.shutdown_background();
     drop(world);
-    match ended {
-        Ok(()) => Ok(events),
-        Err(panic) => Err(Failure {
-            panic,
-            schedule: schedule.clone(),
-            unusual,
-            events,
-        }),
-    }
+    ended.map(|()| events.clone()).map_err(|panic| Failure {
+        panic,
+        schedule: schedule.clone(),
+        unusual,
+        events,
+    })
 }
 
 #[track_caller]
@@ -260,9 +255,10 @@ fn report<T: Outcome, F: Future<Output = T>>(
     resume_unwind(panic)
 }
 
+/// What tokio says of sockets, signals and processes in a runtime without them.
 pub(super) fn needs_io(panic: &(dyn Any + Send)) -> bool {
-    let message = message(panic);
-    NEEDS_IO.iter().any(|need| message.contains(need))
+    let said = |text| message(panic).contains(text);
+    said("IO is disabled") || said("no signal driver")
 }
 
 /// Removes unusual choices as long as the run fails: first many at once, then single ones.

@@ -50,8 +50,8 @@ pub(crate) struct Shared {
     /// How many calls let time go on.
     advancing: AtomicUsize,
     holds_time: bool,
-    /// How many declared waits for something real there are.
-    pub(super) beside: AtomicUsize,
+    /// Has a clone for each declared wait for something real.
+    pub(super) beside: Arc<()>,
     pub(super) runtime: Option<Handle>,
     /// When the test last said how time goes on.
     pub(super) advanced: Mutex<Duration>,
@@ -93,14 +93,13 @@ impl Shared {
             patience,
             advancing: AtomicUsize::new(0),
             holds_time,
-            beside: AtomicUsize::new(0),
+            beside: Arc::default(),
             runtime,
             advanced: Mutex::default(),
         });
-        match &shared.runtime {
-            Some(_) if holds_time => shared.hold_time(),
-            Some(runtime) => drop(runtime.spawn(limits::limit_time(Arc::downgrade(&shared)))),
-            None => {}
+        shared.hold_time();
+        if let Some(runtime) = &shared.runtime {
+            runtime.spawn(limits::limit_time(Arc::downgrade(&shared)));
         }
         shared.install(schedule.seed);
         shared.install_turns(|| {});
@@ -152,14 +151,18 @@ impl Shared {
     }
 
     fn hold_time(self: &Arc<Self>) {
-        let Some(runtime) = self.runtime.clone().filter(|_| self.holds_time) else {
-            return;
-        };
-        let (sender, released) = std::sync::mpsc::channel();
-        let (world, patience) = (Arc::downgrade(self), self.patience);
-        let holder = runtime.clone();
-        holder.spawn_blocking(move || limits::hold_time(&released, &runtime, patience, &world));
-        *lock(&self.held) = Some(sender);
+        if self.holds_time {
+            let (sender, released) = std::sync::mpsc::channel();
+            let (world, patience) = (Arc::downgrade(self), self.patience);
+            let hold = move || limits::hold_time(&released, patience, &world);
+            self.runtime().spawn_blocking(hold);
+            *lock(&self.held) = Some(sender);
+        }
+    }
+
+    /// The runtime of the World, or that of a simulator's host.
+    pub(super) fn runtime(&self) -> Handle {
+        self.runtime.clone().unwrap_or_else(Handle::current)
     }
 
     /// Lets the clock run again for what comes after the World.

@@ -96,34 +96,30 @@ fn check(function: &Function, errors: &mut Errors) {
     }
 }
 
+/// Attributes of the language, which a test may have.
+const BUILT_IN: &str = "allow cfg cfg_attr deny doc expect forbid ignore should_panic warn";
+
 /// Whether it may have the values of parameters.
 fn is_of_another_crate(attribute: &Attribute) -> bool {
     let word = last_word(attribute.path());
-    ![
-        "allow",
-        "cfg",
-        "cfg_attr",
-        "deny",
-        "doc",
-        "expect",
-        "forbid",
-        "ignore",
-        "should_panic",
-        "warn",
-    ]
-    .contains(&&*word)
+    !BUILT_IN.split(' ').any(|built_in| built_in == word)
 }
 
-/// The parameters that are not the world.
+/// The parameters that another attribute has values for.
 fn of_others(function: &Function) -> Vec<&PatType> {
-    let typed = function.sig.inputs.iter().filter_map(|input| match input {
-        FnArg::Typed(typed) => Some(typed),
-        FnArg::Receiver(_) => None,
-    });
-    let is_another = |typed: &&PatType| !is_world(typed);
     match function.attrs.iter().any(is_of_another_crate) {
-        true => typed.filter(is_another).collect(),
+        true => function.sig.inputs.iter().filter_map(of_another).collect(),
         false => Vec::new(),
+    }
+}
+
+/// The parameter, unless it is the world.
+fn of_another(input: &FnArg) -> Option<&PatType> {
+    let is_world =
+        |ty: &Type| matches!(bare_type(ty), Type::Path(ty) if last_word(&ty.path) == "World");
+    match input {
+        FnArg::Typed(typed) if !is_world(&typed.ty) => Some(typed),
+        _ => None,
     }
 }
 
@@ -132,10 +128,6 @@ fn name_of(typed: &PatType) -> Option<&Ident> {
         Pat::Ident(pat) if pat.subpat.is_none() => Some(&pat.ident),
         _ => None,
     }
-}
-
-fn is_world(typed: &PatType) -> bool {
-    matches!(bare_type(&typed.ty), Type::Path(ty) if last_word(&ty.path) == "World")
 }
 
 fn expanded(function: &Function, options: &Options) -> TokenStream {
@@ -207,23 +199,15 @@ fn runs(test: &TokenStream, options: &Options) -> TokenStream {
 /// A call for each run, with clones of the values.
 fn with_parameters(sig: &Signature) -> TokenStream {
     let (span, name) = (Span::mixed_site(), &sig.ident);
-    let values = sig.inputs.iter().map(|input| match input {
-        FnArg::Typed(typed) if !is_world(typed) => {
-            let value = name_of(typed);
+    let values = sig.inputs.iter().map(|input| match of_another(input) {
+        None => quote_spanned!(span=> world),
+        Some(other) => {
+            let value = name_of(other);
             quote_spanned!(span=> ::core::clone::Clone::clone(&#value))
         }
-        _ => quote_spanned!(span=> world),
     });
-    let has_world = sig
-        .inputs
-        .iter()
-        .any(|input| matches!(input, FnArg::Typed(typed) if is_world(typed)));
-    let world = if has_world {
-        quote_spanned!(span=> world)
-    } else {
-        quote!(_)
-    };
-    quote_spanned!(span=> move |#world| #name(#(#values),*))
+    // There may be no parameter for the world.
+    quote_spanned!(span=> move |world| { let _ = &world; #name(#(#values),*) })
 }
 
 fn without_attributes(mut input: FnArg) -> FnArg {
@@ -254,7 +238,7 @@ mod tests {
                 "#[rstest] #[case(5)] fn closes(#[case] month: u32) {
                     async fn closes(mut month: u32, world: World) {}
                     ::auto_mutex::test::run(::auto_mutex::test::Runs::new().repeatable(false),
-                        move |world| closes(::core::clone::Clone::clone(&month), world))
+                        move |world| { let _ = &world; closes(::core::clone::Clone::clone(&month), world) })
                 }",
             ),
             (
@@ -263,7 +247,7 @@ mod tests {
                 "#[test_case(5)] fn closes(month: u32) {
                     fn closes(month: u32) {}
                     ::auto_mutex::test::run_blocking(::auto_mutex::test::Runs::new(),
-                        move |_| closes(::core::clone::Clone::clone(&month)))
+                        move |world| { let _ = &world; closes(::core::clone::Clone::clone(&month)) })
                 }",
             ),
             (
