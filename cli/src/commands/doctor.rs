@@ -1,6 +1,6 @@
 //! `auto-mutex doctor`: finds problems of the store and its locks.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::args::{Doctor, Global};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
+use crate::output::json::Process;
 use crate::output::words::{clean, closed_for, name, process, quoted, short};
 use crate::problem::Id;
 use crate::store::look;
@@ -40,18 +41,24 @@ pub(crate) fn run(global: &Global, args: &Doctor) -> Outcome {
         match server {
             Ok(server) => of_server(server, args, &mut findings),
             Err((server, error)) => {
-                let meaning = Failure::Setup(error.clone()).to_string();
-                let remedy = "start the server, or take it out of the URL of all programs";
-                findings.add(Id::ServerUnreachable, server, meaning, remedy);
+                let meaning = format!("not checked: {}", Failure::Setup(error.clone()));
+                let (id, remedy) = match error.is_transient() {
+                    true => (
+                        Id::ServerUnreachable,
+                        "start the server, or take it out of the URL of all programs",
+                    ),
+                    false => (Id::Unknown, "do what the error says, and run this again"),
+                };
+                findings.add(id, server, meaning, remedy);
             }
         }
     }
     if of_locks(&operator, args, &mut findings)? {
         of_scripts(&servers, &mut findings);
     }
-    let findings = findings.without(&args.ignore);
+    let (findings, ignored) = findings.without(&args.ignore);
     output::list(global, "findings", &findings, |out| {
-        write_down(out, &operator, &findings)
+        write_down(out, &operator, &findings, ignored)
     })?;
     Ok(match findings.is_empty() {
         true => Exit::Done,
@@ -63,6 +70,7 @@ fn write_down(
     out: &mut impl Write,
     operator: &Operator,
     findings: &[Finding],
+    ignored: usize,
 ) -> Result<(), Failure> {
     for finding in findings {
         let subject = finding.subject.as_deref();
@@ -75,6 +83,10 @@ fn write_down(
     }
     let store = operator.store();
     match findings.len() {
+        0 if ignored > 0 => writeln!(
+            out,
+            "Nothing else was found at {store}: --ignore left out {ignored}."
+        )?,
         0 => writeln!(out, "Nothing is wrong with the locks at {store}.")?,
         1 => writeln!(out, "1 finding.")?,
         count => writeln!(out, "{count} findings.")?,
@@ -178,6 +190,7 @@ fn id_of(weakness: &Weakness) -> Id {
 fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Result<bool, Failure> {
     let (mut seen, mut is_in_use) = (HashSet::new(), false);
     let mut waited: Vec<Lock> = Vec::new();
+    let mut sites = HashMap::new();
     for keys in operator.keys() {
         let keys = keys?;
         for key in keys.iter().filter(|key| key.never_ends) {
@@ -197,6 +210,10 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
             match lock {
                 Ok(lock) => {
                     is_in_use |= lock.is_in_use();
+                    let holders = lock.holders.iter().map(|hold| &hold.who);
+                    let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
+                    let process = all.next().map(Process::of).filter(|it| it.file.is_some());
+                    sites.extend(process.map(|process| (lock.name.clone(), process.site)));
                     if !lock.waiters.is_empty() {
                         waited.push(lock);
                     }
@@ -213,9 +230,27 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
         }
     }
     waited.sort_by(|a, b| a.name.cmp(&b.name));
+    of_namespaces(&sites, findings);
     of_waiters(&waited, args, findings);
     of_cycles(&operator.waits(waited)?, findings);
     Ok(is_in_use)
+}
+
+/// Adds a finding for each lock that one function takes both in a namespace and without one: its two holders don't exclude each
+/// other. `sites` has the function of each name.
+fn of_namespaces(sites: &HashMap<String, String>, findings: &mut Findings) {
+    for (whole, site) in sites {
+        if let Some((namespace, rest)) = whole.split_once(':')
+            && sites.get(rest) == Some(site)
+        {
+            findings.add(
+                Id::Namespaces,
+                whole,
+                format!("{site} also takes {rest}, without the namespace {namespace}: these two locks don't exclude each other"),
+                "give all processes of the program the same namespace (AUTO_MUTEX_NAMESPACE, or `Config::namespace`)",
+            );
+        }
+    }
 }
 
 /// Adds findings about long waits.
@@ -272,7 +307,8 @@ impl Findings {
         }
     }
 
-    fn without(mut self, ignored: &[Id]) -> Vec<Finding> {
+    /// The findings, and how many were left out.
+    fn without(mut self, ignored: &[Id]) -> (Vec<Finding>, usize) {
         let rest = self.counts.into_iter().filter(|(_, count)| *count > LISTED);
         self.listed.extend(rest.map(|(id, count)| Finding {
             id,
@@ -280,7 +316,9 @@ impl Findings {
             meaning: format!("{} more of these", count - LISTED),
             remedy: "fix those above, and run this again".to_owned(),
         }));
+        let all = self.listed.len();
         self.listed.retain(|finding| !ignored.contains(&finding.id));
-        self.listed
+        let left_out = all - self.listed.len();
+        (self.listed, left_out)
     }
 }

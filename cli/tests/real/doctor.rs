@@ -1,9 +1,12 @@
 //! Tests of `doctor`.
 
+use std::sync::mpsc;
+
+use auto_mutex::{Client, Config, LockError};
 use auto_mutex_tests::redis::{Options, Redis};
 use serde_json::Value;
 
-use super::rig::{Shop, client, copy, document, output, text, written};
+use super::rig::{Shop, client, copy, document, is_held, output, text, written};
 
 pub(super) fn ids(document: &Value) -> Vec<&str> {
     let findings = document["findings"].as_array().unwrap().iter();
@@ -79,7 +82,7 @@ fn what_is_known_is_left_out() {
     assert!(
         ignoring(&["eviction", "cycle"], 0)
             .0
-            .starts_with("Nothing is wrong")
+            .starts_with("Nothing else was found")
     );
     assert!(ignoring(&["cycle"], 3).0.contains("eviction"));
     let (_, said) = ignoring(&["evictoin"], 2);
@@ -112,4 +115,41 @@ fn a_clock_that_differs_is_found() {
     clock.forward(std::time::Duration::from_secs(90));
     let found = document(&shop.url, &["doctor"], 3);
     assert!(ids(&found).contains(&"clock"), "{found}");
+}
+
+#[test]
+fn one_function_in_a_namespace_and_without_one_is_found() {
+    let shop = Shop::on(Redis::with(good()));
+    let [in_a_namespace, without] = [Some("shop"), None].map(|namespace| {
+        let config = Config::new(&*shop.url).unwrap().restart_guard(false);
+        let client = Client::connect(match namespace {
+            Some(namespace) => config.namespace(namespace),
+            None => config,
+        });
+        client.unwrap()
+    });
+    let lead = |client: &Client, ended: mpsc::Receiver<()>| {
+        let leader = client.leader("reports");
+        std::thread::spawn(move || {
+            leader.blocking_lead(|_| ended.recv().map_err(|_| LockError::ShutDown))
+        })
+    };
+    let (ends, ended): (Vec<_>, Vec<_>) = (0..2).map(|_| mpsc::channel()).unzip();
+    let clients = [in_a_namespace, without];
+    let leads: Vec<_> = clients
+        .iter()
+        .zip(ended)
+        .map(|(client, ended)| lead(client, ended))
+        .collect();
+    is_held(&shop.url, "shop:reports");
+    is_held(&shop.url, "reports");
+    let found = document(&shop.url, &["doctor"], 3);
+    assert_eq!(ids(&found), ["namespaces"], "{found}");
+    let finding = &found["findings"][0];
+    assert_eq!(finding["subject"], "shop:reports");
+    drop(ends);
+    for (client, leads) in clients.iter().zip(leads) {
+        client.blocking_shutdown();
+        let _ = leads.join();
+    }
 }

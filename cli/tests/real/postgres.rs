@@ -151,6 +151,19 @@ fn the_printed_rights_are_enough_for_locks_and_for_looking() {
         let output = output(&looks, args);
         assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     }
+    // It may not see the transactions of the program, and says so.
+    let doctor = ["doctor", "--ignore", "restart-forgets-last"];
+    let found = document(&looks, &doctor, 3);
+    assert_eq!(ids(&found), ["unknown"], "{found}");
+    assert!(server.runs("GRANT pg_read_all_stats TO looks"));
+    written(&looks, &doctor, 0);
+    let acquire = "EXECUTE ON FUNCTION auto_mutex.acquire";
+    assert!(server.runs(&format!("REVOKE {acquire} FROM \"app \"\"x\"\"\"")));
+    let found = document(&looks, &doctor, 3);
+    assert_eq!(ids(&found), ["rights"], "{found}");
+    let remedy = found["findings"][0]["remedy"].as_str().unwrap();
+    assert!(server.runs(remedy), "{remedy}");
+    written(&looks, &doctor, 0);
     let kick = ["kick", "held", "--token", &token, "--yes"];
     let run = ["run", "x", "--", "true"];
     for (args, code) in [(&kick[..], 1), (&run[..], 69)] {
@@ -176,6 +189,8 @@ fn doctor_finds_what_is_wrong_with_a_server() {
         return;
     };
     let url = &server.url("postgres");
+    let found = document(url, &["doctor"], 3);
+    assert_eq!(ids(&found), ["schema"], "{found}");
     let client = client(url);
     let found = document(url, &["doctor", "--clock", "1h"], 0);
     assert_eq!(ids(&found), [""; 0], "{found}");

@@ -14,7 +14,7 @@ use tokio_postgres::types::Type;
 use crate::call::{Call, INSPECT, query};
 use crate::facts::{POOLER, pinned};
 use crate::reply::{nonsense, record};
-use crate::schema::Found;
+use crate::schema::{Found, script};
 use crate::session::{Connector, Ready, rows};
 
 const PAGE: i64 = 1000;
@@ -22,8 +22,8 @@ const SCAN: &str = "SELECT name, is_idle FROM auto_mutex.scan($1, $2)";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', coalesce(state, 'streaming') = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
-
-pub(crate) const PROBLEMS: &str = include_str!("sql/problems.sql");
+const LOST: &str = "it has lost all locks by a crash, a failover or an administrator, and no client has noticed yet (its table \
+    `auto_mutex.epoch` is empty): nothing to do, because the next client makes it wait out the leases that may still count";
 
 /// A reader of the server that takes writes.
 pub(crate) struct Inspector {
@@ -153,15 +153,8 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
         .requests
         .ask(client.simple_query(&pinned(REPLICAS)))
         .await?;
-    let problems = match is_empty(ready) {
-        true => Vec::new(),
-        false => {
-            ready
-                .requests
-                .ask(client.simple_query(&pinned(PROBLEMS)))
-                .await?
-        }
-    };
+    let problems = pinned(&script::problems());
+    let problems = ready.requests.ask(client.simple_query(&problems)).await?;
     let guarantees = ready.facts.guarantees(&connector.options);
     let mut server = Server::new(ready.requests.address.to_string(), guarantees);
     server.closed_for = ready
@@ -176,11 +169,17 @@ async fn describe(connector: &Connector, ready: &mut Ready) -> Result<Server, Co
     let text = |row: &SimpleQueryRow, index| row.get(index).unwrap_or_default().to_owned();
     let problems = rows(problems).map(|row| [0, 1, 2].map(|index| text(&row, index)));
     server.problems = problems.collect();
+    let mut add = |id, problem: &'static str| {
+        let (meaning, remedy) = problem.split_once(": ").unwrap_or((problem, ""));
+        let problem = [id, meaning, remedy].map(str::to_owned);
+        server.problems.push(problem);
+    };
+    if !is_empty(ready) && ready.epoch.id.is_nil() {
+        add("locks-lost", LOST);
+    }
     // Clients that listen would be refused.
     if !connector.is_pooled() && ready.facts.pid != ready.requests.pid {
-        let (meaning, remedy) = POOLER.split_once(": ").unwrap_or((POOLER, ""));
-        let problem = ["pooler", meaning, remedy];
-        server.problems.push(problem.map(str::to_owned));
+        add("pooler", POOLER);
     }
     let replicas = rows(replicas).map(|row| {
         let lag = row.get(2).and_then(|text| text.parse().ok());

@@ -31,6 +31,24 @@ const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_epoc
 const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.signal, \
     auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
 
+/// Returns the query for what is wrong with a server: see `sql/problems.sql`.
+pub(crate) fn problems() -> String {
+    let names = |parts: &[&str], kind: &str, end: char| {
+        let parts = parts.iter().flat_map(|part| part.split(kind).skip(1));
+        let names = parts.filter_map(|part| part.split(end).next());
+        names
+            .map(|name| format!("auto_mutex.{name}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    include_str!("../sql/problems.sql")
+        .replace("@TABLES@", &names(&TABLES, "TABLE auto_mutex.", ' '))
+        .replace("@FUNCTIONS@", &names(&RULES, "FUNCTION auto_mutex.", '('))
+        .replace("@LOOKS@", LOOKS)
+        .replace("@BREAKS@", BREAKS)
+        .replace("@LOCKS@", LOCKS)
+}
+
 /// Returns the SQL that makes the schema `auto_mutex`, or brings an older one to the version of this library: for an administrator, or for
 /// the owner of the schema.
 #[must_use]

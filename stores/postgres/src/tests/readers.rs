@@ -7,8 +7,9 @@ use auto_mutex_seam::{AfterFailover, AfterRestart, Eviction};
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::peer::{Peer, acquire, engine, options, release};
-use super::server::shared;
-use crate::reader::PROBLEMS;
+use super::real_time::real_time;
+use super::server::{Server, shared};
+use crate::schema::script;
 
 /// More names than fit on a page.
 const MANY: &str = "SELECT \
@@ -82,9 +83,15 @@ async fn an_operator_sees_the_names_and_the_server() {
     peer.end().await;
 }
 
+/// A transaction is old at once.
+const NOW_OLD: (&str, &str) = (
+    "xact_start < now() - interval '10 minutes'",
+    "xact_start < now()",
+);
+
 /// The meanings and remedies of what is wrong, with some text of the query replaced: most limits are out of a test's reach.
 async fn problems(admin: &Client, changes: &[(&str, &str)]) -> BTreeMap<String, (String, String)> {
-    let mut query = PROBLEMS.to_owned();
+    let mut query = script::problems();
     for (limit, lower) in changes {
         assert_eq!(query.matches(limit).count(), 1, "{limit}");
         query = query.replace(limit, lower);
@@ -118,7 +125,7 @@ async fn what_is_wrong_is_found_at_its_limit() {
         ("> 268435456", "> 0"),
         ("> 0.5", ">= 0"),
         ("> 200", "> 0"),
-        ("interval '10 minutes'", "interval '0'"),
+        NOW_OLD,
     ];
     let mut found = problems(&admin, &limits).await;
     for _ in 0..20 {
@@ -153,7 +160,7 @@ async fn a_transaction_that_keeps_old_rows_is_found_and_its_remedy_ends_it() {
     let database = server.database().await;
     Peer::new(&server.url(&database)).await.end().await;
     let admin = server.admin(&database).await;
-    let soon = [("interval '10 minutes'", "interval '0'")];
+    let soon = [NOW_OLD];
     // A snapshot, and the number of a transaction that has written, keep old rows alike.
     for keeps in [
         "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class",
@@ -177,4 +184,187 @@ async fn a_transaction_that_keeps_old_rows_is_found_and_its_remedy_ends_it() {
         while problems(&admin, &soon).await.contains_key("old-snapshot") {}
         assert!(idle.batch_execute("").await.is_err());
     }
+}
+
+fn ids(found: &BTreeMap<String, (String, String)>) -> Vec<&str> {
+    found.keys().map(|id| &**id).collect()
+}
+
+/// What keeps old versions of rows beside the transactions of sessions, on servers that have it.
+#[tokio::test]
+async fn what_else_keeps_old_rows_is_found_and_its_remedy_ends_it() {
+    let _watch = real_time();
+    let mut server = Server::start();
+    let rules = "local all all trust\nlocal replication all trust\nhost all all all trust\n";
+    server.change(rules, "max_prepared_transactions = 2\n");
+    let mut standby = server.standby();
+    let settings = format!(
+        "max_prepared_transactions = 2\nhot_standby_feedback = on\nwal_receiver_status_interval = 1s\n\
+         primary_conninfo = 'host={} port={} user=test application_name=late'\n",
+        server.dir.path().display(),
+        server.port
+    );
+    standby.change(rules, &settings);
+    let admin = server.admin("postgres").await;
+    Peer::new(&server.url("postgres")).await.end().await;
+    let limits = [
+        (
+            "prepared < now() - interval '10 minutes'",
+            "prepared <= now()",
+        ),
+        ("age(xmin) > 100000", "age(xmin) > 0"),
+        ("age(backend_xmin) > 100000", "age(backend_xmin) > 0"),
+    ];
+    assert_eq!(problems(&admin, &[]).await, BTreeMap::new());
+    let late = standby.admin("postgres").await;
+    let snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class";
+    late.batch_execute(snapshot).await.unwrap();
+    for fault in [
+        "BEGIN; SELECT txid_current(); PREPARE TRANSACTION 'pay''7'",
+        "SELECT pg_create_physical_replication_slot('gone', true)",
+    ] {
+        admin.batch_execute(fault).await.unwrap();
+    }
+    let mut found = problems(&admin, &limits).await;
+    while !found.contains_key("standby-feedback") {
+        admin.batch_execute("SELECT txid_current()").await.unwrap();
+        found = problems(&admin, &limits).await;
+    }
+    let all = [
+        "prepared-transaction",
+        "replication-slot",
+        "standby-feedback",
+    ];
+    assert_eq!(ids(&found), all, "{found:?}");
+    for (id, start) in all.into_iter().zip([
+        "transaction 'pay''7' of user test has been prepared for 00:00",
+        "its replication slot 'gone', which nobody uses, keeps log files",
+        "its standby late keeps old versions of rows",
+    ]) {
+        assert!(found[id].0.starts_with(start), "{found:?}");
+    }
+    for id in &all[..2] {
+        let (_, remedy) = found[*id].1.split_once(", or ").unwrap();
+        admin.batch_execute(remedy).await.unwrap();
+    }
+    late.batch_execute("ROLLBACK").await.unwrap();
+    assert_eq!(problems(&admin, &limits[..1]).await, BTreeMap::new());
+}
+
+#[tokio::test]
+async fn a_damaged_schema_is_found_and_its_remedy_repairs_it() {
+    let server = shared();
+    let database = server.database().await;
+    let admin = server.admin(&database).await;
+    assert_eq!(ids(&problems(&admin, &[]).await), ["schema"]);
+    Peer::new(&server.url(&database)).await.end().await;
+    let (app, looks) = (format!("app_{database}"), format!("looks_{database}"));
+    let rights = crate::grants(&app) + &crate::reading_grants(&looks);
+    let roles = format!("CREATE ROLE {app}; CREATE ROLE {looks}; {rights}");
+    admin.batch_execute(&roles).await.unwrap();
+    assert_eq!(problems(&admin, &[]).await, BTreeMap::new());
+    let revoke = "REVOKE EXECUTE ON FUNCTION auto_mutex.";
+    for (fault, id, said) in [
+        (
+            format!("{revoke}acquire FROM {app}"),
+            "rights",
+            "lacks EXECUTE ON FUNCTION auto_mutex.acquire:",
+        ),
+        (
+            format!("{revoke}inspect, auto_mutex.scan FROM {looks}"),
+            "rights",
+            "auto_mutex.inspect, auto_mutex.scan",
+        ),
+        (
+            format!("REVOKE USAGE ON SCHEMA auto_mutex FROM {app}"),
+            "rights",
+            "lacks USAGE ON SCHEMA auto_mutex:",
+        ),
+        (
+            format!("{revoke}open FROM auto_mutex_owner"),
+            "rights",
+            "its role auto_mutex_owner lacks EXECUTE",
+        ),
+        (
+            format!("ALTER TABLE auto_mutex.mail OWNER TO {app}"),
+            "schema",
+            "auto_mutex.mail belongs to another role",
+        ),
+        (
+            "ALTER TABLE auto_mutex.names FORCE ROW LEVEL SECURITY".to_owned(),
+            "schema",
+            "row-level security",
+        ),
+        (
+            "ALTER TABLE auto_mutex.gone SET LOGGED".to_owned(),
+            "logged-tables",
+            "auto_mutex.gone",
+        ),
+    ] {
+        admin.batch_execute(&fault).await.unwrap();
+        let found = problems(&admin, &[]).await;
+        assert_eq!(ids(&found), [id], "{fault}: {found:?}");
+        let (meaning, remedy) = &found[id];
+        assert!(meaning.contains(said), "{meaning}");
+        admin.batch_execute(remedy).await.unwrap();
+        assert_eq!(problems(&admin, &[]).await, BTreeMap::new(), "{remedy}");
+    }
+    for missing in ["TABLE auto_mutex.fences", "FUNCTION auto_mutex.clock"] {
+        let drop = format!("DROP {missing}");
+        admin.batch_execute(&drop).await.unwrap();
+        let found = problems(&admin, &[]).await;
+        let (_, name) = missing.split_once(' ').unwrap();
+        let said = format!("these are missing: {name}");
+        assert!(found["schema"].0.ends_with(&said), "{found:?}");
+        admin.batch_execute(&crate::schema()).await.unwrap();
+        assert_eq!(problems(&admin, &[]).await, BTreeMap::new());
+    }
+}
+
+#[tokio::test]
+async fn what_a_user_may_not_see_is_not_checked() {
+    // Its administrator may have sessions in all databases.
+    let server = Server::start();
+    Peer::new(&server.url("postgres")).await.end().await;
+    let admin = server.admin("postgres").await;
+    let create = format!(
+        "CREATE ROLE blind LOGIN; {}",
+        crate::reading_grants("blind")
+    );
+    admin.batch_execute(&create).await.unwrap();
+    let blind = server.client("blind", "postgres").await;
+    let found = problems(&blind, &[]).await;
+    let (meaning, remedy) = &found["unknown"];
+    let start = "not checked: since when the transactions of 1 sessions are open";
+    assert!(meaning.starts_with(start), "{found:?}");
+    admin.batch_execute(remedy).await.unwrap();
+    assert_eq!(problems(&blind, &[]).await, BTreeMap::new());
+    // A session that doesn't say when its transaction began.
+    let silent = "SET track_activities = off; BEGIN; SELECT txid_current()";
+    admin
+        .batch_execute("SET track_activities = off")
+        .await
+        .unwrap();
+    admin.batch_execute(silent).await.unwrap();
+    let found = problems(&blind, &[]).await;
+    assert_eq!(found["unknown"].1, "set track_activities = on", "{found:?}");
+}
+
+#[tokio::test]
+async fn lost_locks_are_found_before_a_client_comes() {
+    let mut server = Server::start();
+    let url = server.url("postgres");
+    Peer::new(&url).await.end().await;
+    let problems = async || {
+        let mut reader = engine(&url).reader(&options());
+        let described = reader.describe().await.remove(0).unwrap();
+        let ids = described.problems.into_iter().map(|[id, ..]| id);
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(problems().await, [""; 0]);
+    server.down("QUIT");
+    server.up();
+    assert_eq!(problems().await, ["locks-lost"]);
+    Peer::new(&url).await.end().await;
+    assert_eq!(problems().await, [""; 0]);
 }
