@@ -104,7 +104,7 @@ pub(crate) enum Command {
     Show(Show),
     /// List the leaders with their values and terms, and how many processes stand by
     Leaders(Leaders),
-    /// Explain a wait: the chain from a holder that waits for nobody to this lock or process
+    /// Explain a wait: the chain from a holder that waits for no lock to this lock or process
     Why(Why),
     /// Show all chains of waits, and mark cycles
     Tree,

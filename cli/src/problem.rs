@@ -23,7 +23,6 @@ pub(crate) enum Id {
     Unknown,
     Weakness,
     Pooler,
-    Fsync,
     Schema,
     Rights,
     LocksLost,

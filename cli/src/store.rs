@@ -1,6 +1,6 @@
 //! The store that a command reads.
 
-use auto_mutex::operator::{Lock, Names, Operator};
+use auto_mutex::operator::{Lock, Names, Operator, Waits};
 use auto_mutex::{Config, LockError};
 
 use crate::args::Global;
@@ -27,6 +27,17 @@ pub(crate) fn look(global: &Global) -> Result<Operator, Failure> {
         ));
     }
     Ok(operator)
+}
+
+/// Returns the state of the lock with this name, or of the condition variable of this name if only that is in use.
+pub(crate) fn subject(operator: &Operator, name: &str) -> Result<Lock, Failure> {
+    let condvar = format!("{name}:%condvar");
+    let mut states = operator.inspect(&[name, &condvar])?;
+    let condvar = states.pop().and_then(Result::ok);
+    let lock = one(states)?;
+    Ok(condvar
+        .filter(|condvar| condvar.is_in_use() && !lock.is_in_use())
+        .unwrap_or(lock))
 }
 
 /// Returns the state of the one lock that was asked for.
@@ -65,6 +76,12 @@ pub(crate) fn in_use(operator: &Operator, pattern: &str) -> Result<Vec<Lock>, Fa
         locks.extend(lock.is_in_use().then_some(lock));
     })?;
     Ok(locks)
+}
+
+/// Who waits for whom. `locks` has all that are in use.
+pub(crate) fn waits(operator: &Operator, locks: &[Lock]) -> Result<Waits, Failure> {
+    let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
+    Ok(operator.waits(waited.cloned().collect())?)
 }
 
 /// How many locks one request reads.

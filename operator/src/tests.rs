@@ -134,9 +134,17 @@ fn a_seat_has_a_leader_standbys_and_watchers() {
     let mut names: Vec<_> = operator.names("*").flat_map(Result::unwrap).collect();
     names.sort();
     assert_eq!(names, ["held:0", "held:1", "held:2", "seat"]);
-    // A standby does not wait for the end of a call; who waits for its other locks does.
-    let chains = |locks| operator.waits(locks).unwrap().chains().len();
-    assert_eq!(chains(vec![lock.clone()]), 0);
+    let chains = |locks| {
+        let waits = operator.waits(locks).unwrap();
+        let chains = waits.chains().into_iter().map(|chain| {
+            let hops = chain.hops.iter();
+            hops.map(|hop| (hop.depth, hop.lock.name.clone()))
+                .collect::<Vec<_>>()
+        });
+        chains.collect::<Vec<_>>()
+    };
+    let seat = (0, "seat".to_owned());
+    assert_eq!(chains(vec![lock.clone()]), [[seat.clone(), seat.clone()]]);
     let other = Client::connect("memory://operator-seat").unwrap();
     let waits = std::thread::spawn(move || other.mutex("held:1").blocking_lock().map(drop));
     let waited = loop {
@@ -145,7 +153,10 @@ fn a_seat_has_a_leader_standbys_and_watchers() {
             break waited;
         }
     };
-    assert_eq!(chains(vec![lock.clone(), waited.clone()]), 1);
+    // Below the standby that holds the lock.
+    let held = (1, "held:1".to_owned());
+    let both = vec![lock.clone(), waited.clone()];
+    assert_eq!(chains(both), [[seat.clone(), held, seat]]);
     let waits_for = operator.waits(vec![lock, waited]).unwrap();
     let hops = waits_for.to_lock("held:1").unwrap().hops;
     let names: Vec<_> = hops.iter().map(|hop| &*hop.lock.name).collect();

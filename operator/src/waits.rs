@@ -93,32 +93,30 @@ impl Waits {
         }
     }
 
-    /// All waits, each once, except that those of possible cycles appear twice: first the cycles, then the possible
-    /// ones, then the chains that start with a holder that does not wait.
+    /// All waits, each once: first the cycles, then the possible ones, then the chains that start with a holder that does
+    /// not wait. Chains that start with a leader, whose standbys wait for as long as it leads, come after those.
     #[must_use]
     pub fn chains(&self) -> Vec<Chain<'_>> {
         let (mut chains, mut done) = (Vec::new(), HashSet::new());
         for (cycles, certain) in self.cycles.iter().zip([true, false]) {
             for cycle in cycles {
-                let mut shown = done.clone();
-                let hops = self.hops(self.around(cycle), &mut shown);
-                chains.push(Chain {
-                    cycle: certain,
-                    possible: !certain,
-                    hops,
-                });
-                if certain {
-                    done = shown;
+                let around = self.around(cycle);
+                if certain || !around.iter().all(|(_, (index, _))| done.contains(index)) {
+                    chains.push(Chain {
+                        cycle: certain,
+                        possible: !certain,
+                        hops: self.hops(around, &mut done),
+                    });
                 }
             }
         }
-        let waits = |index: &usize| self.next(*index).is_some();
-        let (last, first): (Vec<_>, Vec<_>) = (0..self.locks.len()).partition(waits);
-        for index in first.into_iter().chain(last) {
-            // A waiter of a condition variable waits for no holder, and a standby for no release.
-            let kind = self.locks[index].kind;
-            let is_linked = !matches!(kind, Some(LockKind::Condvar | LockKind::Leader));
-            if is_linked && !self.locks[index].waiters.is_empty() && !done.contains(&index) {
+        let mut roots: Vec<_> = (0..self.locks.len()).collect();
+        roots.sort_by_key(|index| (self.next(*index).is_some(), self.locks[*index].is_seat()));
+        for index in roots {
+            // A waiter of a condition variable waits for no holder.
+            let lock = &self.locks[index];
+            let is_linked = lock.kind != Some(LockKind::Condvar) && !lock.waiters.is_empty();
+            if is_linked && !done.contains(&index) {
                 chains.push(Chain {
                     cycle: false,
                     possible: false,

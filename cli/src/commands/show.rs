@@ -12,11 +12,11 @@ use crate::output::words::{
     Who, clean, date, kicked, location, name, process_and_host, quoted, short, used,
 };
 use crate::output::{document, table};
-use crate::store::{look, one};
+use crate::store::{look, subject};
 
 pub(crate) fn run(global: &Global, args: &Show) -> Outcome {
     let operator = look(global)?;
-    let lock = one(operator.inspect(&[args.within.name(&args.name)])?)?;
+    let lock = subject(&operator, &args.within.name(&args.name))?;
     document(global, &Shown::of(&lock), |out| describe(out, &lock))?;
     Ok(Exit::Done)
 }

@@ -30,14 +30,18 @@ struct Site {
 
 pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
     let shown = args.file.display();
-    let mut text = String::new();
+    let mut text = Vec::new();
     let read = match args.file.as_os_str() == "-" {
-        true => io::stdin().read_to_string(&mut text).map(drop),
-        false => std::fs::read_to_string(&args.file).map(|read| text = read),
+        true => io::stdin().read_to_end(&mut text).map(drop),
+        false => std::fs::read(&args.file).map(|read| text = read),
     };
     read.map_err(|error| Failure::Other(format!("{shown}: {error}")))?;
-    let written: Written = serde_json::from_str(&text).map_err(|error| {
-        Failure::Other(format!("{shown} is not what sites_json() writes: {error}"))
+    let written: Written = serde_json::from_slice(&text).map_err(|error| {
+        let wanted =
+            "let the program print it, for example for an option `--locks`, and give that output";
+        Failure::Other(format!(
+            "{shown} is not what `auto_mutex::operator::sites_json()` returns ({error}): {wanted}"
+        ))
     })?;
     if written.schema_version != json::SCHEMA_VERSION {
         let version = written.schema_version;

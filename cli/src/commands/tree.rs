@@ -2,20 +2,20 @@
 
 use std::io::Write;
 
-use auto_mutex::operator::{Chain, Hop, Lock, Operator};
+use auto_mutex::operator::{Chain, Hop};
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::words::{location, name, process, short};
 use crate::output::{chain, list};
-use crate::store::{in_use, look};
+use crate::store::{in_use, look, waits};
 
 /// How many waiters of a lock are always shown. Others are shown only if they block others.
 const SHOWN: usize = 5;
 
 pub(crate) fn run(global: &Global) -> Outcome {
     let operator = look(global)?;
-    let waits = operator.waits(waited_for(&operator)?)?;
+    let waits = waits(&operator, &in_use(&operator, "*")?)?;
     let chains = waits.chains();
     let documents: Vec<_> = chains.iter().map(chain::Chain::of).collect();
     list(global, "chains", &documents, |out| {
@@ -33,13 +33,6 @@ pub(crate) fn exit(chains: &[Chain<'_>]) -> Exit {
         true => Exit::Finding,
         false => Exit::Done,
     }
-}
-
-/// The locks that have waiters.
-pub(crate) fn waited_for(operator: &Operator) -> Result<Vec<Lock>, Failure> {
-    let mut found = in_use(operator, "*")?;
-    found.retain(|lock| !lock.waiters.is_empty());
-    Ok(found)
 }
 
 /// Says what a cycle means.
@@ -82,18 +75,20 @@ fn locks(out: &mut impl Write, hops: &[Hop<'_>], indent: &str) -> Result<(), Fai
             .kind
             .map(|kind| kind.to_string())
             .unwrap_or_default();
-        let held = hop.holder.map_or_else(
-            || "held by nobody".to_owned(),
-            |hold| match hold.kept {
-                true => "kept".to_owned(),
-                false => format!("held {}", short(hold.held)),
-            },
-        );
+        let (verb, waits) = match hop.lock.is_seat() {
+            true => ("led", "standing by"),
+            false => ("held", "waiting"),
+        };
+        let held = match hop.holder {
+            None => format!("{verb} by nobody"),
+            Some(hold) if hold.kept => "kept".to_owned(),
+            Some(hold) => format!("{verb} {}", short(hold.held)),
+        };
         let by = if hop.possible { " by some task" } else { "" };
         let (name, count) = (name(&hop.lock.name), hop.lock.waiters.len());
         writeln!(
             out,
-            "{indent}{corner}{name} ({kind}), {held}{by}, {count} waiting"
+            "{indent}{corner}{name} ({kind}), {held}{by}, {count} {waits}"
         )?;
         self::waiters(out, waiters, &format!("{indent}{bar}"))?;
     }
@@ -112,7 +107,15 @@ fn waiters(out: &mut impl Write, waiters: &[&[Hop<'_>]], indent: &str) -> Result
         }
         let (who, site) = (process(&wait.who), location(&wait.who));
         let waited = short(wait.waited);
-        writeln!(out, "{indent}{}. {who}  waits {waited}  {site}", wait.place)?;
+        let verb = match hops[0].lock.is_seat() {
+            true => "stands by",
+            false => "waits",
+        };
+        writeln!(
+            out,
+            "{indent}{}. {who}  {verb} {waited}  {site}",
+            wait.place
+        )?;
         locks(out, below, &format!("{indent}   "))?;
     }
     if left_out > 0 {

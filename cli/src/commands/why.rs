@@ -4,21 +4,24 @@ use std::io::Write;
 
 use auto_mutex::operator::{Chain, Lock};
 
-use super::tree::{exit, waited_for, warn};
+use super::tree::{exit, warn};
 use crate::args::{Global, Why};
 use crate::exit::{Failure, Outcome};
 use crate::output::words::{clean, closed_for, kicked, location, name, process, short};
 use crate::output::{chain, complain, document, json};
-use crate::store::{look, one};
+use crate::store::{in_use, look, subject};
+
+/// What the lock store doesn't know.
+const UNSEEN: &str = "(Not visible here: waits for anything else, such as a row of a database, a reply or a lock of another store.)";
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;
-    let mut locks = waited_for(&operator)?;
-    let subject = one(operator.inspect(&[args.within.name(&args.subject)])?)?;
+    let mut locks = in_use(&operator, "*")?;
+    let subject = subject(&operator, &args.within.name(&args.subject))?;
     let (whole, is_in_use) = (subject.name.clone(), subject.is_in_use());
     let kicked = kicked(&subject);
     // The lock may have been used since.
-    locks.retain(|lock| lock.name != whole);
+    locks.retain(|lock| lock.name != whole && !lock.waiters.is_empty());
     locks.push(subject);
     let waits = operator.waits(locks)?;
     // The name of a lock may look like HOST:PID.
@@ -39,9 +42,12 @@ pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let documents: Vec<_> = chains.iter().map(chain::Chain::of).collect();
     document(global, &json::list("chains", &documents), |out| {
         if chains.is_empty() {
-            writeln!(out, "{} waits for nobody.", clean(&args.subject))?;
+            writeln!(out, "{} waits for no lock.", clean(&args.subject))?;
         }
         chains.iter().try_for_each(|chain| explain(out, chain))?;
+        if !chains.iter().any(|chain| chain.cycle) {
+            writeln!(out, "{UNSEEN}")?;
+        }
         if let Some(kicked) = kicked {
             writeln!(out, "{kicked}")?;
         }
@@ -71,7 +77,7 @@ fn explain(out: &mut impl Write, chain: &Chain<'_>) -> Result<(), Failure> {
             };
             let waits = match chain.cycle || chain.possible {
                 true => "",
-                false => ", and waits for nobody",
+                false => ", and waits for no lock",
             };
             match hold.kept {
                 true => writeln!(out, "{who} keeps {name}, and no call is inside: {site}")?,

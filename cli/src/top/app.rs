@@ -1,13 +1,13 @@
 //! [`App`]: the state of `top`, and what keys do.
 
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use auto_mutex::operator::Lock;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::output::words::{process_and_host, waiting};
+use crate::output::words::{has_text, waiting};
 
 /// How many reads the history keeps.
 const HISTORY: usize = 200;
@@ -68,6 +68,8 @@ pub(crate) struct App {
     pub(crate) store: String,
     pub(crate) has_color: bool,
     locks: Vec<Lock>,
+    /// The names of the locks in a deadlock.
+    pub(crate) deadlocked: HashSet<String>,
     pub(crate) sort: Sort,
     pub(crate) is_reversed: bool,
     pub(crate) filter: String,
@@ -92,6 +94,7 @@ impl App {
             store,
             has_color,
             locks: Vec::new(),
+            deadlocked: HashSet::new(),
             sort: Sort::OldestWait,
             is_reversed: false,
             filter: String::new(),
@@ -107,9 +110,9 @@ impl App {
     }
 
     /// Takes the result of a read.
-    pub(crate) fn take(&mut self, looked: Result<Vec<Lock>, String>) {
+    pub(crate) fn take(&mut self, looked: Result<(Vec<Lock>, HashSet<String>), String>) {
         match looked {
-            Ok(locks) => {
+            Ok((locks, deadlocked)) => {
                 self.trouble = None;
                 let waiters = waiting(&locks) as u64;
                 self.history.push_back(waiters);
@@ -117,7 +120,7 @@ impl App {
                     self.history.pop_front();
                 }
                 if !self.is_paused {
-                    self.locks = locks;
+                    (self.locks, self.deadlocked) = (locks, deadlocked);
                     self.has_looked = true;
                 }
             }
@@ -128,14 +131,8 @@ impl App {
     /// The locks that pass the filter, in the order of the table.
     pub(crate) fn shown(&self) -> Vec<&Lock> {
         let filter = self.filter.to_lowercase();
-        let has_filter = |lock: &&Lock| {
-            let holders = lock.holders.iter().map(|hold| &hold.who);
-            let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
-            filter.is_empty()
-                || lock.name.to_lowercase().contains(&filter)
-                || all.any(|who| process_and_host(who).to_lowercase().contains(&filter))
-        };
-        let mut shown: Vec<_> = self.locks.iter().filter(has_filter).collect();
+        let locks = self.locks.iter();
+        let mut shown: Vec<_> = locks.filter(|lock| has_text(lock, &filter)).collect();
         shown.sort_by(|a, b| self.sort.compare(a, b));
         if self.is_reversed {
             shown.reverse();

@@ -57,6 +57,14 @@ fn draw_head(frame: &mut Frame<'_>, app: &App, area: Rect) {
             Line::styled(format!("cannot look: {}", clean(trouble)), style)
         }
         (None, false) => Line::raw(format!("{}: looking…", clean(&app.store))),
+        (None, true) if !app.deadlocked.is_empty() => {
+            let style = colored(app, Color::Red).add_modifier(Modifier::BOLD);
+            let count = app.deadlocked.len();
+            Line::styled(
+                format!("DEADLOCK of {count} locks, marked ↻: auto-mutex tree"),
+                style,
+            )
+        }
         (None, true) => Line::from(vec![
             Span::styled(
                 clean(&app.store).into_owned(),
@@ -131,8 +139,13 @@ fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>
         true => Style::new(),
         false => colored(app, Color::Yellow),
     };
+    let (mark, marked) = match app.deadlocked.contains(&lock.name) {
+        true => ("↻ ", colored(app, Color::Red)),
+        false => ("", Style::new()),
+    };
+    let shown = format!("{mark}{}", words::name(&lock.name));
     [
-        Cell::from(shortened(&words::name(&lock.name), name)),
+        Cell::from(shortened(&shown, name)).style(marked),
         Cell::from(
             lock.kind
                 .map_or_else(none, |kind| json::kind(kind).to_owned()),

@@ -7,6 +7,7 @@ mod draw;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::io::{self, IsTerminal as _};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -21,13 +22,13 @@ use crate::args::{Global, Top};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output::may_color;
 use crate::signals::{ENDING, Signals, by_signal};
-use crate::store::{in_use, look};
+use crate::store::{in_use, look, waits};
 
 /// The longest delay before a key or a new state is shown, and the shortest pause between two reads.
 const SOON: Duration = Duration::from_millis(50);
 
-/// The locks, or why they could not be read.
-type Looked = Result<Vec<Lock>, String>;
+/// The locks, and the names of those in a deadlock; or why they could not be read.
+type Looked = Result<(Vec<Lock>, HashSet<String>), String>;
 
 pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
@@ -66,12 +67,25 @@ fn signal() -> Result<Receiver<u8>, Failure> {
 fn watch(operator: &Operator, pattern: &str, every: Duration, sender: &Sender<Looked>) {
     loop {
         let began = Instant::now();
-        let looked = in_use(operator, pattern).map_err(|failure| failure.to_string());
+        let looked = read(operator, pattern).map_err(|failure| failure.to_string());
         if sender.send(looked).is_err() {
             return;
         }
         thread::sleep(every.saturating_sub(began.elapsed()).max(SOON));
     }
+}
+
+fn read(operator: &Operator, pattern: &str) -> Result<(Vec<Lock>, HashSet<String>), Failure> {
+    let locks = in_use(operator, pattern)?;
+    // A deadlock may go through locks that are not shown.
+    let waits = match pattern {
+        "*" => waits(operator, &locks)?,
+        _ => waits(operator, &in_use(operator, "*")?)?,
+    };
+    let chains = waits.chains().into_iter().filter(|chain| chain.cycle);
+    let names = chains.flat_map(|chain| chain.hops.into_iter().map(|hop| hop.lock.name.clone()));
+    let names = names.collect();
+    Ok((locks, names))
 }
 
 fn show(

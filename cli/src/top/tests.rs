@@ -2,6 +2,8 @@
 
 mod picture;
 
+use std::collections::HashSet;
+
 use auto_mutex::operator::{Lock, Operator};
 use auto_mutex::{Client, LockKind};
 use ratatui::Terminal;
@@ -56,7 +58,7 @@ fn locks(store: &str) -> Vec<Lock> {
 
 fn app(store: &str, has_color: bool) -> App {
     let mut app = App::new("127.0.0.1:6379".to_owned(), has_color);
-    app.take(Ok(locks(store)));
+    app.take(Ok((locks(store), HashSet::new())));
     app
 }
 
@@ -122,7 +124,7 @@ fn standbys_of_a_leader_are_not_kept_waiting() {
     (seat.kind, seat.holders[0].value) = (Some(LockKind::Leader), Some("10.0.0.5:9000".to_owned()));
     seat.waiters[0].value = Some(String::new());
     let mut app = App::new("127.0.0.1:6379".to_owned(), false);
-    app.take(Ok(found));
+    app.take(Ok((found, HashSet::new())));
     let (lines, _) = seen(&mut app, 120);
     assert!(lines[0].contains("3 locks, 0 waiting  "), "{lines:#?}");
     let words = |line: &str| {
@@ -146,12 +148,29 @@ fn standbys_of_a_leader_are_not_kept_waiting() {
 }
 
 #[test]
+fn the_locks_of_a_deadlock_are_marked() {
+    let mut app = App::new("127.0.0.1:6379".to_owned(), true);
+    let deadlocked = ["a", "b"].map(str::to_owned).into();
+    app.take(Ok((locks("top-deadlock"), deadlocked)));
+    let (lines, _) = seen(&mut app, 80);
+    assert!(lines[0].starts_with("DEADLOCK of 2 locks"), "{lines:#?}");
+    for (name, is_marked) in [("a", true), ("b", true), ("c", false)] {
+        let row = |line: &String| line.starts_with(&format!("↻ {name} "));
+        assert_eq!(lines.iter().any(row), is_marked, "{name}: {lines:#?}");
+    }
+    app.take(Ok((locks("top-no-deadlock"), HashSet::new())));
+    let (lines, _) = seen(&mut app, 80);
+    assert!(lines[0].contains("3 locks, 2 waiting"), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.contains('↻')), "{lines:#?}");
+}
+
+#[test]
 fn a_lock_that_is_kept_between_calls_is_not_held() {
     let mut app = App::new("127.0.0.1:6379".to_owned(), false);
     let mut all = locks("top-kept");
     all.truncate(1);
     all[0].holders[0].kept = true;
-    app.take(Ok(all));
+    app.take(Ok((all, HashSet::new())));
     let (lines, _) = seen(&mut app, 80);
     assert!(lines[2].contains(" kept   0 "), "{lines:#?}");
     assert!(lines.iter().any(|line| line.starts_with("keeps ")));
@@ -211,7 +230,7 @@ fn long_names_differ_at_their_ends() {
     for (lock, key) in all.iter_mut().zip(["7", "8", "日本"]) {
         lock.name = format!("billing-service:Ledger:close_the_month:2026-10:customer:{key}");
     }
-    app.take(Ok(all));
+    app.take(Ok((all, HashSet::new())));
     let (lines, _) = seen(&mut app, 80);
     for end in ["…:customer:7 ", "…:customer:8 ", "…:customer:日"] {
         let part = end.trim_start_matches('…');

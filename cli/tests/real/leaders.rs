@@ -109,7 +109,15 @@ fn leaders_and_standbys_are_listed() {
         !findings.any(|finding| finding["id"] == "old-waiter"),
         "{found}"
     );
-    assert_eq!(written(&url, &["tree"], 0), "Nobody waits.\n");
+    let tree = written(&url, &["tree"], 0);
+    for part in [
+        "└─ seat (leader), led ",
+        ", 2 standing by\n",
+        "  stands by ",
+    ] {
+        assert!(tree.contains(part), "{part}: {tree}");
+    }
+    fits("tree", &document(&url, &["tree"], 0));
     let waiting = document(&url, &["ls", "--waiting"], 0);
     assert!(waiting["locks"].as_array().unwrap().is_empty(), "{waiting}");
     let why = written(&url, &["why", "seat"], 0);

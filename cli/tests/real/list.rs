@@ -3,9 +3,10 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
+use auto_mutex_tests::redis::Redis;
 use serde_json::Value;
 
-use super::rig::{Shop, client, command, document, output, text, written};
+use super::rig::{Shop, are_waiting, client, command, document, output, text, written};
 use super::schema::fits;
 
 fn names(document: &Value) -> Vec<&str> {
@@ -13,6 +14,29 @@ fn names(document: &Value) -> Vec<&str> {
     locks
         .map(|lock| lock["name"].as_str().expect("a name"))
         .collect()
+}
+
+/// A condition variable has the name of its lock.
+#[test]
+fn a_condition_variable_is_shown_by_that_name() {
+    let redis = Redis::start();
+    let url = redis.url();
+    let client = client(&url);
+    let guard = client.mutex("jobs").blocking_lock().unwrap();
+    let waits = std::thread::spawn({
+        let client = client.clone();
+        move || client.condvar("jobs").blocking_wait(guard).map(drop)
+    });
+    are_waiting(&url, "jobs:%condvar", 1);
+    for subject in ["jobs", "jobs:%condvar"] {
+        let shown = written(&url, &["show", subject], 0);
+        assert!(shown.starts_with("jobs:%condvar  condvar"), "{shown}");
+        let why = written(&url, &["why", subject], 0);
+        assert!(why.contains(" waits for jobs:%condvar for "), "{why}");
+    }
+    client.condvar("jobs").blocking_notify_one().unwrap();
+    waits.join().unwrap().unwrap();
+    client.blocking_shutdown();
 }
 
 #[test]

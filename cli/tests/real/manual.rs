@@ -3,7 +3,7 @@
 use auto_mutex::{LockError, auto_mutex};
 use serde_json::Value;
 
-use super::rig::{document, output, written};
+use super::rig::{document, output, text, written};
 
 #[auto_mutex(name = "manual:\"odd\"", key = "{month}", block = 0)]
 fn close(month: u32) -> Result<u32, LockError> {
@@ -56,6 +56,17 @@ fn the_sites_of_a_program_are_listed() {
         "{site}"
     );
     super::schema::fits("sites", &listed);
+    for line in written("", &["sites", file, "-ojsonl"], 0).lines() {
+        super::schema::fits("sites_line", &serde_json::from_str(line).unwrap());
+    }
+    // A program is no list.
+    let refused = output("", &["sites", env!("CARGO_BIN_EXE_auto-mutex")]);
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let said = text(&refused.stderr);
+    assert!(
+        said.contains("sites_json()") && said.contains("let the program print it"),
+        "{said}"
+    );
     let table = written("", &["sites", file], 0);
     assert!(
         table.contains("manual:\"odd\":{month}") && table.contains("#[auto_mutex("),

@@ -2,24 +2,56 @@
 
 use auto_mutex_tests::redis::Redis;
 use boon::{Compiler, Schemas};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::rig::{Other, Shop, are_waiting, document, written};
+use super::rig::{Other, Shop, are_waiting, document, output, written};
+use super::serve::Page;
 
-/// Checks `document` against the definition `name` of the schema.
+/// Checks `document` against the definition `name` of the schema, and against the whole schema.
 #[track_caller]
 pub(super) fn fits(name: &str, document: &Value) {
+    for part in [&format!("/$defs/{name}"), ""] {
+        if let Err(error) = check(part, document) {
+            panic!("{name}: {error}\n{document:#}");
+        }
+    }
+}
+
+fn check(part: &str, document: &Value) -> Result<(), String> {
     let schema = include_str!("../../schema/auto-mutex.schema.json");
     let schema = serde_json::from_str(schema).expect("a schema");
     let (mut compiler, mut schemas) = (Compiler::new(), Schemas::new());
     let added = compiler.add_resource("file:///schema.json", schema);
     added.expect("a good name");
-    let definition = format!("file:///schema.json#/$defs/{name}");
-    let definition = compiler.compile(&definition, &mut schemas);
+    let definition = compiler.compile(&format!("file:///schema.json#{part}"), &mut schemas);
     let result = schemas.validate(document, definition.expect("a good schema"));
-    if let Err(error) = result {
-        panic!("{name}: {error}\n{document:#}");
+    result.map_err(|error| error.to_string())
+}
+
+/// Every document is one that the schema names, and nothing else is.
+#[test]
+fn the_schema_accepts_no_other_document() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../schema/auto-mutex.schema.json")).unwrap();
+    let named = schema["anyOf"].as_array().unwrap();
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        let is_document = definition["properties"]["schema_version"].is_object();
+        let is_named = named.contains(&json!({ "$ref": format!("#/$defs/{name}") }));
+        assert_eq!(is_named, is_document, "{name}");
     }
+    for wrong in [
+        json!({}),
+        json!([]),
+        json!("ls"),
+        json!({ "schema_version": 1 }),
+        json!({ "schema_version": 2, "locks": [] }),
+        json!({ "schema_version": 1, "locks": [], "more": 1 }),
+        json!({ "schema_version": 1, "locks": [{ "name": "n" }] }),
+        json!({ "name": "n", "leader": null, "standbys": [], "watchers": 0 }),
+    ] {
+        assert!(check("", &wrong).is_err(), "{wrong}");
+    }
+    fits("ls", &json!({ "schema_version": 1, "locks": [] }));
 }
 
 #[test]
@@ -58,6 +90,24 @@ fn documents_fit() {
     };
     fits("ls_line", &line(&["ls", "-ojsonl"]));
     fits("tree_line", &line(&["tree", "-ojsonl"]));
+    let findings = ["doctor", "--longest-wait", "0", "-ojsonl"];
+    let findings = written(url, &findings, 3);
+    for finding in findings.lines() {
+        fits("doctor_line", &serde_json::from_str(finding).unwrap());
+    }
+    let failed = output(url, &["show", "", "-ojson"]);
+    fits("error", &serde_json::from_slice(&failed.stderr).unwrap());
+    let page = Page::start(url, &[]);
+    for (document, path) in [
+        ("ls", "ls"),
+        ("show", "show/orders:7"),
+        ("tree", "tree"),
+        ("leaders", "leaders"),
+        ("api_error", &format!("show/{}", "n".repeat(9000))),
+    ] {
+        let (_, _, body) = page.ask(&format!("GET /api/{path}"));
+        fits(document, &serde_json::from_str(&body).unwrap());
+    }
     fits(
         "event",
         &line(&["watch", "orders:7", "--count", "1", "-ojsonl"]),

@@ -1,6 +1,7 @@
 //! Draws the pictures of `top` for the README and the guide with its real drawing code, and tests that the files are
 //! current. `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-cli picture` writes the files.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
@@ -29,7 +30,7 @@ fn the_picture_shows_what_is_drawn() {
     for waiters in [0, 0, 1, 1, 2, 3, 3, 5, 8, 7, 6, 6, 4, 3, 3, 4, 5, 6, 6, 7] {
         app.history.push_back(waiters);
     }
-    app.take(Ok(scene()));
+    app.take(Ok((scene(), HashSet::new())));
     let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/guide");
     if !guide.exists() {
         // The published package does not contain the guide.
