@@ -40,9 +40,10 @@ const BY_SEAT: [(&str, &str); 3] = [
 /// The most seats whose names are labels.
 const SEATS: usize = 200;
 
-pub(crate) fn text(snapshot: &Snapshot) -> String {
+/// `is_late` if the store takes longer to answer than it did for this snapshot.
+pub(crate) fn text(snapshot: &Snapshot, is_late: bool) -> String {
     // After an outage began, old values are no longer true.
-    let is_up = snapshot.trouble.is_none();
+    let is_up = snapshot.trouble.is_none() && !is_late;
     let kinds = sums(snapshot.locks.iter().filter(|_| is_up));
     let cycles = snapshot.chains.iter().filter(|chain| chain.cycle && is_up);
     let mut out = String::new();

@@ -1,11 +1,13 @@
 //! `auto-mutex serve`: a live page for this machine.
 //!
 //! - `snapshot.rs`: one thread reads the store for all clients, and only while there are any.
+//! - `listen.rs`: accepts connections.
 //! - `routes.rs`: answers requests from the last snapshot. `guard.rs`: decides which requests are allowed.
 //! - `metrics.rs`: the snapshot in the format of Prometheus.
 //! - `page`: the page. It loads nothing from other servers.
 
 mod guard;
+mod listen;
 mod metrics;
 mod routes;
 mod snapshot;
@@ -14,7 +16,6 @@ mod tests;
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
-use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -27,7 +28,7 @@ use self::guard::Guard;
 use self::routes::Shared;
 use self::snapshot::Snapshot;
 use crate::args::{Global, Serve};
-use crate::exit::{Exit, Failure, Outcome};
+use crate::exit::{Failure, Outcome};
 use crate::store::look;
 
 /// The minimum length of a token, in bytes. Shorter ones could be guessed.
@@ -91,12 +92,6 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
             every,
             guard,
         });
-        let router = routes::router(shared);
-        axum::serve(
-            listener,
-            router.into_make_service_with_connect_info::<SocketAddr>(),
-        )
-        .await?;
-        Ok(Exit::Done)
+        listen::serve(&listener, &routes::router(shared)).await
     })
 }

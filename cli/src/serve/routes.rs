@@ -25,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::{JoinError, spawn_blocking};
+use tokio::time::timeout;
 
 use super::guard::Guard;
 use super::metrics;
@@ -41,6 +42,9 @@ const SCRIPT: &str = include_str!("page/page.js");
 /// The content security policy: the page loads nothing from other servers, and can't be framed by another page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
+
+/// How long `/metrics` waits for a look at the store.
+const SCRAPE: Duration = Duration::from_millis(1500);
 
 pub(crate) struct Shared {
     pub(crate) operator: Arc<Operator>,
@@ -85,6 +89,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let reading = Router::new()
         .route("/events", get(events))
         .route("/metrics", get(write_metrics))
+        .route("/search/{text}", get(search))
         .route("/api/ls", get(ls))
         .route("/api/leaders", get(leaders))
         .route("/api/show/{name}", get(show))
@@ -207,9 +212,20 @@ async fn events(State(shared): AppState) -> Response {
     Sse::new(updates).into_response()
 }
 
+/// Answers in time even if the store doesn't: a scrape that times out would tell nothing.
 async fn write_metrics(State(shared): AppState) -> Response {
-    let text = metrics::text(&*shared.fresh().await);
+    let fresh = timeout(SCRAPE, shared.fresh()).await;
+    let last = shared.snapshots.borrow().clone();
+    // A store that takes long for its many locks is slow every time.
+    let is_late = fresh.is_err() && last.took < SCRAPE;
+    let text = metrics::text(&fresh.unwrap_or(last), is_late);
     typed("text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+/// For the page, whose events have only the first locks.
+async fn search(State(shared): AppState, Path(text): Path<String>) -> Response {
+    let snapshot = shared.snapshots.borrow().clone();
+    json(StatusCode::OK, &snapshot.search(&text))
 }
 
 async fn ls(State(shared): AppState) -> Answer {

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 
 use crate::exit::Failure;
 use crate::output::chain::Chain;
-use crate::output::json::{Listed, Versioned};
-use crate::output::words::{date, readable, waiting};
-use crate::store::in_use;
+use crate::output::json::{Listed, Versioned, millis};
+use crate::output::words::{date, has_text, holders, readable, waiting};
+use crate::store::{in_use, waits};
 
 /// The most locks, and the most chains, that the page gets.
 const SHOWN: usize = 500;
@@ -27,6 +27,8 @@ pub(crate) struct Snapshot {
     pub(crate) at: Option<Instant>,
     /// The duration of the last read.
     pub(crate) took: Duration,
+    /// When the locks were read; `None` before the first successful read.
+    pub(crate) read: Option<Instant>,
     /// Why the last read failed. Locks and chains are then those of the last successful read.
     pub(crate) trouble: Option<String>,
     /// The event for the page, as JSON.
@@ -39,16 +41,29 @@ struct Update<'a> {
     at: String,
     place: &'a str,
     trouble: Option<&'a str>,
+    /// How old the locks are: older than the event while the store is away.
+    age_ms: Option<u64>,
     count: usize,
     waiting: usize,
     locks: Vec<Row<'a>>,
     chains: &'a [Chain],
+    chain_count: usize,
+}
+
+/// The locks that a search has found: the first ones, and how many there are.
+#[derive(Serialize)]
+pub(crate) struct Found<'a> {
+    count: usize,
+    locks: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
 struct Row<'a> {
     /// The name as displayed.
     shown: Cow<'a, str>,
+    holder: String,
+    /// What the leader published.
+    value: Option<&'a str>,
     #[serde(flatten)]
     lock: Listed,
 }
@@ -57,6 +72,8 @@ impl<'a> Row<'a> {
     fn of(lock: &'a Lock) -> Self {
         Self {
             shown: readable(&lock.name),
+            holder: holders(lock),
+            value: lock.leader().and_then(|leader| leader.value.as_deref()),
             lock: Listed::of(lock),
         }
     }
@@ -73,7 +90,21 @@ impl Snapshot {
                 Vec::new(),
                 Duration::ZERO,
                 None,
+                None,
             )
+        }
+    }
+
+    /// The locks in which `text` occurs: see [`has_text`].
+    pub(crate) fn search(&self, text: &str) -> Found<'_> {
+        let text = text.to_lowercase();
+        let found = self.locks.iter().filter(|lock| has_text(lock, &text));
+        let mut locks: Vec<_> = found.collect();
+        let count = locks.len();
+        locks.truncate(SHOWN);
+        Found {
+            count,
+            locks: locks.into_iter().map(Row::of).collect(),
         }
     }
 
@@ -82,6 +113,7 @@ impl Snapshot {
         mut locks: Vec<Lock>,
         chains: Vec<Chain>,
         took: Duration,
+        read: Option<Instant>,
         trouble: Option<String>,
     ) -> Self {
         locks.sort_by(|a, b| {
@@ -94,10 +126,12 @@ impl Snapshot {
             at: date(SystemTime::now()),
             place: &place,
             trouble: trouble.as_deref(),
+            age_ms: read.map(|read| millis(read.elapsed())),
             count: locks.len(),
             waiting: waiting(&locks),
             locks: locks.iter().take(SHOWN).map(Row::of).collect(),
             chains: &chains[..chains.len().min(SHOWN_CHAINS)],
+            chain_count: chains.len(),
         };
         let update = serde_json::to_string(&Versioned::new(update)).unwrap_or_default();
         Self {
@@ -105,6 +139,7 @@ impl Snapshot {
             chains,
             at: Some(Instant::now()),
             took,
+            read,
             trouble,
             update,
         }
@@ -124,11 +159,13 @@ pub(crate) fn keep(
             let began = Instant::now();
             let looked = read(operator);
             let trouble = looked.as_ref().err().map(Failure::to_string);
-            let (locks, chains) = looked.unwrap_or_else(|_| {
+            let looked = looked.map(|(locks, chains)| (locks, chains, Some(Instant::now())));
+            let (locks, chains, read) = looked.unwrap_or_else(|_| {
                 let last = sender.borrow();
-                (last.locks.clone(), last.chains.clone())
+                (last.locks.clone(), last.chains.clone(), last.read)
             });
-            let snapshot = Snapshot::of(operator.store(), locks, chains, began.elapsed(), trouble);
+            let took = began.elapsed();
+            let snapshot = Snapshot::of(operator.store(), locks, chains, took, read, trouble);
             sender.send_replace(Arc::new(snapshot));
             // This read has answered them.
             while asked.try_recv().is_ok() {}
@@ -143,8 +180,7 @@ pub(crate) fn keep(
 
 fn read(operator: &Operator) -> Result<(Vec<Lock>, Vec<Chain>), Failure> {
     let locks = in_use(operator, "*")?;
-    let waited = locks.iter().filter(|lock| !lock.waiters.is_empty());
-    let waits = operator.waits(waited.cloned().collect())?;
+    let waits = waits(operator, &locks)?;
     let chains = waits.chains().iter().map(Chain::of).collect();
     Ok((locks, chains))
 }

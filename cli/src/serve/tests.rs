@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use auto_mutex::Client;
 use auto_mutex::operator::Operator;
+use serde_json::Value;
 
 use super::metrics;
 use super::snapshot::Snapshot;
@@ -30,8 +31,9 @@ fn no_name_is_in_a_label() {
         Vec::new(),
         Duration::from_millis(5),
         None,
+        None,
     );
-    let text = metrics::text(&snapshot);
+    let text = metrics::text(&snapshot, false);
     assert!(
         text.contains("auto_mutex_locks{kind=\"mutex\"} 100\n"),
         "{text}"
@@ -45,9 +47,54 @@ fn no_name_is_in_a_label() {
         Vec::new(),
         Vec::new(),
         Duration::ZERO,
+        None,
         Some("gone".to_owned()),
     );
-    assert!(metrics::text(&snapshot).contains("auto_mutex_store_up 0\n"));
+    assert!(metrics::text(&snapshot, false).contains("auto_mutex_store_up 0\n"));
+}
+
+/// The event has the first 500 locks, and a search finds all others.
+#[test]
+fn a_search_finds_every_lock_by_name_and_process() {
+    let url = "memory://serve-search";
+    let client = Client::connect(url).unwrap();
+    let names = (0..700).map(|number| format!("m:{number:03}"));
+    let held = names.map(|name| client.mutex(name).blocking_lock().unwrap());
+    let _held: Vec<_> = held.collect();
+    let operator = Operator::connect(url).unwrap();
+    let locks = crate::store::in_use(&operator, "*").unwrap();
+    let snapshot = Snapshot::of(
+        "here".to_owned(),
+        locks,
+        Vec::new(),
+        Duration::ZERO,
+        None,
+        None,
+    );
+    let update: Value = serde_json::from_str(&snapshot.update).unwrap();
+    let shown = update["locks"].as_array().unwrap();
+    assert_eq!((shown.len(), &update["count"]), (500, &700.into()));
+    let found = |text: &str| serde_json::to_value(snapshot.search(text)).unwrap();
+    let left_out = |lock: &&String| !shown.iter().any(|row| row["name"] == **lock);
+    let all: Vec<String> = (0..700).map(|number| format!("m:{number:03}")).collect();
+    let left_out = all.iter().find(left_out).unwrap();
+    let one = found(&left_out.to_uppercase());
+    assert_eq!(
+        (&one["count"], &one["locks"][0]["name"]),
+        (&1.into(), &left_out.as_str().into())
+    );
+    let process = format!(":{}", std::process::id());
+    assert!(
+        one["locks"][0]["holder"]
+            .as_str()
+            .unwrap()
+            .ends_with(&process),
+        "{one}"
+    );
+    let by_process = found(&process);
+    assert_eq!(by_process["count"], 700);
+    assert_eq!(by_process["locks"].as_array().unwrap().len(), 500);
+    assert_eq!(found("none")["count"], 0);
 }
 
 #[test]
@@ -58,7 +105,10 @@ fn the_seats_of_leaders_have_names() {
     let text = || {
         let lock = operator.inspect(&[r#"a"\b"#]).unwrap().remove(0).unwrap();
         let (place, took) = ("here".to_owned(), Duration::ZERO);
-        metrics::text(&Snapshot::of(place, vec![lock], Vec::new(), took, None))
+        metrics::text(
+            &Snapshot::of(place, vec![lock], Vec::new(), took, None, None),
+            false,
+        )
     };
     let leads = client.leader(r#"a"\b"#).blocking_lead(|term| {
         let (text, term) = (text(), term.number());

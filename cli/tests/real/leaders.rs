@@ -144,6 +144,9 @@ fn the_page_has_the_seats() {
                 .as_array()
                 .is_some_and(|all| all.len() == 2)
     });
+    let found: Value = serde_json::from_str(&page.ask("GET /search/seat").2).unwrap();
+    let value = found["locks"][0]["value"].as_str().unwrap();
+    assert!(value.starts_with("10.0.0.5:9000"), "{found}");
     let metrics = page.ask("GET /metrics").2;
     for line in [
         r#"auto_mutex_seat_led{seat="seat"} 1"#,

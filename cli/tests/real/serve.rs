@@ -12,7 +12,7 @@ use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::real_time::real_time;
 use serde_json::Value;
 
-use super::rig::{Shop, command, output, text};
+use super::rig::{Other, Shop, are_waiting, command, output, text};
 
 const TOKEN: &str = "a-token-of-sixteen-and-more";
 
@@ -145,6 +145,14 @@ fn what_is_read_is_what_the_commands_write() {
         metrics.contains("auto_mutex_waiters{kind=\"mutex\"} 2"),
         "{metrics}"
     );
+    let found = parsed(&page.ask("GET /search/rders%3A7").2);
+    let row = &found["locks"][0];
+    assert_eq!(
+        (&found["count"], &row["name"]),
+        (&1.into(), &"orders:7".into())
+    );
+    let me = format!(":{}", std::process::id());
+    assert!(row["holder"].as_str().unwrap().ends_with(&me), "{row}");
     assert_eq!(page.ask("GET /api/show/").0, 404);
 }
 
@@ -161,6 +169,7 @@ fn looks_are_sent_as_they_come() {
         .take(2)
         .collect();
     assert_eq!(full[0]["waiting"], 2);
+    assert!(full[0]["age_ms"].is_u64(), "{}", full[0]);
     assert_ne!(full[0]["at"], full[1]["at"]);
 }
 
@@ -307,11 +316,69 @@ fn what_is_not_known_is_not_said() {
     eventually("it has one again", || page.ask("GET /api/ls").0 == 200);
 }
 
+/// The answer doesn't wait for the store, which would take longer than any scrape.
+#[test]
+fn metrics_are_there_while_the_store_hangs() {
+    let _watch = real_time();
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &["--timeout", "1h"]);
+    let asks = || page.ask("GET /metrics").2;
+    assert!(asks().contains("auto_mutex_store_up 1\n"));
+    shop.redis.stop();
+    let mut stopped = asks();
+    // An open page may have had an answer just before.
+    while !stopped.contains("auto_mutex_store_up 0\n") {
+        stopped = asks();
+    }
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", shop.redis.pid())).unwrap();
+    let state = state.rsplit_once(") ").unwrap().1;
+    assert!(state.starts_with('T'), "{state}");
+    assert!(!stopped.contains("kind="), "{stopped}");
+    shop.redis.cont();
+    eventually("it is back", || asks().contains("auto_mutex_store_up 1\n"));
+}
+
+/// Connections whose client sends nothing end, so that others are served, also where they are too many.
+#[test]
+fn silent_connections_keep_nobody_out() {
+    let _watch = real_time();
+    let shop = Shop::open();
+    let page = Page::start(&shop.url, &[]);
+    let open = |page: &Page, count| -> Vec<_> {
+        let streams = (0..count).map(|_| TcpStream::connect(&page.address).unwrap());
+        streams.collect()
+    };
+    let idle = open(&page, 1000);
+    assert_eq!(page.ask("GET /mode").0, 200);
+    for mut stream in idle {
+        let mut end = Vec::new();
+        let _ = stream.read_to_end(&mut end);
+    }
+    let pid = i32::try_from(page.child.id()).unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    let few = rustix::process::Rlimit {
+        current: Some(60),
+        maximum: Some(60),
+    };
+    rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, few).unwrap();
+    let _idle = open(&page, 100);
+    assert_eq!(page.ask("GET /mode").0, 200);
+}
+
 /// Checks what a browser makes of the page.
 #[test]
 #[ignore = "needs Chromium: cargo test -p auto-mutex-cli --test real -- --ignored in_a_browser"]
 fn the_table_and_the_tree_are_drawn_in_a_browser() {
     let shop = Shop::open();
+    // A chain of four processes.
+    let mut chain: Vec<_> = (0..4)
+        .map(|number| Other::start(&shop.url, &format!("link:{number}")))
+        .collect();
+    for (number, other) in chain.iter_mut().skip(1).enumerate() {
+        let name = format!("link:{number}");
+        other.wants(&name);
+        are_waiting(&shop.url, &name, 1);
+    }
     let page = Page::start(&shop.url, &[]);
     let folder = tempfile::tempdir().unwrap();
     let output = std::process::Command::new("chromium")
@@ -336,4 +403,16 @@ fn the_table_and_the_tree_are_drawn_in_a_browser() {
     for part in ["<svg", "orders:7", me.as_str(), "place 2"] {
         assert!(tree.contains(part), "{part}: {drawn}");
     }
+    for other in &chain {
+        assert!(
+            tree.contains(&format!(":{}</text>", other.pid())),
+            "{drawn}"
+        );
+    }
+    // Each chain is whole on a screen of 1280 pixels, whose page leaves 16 at each side.
+    let widths = tree.split("<svg width=\"").skip(1);
+    for width in widths.map(|rest| rest.split('"').next().unwrap()) {
+        assert!(width.parse::<u32>().unwrap() <= 1280 - 32, "{width}");
+    }
+    assert!(table.contains("read ") && table.contains(" ago"), "{table}");
 }

@@ -48,9 +48,24 @@ function fill(body, items, make) {
   body.replaceChildren(rows);
 }
 
-function showLocks() {
-  const filter = at("filter").value.toLowerCase();
-  const locks = latest.locks.filter(lock => `${lock.name} ${readable(lock.name)}`.toLowerCase().includes(filter));
+// The events have the first locks only, so the server searches, one search at a time.
+let isSearching = false;
+async function search() {
+  const text = at("filter").value;
+  if (!text) return showLocks(latest);
+  if (isSearching) return;
+  isSearching = true;
+  try {
+    const answer = await fetch(`search/${encodeURIComponent(text)}`, { headers: headers() });
+    if (answer.ok && text === at("filter").value) showLocks(await answer.json());
+  } finally {
+    isSearching = false;
+  }
+  if (text !== at("filter").value) await search();
+}
+
+function showLocks({ count, locks }) {
+  for (const lock of locks) shown.set(lock.name, lock.shown);
   const focused = document.activeElement?.dataset?.name;
   fill(at("locks"), locks, (row, lock) => {
     const button = document.createElement("button");
@@ -63,6 +78,8 @@ function showLocks() {
     cell(row, lock.kind ?? "-", "less");
     cell(row, used(lock), "n");
     cell(row, lock.holders, "n less");
+    cell(row, lock.holder, "long less");
+    cell(row, lock.value ?? "", "long less");
     cell(row, lock.kept ? "kept" : short(lock.held_ms), "n");
     // Standbys of a leader wait for as long as it leads.
     const waits = lock.waiters && lock.kind !== "leader" ? "n waits" : "n";
@@ -70,13 +87,15 @@ function showLocks() {
     cell(row, short(lock.oldest_wait_ms), waits);
   });
   if (focused) [...at("locks").querySelectorAll("button")].find(b => b.dataset.name === focused)?.focus();
-  const left = latest.count - latest.locks.length;
+  const left = count - locks.length;
   at("more").textContent = left > 0 ? `and ${left} more: auto-mutex ls` : "";
 }
 
 async function choose(name) {
   chosen = chosen === name ? null : name;
-  showLocks();
+  for (const button of at("locks").querySelectorAll("button")) {
+    button.closest("tr").classList.toggle("chosen", button.dataset.name === chosen);
+  }
   await showQueue();
 }
 
@@ -128,8 +147,8 @@ function complain(text) {
   at("trouble").textContent = text ?? "";
 }
 
-// The tree: a box for each process, and for each lock between two.
-const SVG = "http://www.w3.org/2000/svg", ROW = 52, COLUMN = 270, WIDTH = 230, HEIGHT = 40, MOST = 60;
+// The tree: a box for each process, and below it, further to the right, one for each lock that it holds, and one for each waiter.
+const SVG = "http://www.w3.org/2000/svg", ROW = 46, STEP = 28, WIDTH = 460, HEIGHT = 38, MOST = 60;
 
 function svg(name, attributes, parent) {
   const element = document.createElementNS(SVG, name);
@@ -144,17 +163,17 @@ function cut(text, most) {
   return letters.length > most ? `${letters.slice(0, most - 1 - end).join("")}…${letters.slice(-end).join("")}` : text;
 }
 
-function box(parent, x, y, lines, kind) {
+function box(parent, { x, y }, lines, kind) {
   const group = svg("g", { class: kind }, parent);
   svg("rect", { x, y, width: WIDTH, height: HEIGHT, rx: 5 }, group);
-  svg("text", { x: x + 8, y: y + 17 }, group).textContent = cut(lines[0], 30);
-  svg("text", { x: x + 8, y: y + 32, class: "small" }, group).textContent = cut(lines[1], 32);
+  svg("text", { x: x + 8, y: y + 16 }, group).textContent = cut(lines[0], 60);
+  svg("text", { x: x + 8, y: y + 31, class: "small" }, group).textContent = cut(lines[1], 64);
   svg("title", {}, group).textContent = lines.join("\n");
 }
 
 function line(parent, from, to) {
-  const [x1, y1, x2, y2] = [from.x + WIDTH, from.y + HEIGHT / 2, to.x, to.y + HEIGHT / 2];
-  svg("path", { d: `M${x1} ${y1} C${x1 + 20} ${y1} ${x2 - 20} ${y2} ${x2} ${y2}` }, parent);
+  const x = from.x + STEP / 2, y = to.y + HEIGHT / 2;
+  svg("path", { d: `M${x} ${from.y + HEIGHT} V${y} H${to.x}` }, parent);
 }
 
 function drawChain(chain) {
@@ -162,35 +181,39 @@ function drawChain(chain) {
   if (!hops.length) return null;
   const picture = document.createElementNS(SVG, "svg");
   const lines = svg("g", {}, picture), kind = chain.cycle ? "cycle" : "process";
+  let y = 0, right = WIDTH;
+  const next = (depth, from, lines_, class_) => {
+    const at = { x: depth * STEP, y };
+    box(picture, at, lines_, class_);
+    if (from) line(lines, from, at);
+    y += ROW;
+    right = Math.max(right, at.x + WIDTH);
+    return at;
+  };
   // The holder of depth 0 is the root; each hop adds its lock, once, and its waiter.
-  let y = 0, right = 0;
-  const root = hops[0].holder, above = [{ x: 0, y: 0 }], locks = [];
-  box(picture, 0, 0, root ? [process(root), place(root)] : ["nobody", ""], kind);
+  const root = hops[0].holder, above = [next(0, null, root ? [process(root), place(root)] : ["nobody", ""], kind)], locks = [];
   for (const hop of hops) {
-    const x = hop.depth * 2 * COLUMN + COLUMN;
+    const isSeat = hop.kind === "leader", hold = hop.holder;
     let lock = locks[hop.depth];
-    if (!lock || lock.name !== hop.name) {
-      if (locks.length) y += locks.length > hop.depth ? ROW : 0;
-      lock = { name: hop.name, x, y, isNew: true };
+    if (lock?.name !== hop.name) {
+      const held = !hold ? "held by nobody" : hold.kept ? "kept" : `${isSeat ? "led" : "held"} for ${short(hold.held_ms)}`;
+      const at = next(hop.depth * 2 + 1, above[hop.depth], [readable(hop.name), `${hop.kind ?? ""} ${held}`], "lock");
+      lock = { name: hop.name, at };
       locks.length = hop.depth;
       locks[hop.depth] = lock;
-      const hold = hop.holder, held = !hold ? "held by nobody" : hold.kept ? "kept" : `held ${short(hold.held_ms)}`;
-      box(picture, x, y, [readable(hop.name), `${hop.kind ?? ""} ${held}`], "lock");
-      line(lines, above[hop.depth], lock);
     }
     if (!hop.waiter) continue;
-    if (!lock.isNew) y += ROW;
-    lock.isNew = false;
-    const waiter = { x: x + COLUMN, y };
-    box(picture, waiter.x, waiter.y, [process(hop.waiter), `waits ${short(hop.waiter.waited_ms)}, place ${hop.waiter.place}`], kind);
-    line(lines, lock, waiter);
-    above[hop.depth + 1] = waiter;
+    const waits = `${isSeat ? "stands by for" : "waits for"} ${short(hop.waiter.waited_ms)}, place ${hop.waiter.place}  ${place(hop.waiter)}`;
+    above[hop.depth + 1] = next(hop.depth * 2 + 2, lock.at, [process(hop.waiter), waits], kind);
     locks.length = hop.depth + 1;
-    right = Math.max(right, waiter.x + WIDTH);
+  }
+  const left = chain.hops.length - hops.length;
+  if (left) {
+    svg("text", { x: 0, y: y + 12 }, picture).textContent = `and ${left} more: auto-mutex tree`;
+    y += ROW;
   }
   picture.setAttribute("width", right + 4);
-  picture.setAttribute("height", y + HEIGHT + 4);
-  picture.setAttribute("viewBox", `-2 -2 ${right + 4} ${y + HEIGHT + 4}`);
+  picture.setAttribute("viewBox", `-2 -2 ${right + 4} ${y + 4}`);
   picture.setAttribute("role", "img");
   picture.setAttribute("aria-label", chain.cycle ? "a cycle of waiters" : "a chain of waiters");
   return picture;
@@ -212,6 +235,8 @@ function showTree() {
     if (picture) parts.push(picture);
   }
   at("tree").replaceChildren(...parts);
+  const left = latest.chain_count - latest.chains.length;
+  at("more-chains").textContent = left > 0 ? `and ${left} more chains: auto-mutex tree` : "";
 }
 
 function showHistory() {
@@ -222,13 +247,23 @@ function showHistory() {
   at("history").replaceChildren(svg("polyline", { points }));
 }
 
+// How old the locks are, which goes on while no event comes.
+function showAge() {
+  const age = latest && latest.age_ms !== null ? latest.age_ms + performance.now() - latest.came : null;
+  at("age").textContent = age === null ? "" : `read ${short(Math.floor(age))} ago`;
+  at("age").className = age > 5000 ? "waits" : "";
+}
+setInterval(showAge, 1000);
+
 function take(update) {
   latest = update;
+  latest.came = performance.now();
   shown = new Map(update.locks.map(lock => [lock.name, lock.shown]));
   at("place").textContent = update.place;
   at("summary").textContent = `${update.count} locks, ${update.waiting} waiting`;
   complain(update.trouble && `cannot look: ${update.trouble}`);
-  showLocks();
+  showAge();
+  search().catch(() => {});
   showTree();
   showHistory();
   showQueue().catch(() => {});
@@ -263,7 +298,7 @@ async function keepListening() {
   }
 }
 
-at("filter").oninput = () => latest && showLocks();
+at("filter").oninput = () => latest && search().catch(() => {});
 at("login").onsubmit = event => {
   event.preventDefault();
   token = at("token").value.trim();
