@@ -43,6 +43,8 @@ pub struct Wait {
     pub id: String,
     /// The number of units that the waiter asks for.
     pub units: u32,
+    /// How many calls of the process wait with it, as of its last request, which is at most a third of a lease ago.
+    pub calls: u32,
     /// Whether the store passed the waiter over, because its process was silent when its turn came. The waiter keeps
     /// its place, and is next as soon as its process sends another request for it.
     pub passed_over: bool,
@@ -90,6 +92,7 @@ impl Wait {
             place,
             id: ticket.ticket.to_string(),
             units: ticket.units,
+            calls: ticket.calls(),
             passed_over: ticket.passed_over,
             since: time_of(ticket.since),
             waited: since(ticket, now),

@@ -15,7 +15,7 @@
 //! let operator = Operator::connect("memory://shop")?;
 //! for names in operator.names_in_use("*") {
 //!     for lock in operator.inspect(&names?)?.into_iter().flatten() {
-//!         println!("{}: {} holders, {} waiters", lock.name, lock.holders.len(), lock.waiters.len());
+//!         println!("{}: {} holders, {} waiting", lock.name, lock.holders.len(), lock.waiting());
 //!     }
 //! }
 //! let lock = operator.inspect(&["orders"])?.remove(0)?;

@@ -102,6 +102,12 @@ impl Lock {
         }
     }
 
+    /// How many calls wait: the sum of the [`calls`](Wait::calls) of all waiters.
+    #[must_use]
+    pub fn waiting(&self) -> u64 {
+        self.waiters.iter().map(|wait| u64::from(wait.calls)).sum()
+    }
+
     /// Whether the lock has holders, waiters or signals. A process that keeps the lock is a holder.
     #[must_use]
     pub fn is_in_use(&self) -> bool {

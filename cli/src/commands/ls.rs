@@ -62,7 +62,7 @@ fn row(lock: &Lock) -> [String; 8] {
         holders(lock),
         first.map_or_else(none, |first| date(first.since)),
         held(lock),
-        lock.waiters.len().to_string(),
+        lock.waiting().to_string(),
         lock.oldest_wait().map_or_else(none, short),
     ]
 }

@@ -111,15 +111,16 @@ fn holder(lock: &Lock, hold: &Hold) -> [String; 9] {
     ]
 }
 
-const WAITERS: [&str; 9] = [
-    "PLACE", "PROCESS", "UNITS", "STATE", "SINCE", "WAITED", "OWNER", "SITE", "HOLDS",
+const WAITERS: [&str; 10] = [
+    "PLACE", "PROCESS", "UNITS", "CALLS", "STATE", "SINCE", "WAITED", "OWNER", "SITE", "HOLDS",
 ];
 
-fn waiter(lock: &Lock, wait: &Wait) -> [String; 9] {
+fn waiter(lock: &Lock, wait: &Wait) -> [String; 10] {
     [
         wait.place.to_string(),
         process_and_host(&wait.who),
         units(lock, wait.units, &wait.value),
+        wait.calls.to_string(),
         json::state(wait).replace('_', " "),
         date(wait.since),
         short(wait.waited),

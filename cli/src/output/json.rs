@@ -71,7 +71,7 @@ pub(crate) struct Listed {
     pub(crate) capacity: Option<u32>,
     pub(crate) used: u64,
     pub(crate) holders: usize,
-    pub(crate) waiters: usize,
+    pub(crate) waiters: u64,
     pub(crate) oldest_wait_ms: Option<u64>,
     pub(crate) held_ms: Option<u64>,
     /// Its holder keeps it between calls, which doesn't count for `held_ms`.
@@ -86,7 +86,7 @@ impl Listed {
             capacity: lock.capacity,
             used: lock.used,
             holders: lock.holders.len(),
-            waiters: lock.waiters.len(),
+            waiters: lock.waiting(),
             oldest_wait_ms: lock.oldest_wait().map(millis),
             held_ms: lock.held().map(millis),
             kept: lock.is_kept(),
@@ -272,6 +272,7 @@ pub(crate) struct Waiter {
     pub(crate) ticket: String,
     pub(crate) state: &'static str,
     pub(crate) units: u32,
+    pub(crate) calls: u32,
     pub(crate) since: String,
     pub(crate) waited_ms: u64,
     /// Only of a standby.
@@ -288,6 +289,7 @@ impl Waiter {
             ticket: wait.id.clone(),
             state: state(wait),
             units: wait.units,
+            calls: wait.calls,
             since: date(wait.since),
             waited_ms: millis(wait.waited),
             value: wait.value.clone(),

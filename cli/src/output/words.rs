@@ -148,9 +148,9 @@ pub(crate) fn kicked(lock: &Lock) -> Option<String> {
 }
 
 /// How many waiters these locks have, without the standbys of leaders.
-pub(crate) fn waiting(locks: &[Lock]) -> usize {
+pub(crate) fn waiting(locks: &[Lock]) -> u64 {
     let locks = locks.iter().filter(|lock| !lock.is_seat());
-    locks.map(|lock| lock.waiters.len()).sum()
+    locks.map(Lock::waiting).sum()
 }
 
 /// The oldest holder, and how many others there are: `web-3:4711 +2`

@@ -121,7 +121,7 @@ fn sums<'a>(locks: impl Iterator<Item = &'a Lock>) -> BTreeMap<&'static str, [f6
         }
         *count += 1.0;
         *holders += lock.holders.iter().filter(|hold| !hold.kept).count() as f64;
-        *waiters += lock.waiters.len() as f64;
+        *waiters += lock.waiting() as f64;
         *oldest = oldest.max(lock.oldest_wait().unwrap_or_default().as_secs_f64());
         *longest = longest.max(lock.held().unwrap_or_default().as_secs_f64());
     }

@@ -48,7 +48,7 @@ impl Sort {
                 .oldest_wait()
                 .cmp(&a.oldest_wait())
                 .then(b.held().cmp(&a.held())),
-            Self::Waiters => b.waiters.len().cmp(&a.waiters.len()),
+            Self::Waiters => b.waiting().cmp(&a.waiting()),
             Self::Held => b.held().cmp(&a.held()),
             Self::Name => Ordering::Equal,
         }

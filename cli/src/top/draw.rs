@@ -153,7 +153,7 @@ fn cells<'a>(app: &App, lock: &'a Lock, name: usize, holder: usize) -> [Cell<'a>
         Cell::from(used(lock.kind, lock.used, lock.capacity)),
         Cell::from(shortened(&holders(lock), holder)),
         Cell::from(held(lock)),
-        Cell::from(lock.waiters.len().to_string()).style(waits),
+        Cell::from(lock.waiting().to_string()).style(waits),
         Cell::from(lock.oldest_wait().map_or_else(none, short)).style(waits),
     ]
 }

@@ -126,7 +126,7 @@ async function showQueue() {
   fill(at("waiters"), lock.waiters, (row, wait) => {
     cell(row, wait.place, "n");
     cell(row, short(wait.waited_ms), "n");
-    cell(row, process(wait), "long");
+    cell(row, process(wait) + (wait.calls > 1 ? ` ×${wait.calls}` : ""), "long");
     cell(row, place(wait), "long");
     cell(row, wait.state.replace("_", " "), "less");
   });
