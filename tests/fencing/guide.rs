@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::error::Error;
 
 use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
-use auto_mutex_fence::{Dialect, Fence, FenceError};
+use auto_mutex_fence::{Dialect, Fence, FenceError, Prover, Token};
 use auto_mutex_tests::events::eventually;
 use auto_mutex_tests::redis::Redis;
 use rusqlite::Connection;
-use sqlx::{Executor as _, PgPool};
+use sqlx::{Connection as _, Executor as _, PgConnection, PgPool};
 
-use crate::postgres;
+use crate::{postgres, prove};
 
 const CHAPTER: &str = include_str!("../../runtime/src/guide/fencing.md");
 
@@ -49,6 +49,14 @@ async fn start(url: &str, pool: &PgPool) -> Result<(), Box<dyn Error>> {
     auto_mutex::setup_async(url).await?;
     auto_mutex_fence::ready(&mut pool.begin().await?).await?;
     Ok(())
+}
+
+/// `prover().prove(setup, write)` takes no notice of these.
+fn prover() -> Prover<'static> {
+    Prover {
+        ignore: &["audit", "invoice.updated_at"],
+        ..Prover::default()
+    }
 }
 
 /// The example of `fence/README.md`.
@@ -115,6 +123,23 @@ async fn an_async_job_that_lost_its_lock_writes_nothing() {
     let error = error.downcast::<LockError>().unwrap();
     assert!(matches!(*error, LockError::Lost { .. }), "{error:?}");
     assert_eq!(total().await, 7);
+}
+
+#[tokio::test]
+async fn times_and_attempts_are_left_out_of_a_proof() {
+    let write = async |url: String, token: Token| -> prove::Done {
+        let mut db = PgConnection::connect(&url).await?;
+        let attempt = "INSERT INTO audit VALUES ($1, now())";
+        prove::execute(&mut db, attempt, &token).await?;
+        let mut tx = db.begin().await?;
+        token.fence(&mut tx).await?;
+        let write = "UPDATE invoice SET total = $1, updated_at = now()";
+        prove::execute(&mut tx, write, &token).await?;
+        Ok(tx.commit().await?)
+    };
+    let setup = async || prove::setup("left_out").await;
+    let proof = prover().prove(setup, write).await.unwrap();
+    assert!(proof.schedules > 20, "{proof:?}");
 }
 
 #[tokio::test]

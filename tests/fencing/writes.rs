@@ -129,10 +129,10 @@ writes! {
         tx.commit().await?;
     }
 
-    Right time_of_the_write ["stamped.updated_at"] |url, db, token| {
+    Right time_of_the_write ["invoice.updated_at"] |url, db, token| {
         let mut tx = db.begin().await?;
         token.fence(&mut tx).await?;
-        execute(&mut tx, "UPDATE stamped SET total = $1, updated_at = now()", token).await?;
+        execute(&mut tx, "UPDATE invoice SET total = $1, updated_at = now()", token).await?;
         tx.commit().await?;
     }
 

@@ -201,7 +201,7 @@ pub async fn prove<S: Display, T, E: Display>(
 /// ```
 /// use auto_mutex_fence::Prover;
 ///
-/// let prover = Prover { switches: 2, ignore: &["audit", "report.updated_at"], ..Prover::default() };
+/// let prover = Prover { switches: 2, ignore: &["audit", "invoice.updated_at"], ..Prover::default() };
 /// // prover.prove(setup, write).await?;
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -215,7 +215,7 @@ pub struct Prover<'a> {
     pub steps: usize,
     /// At most so much time for a run; a minute by default.
     pub time: Duration,
-    /// Tables, such as `audit`, and columns, such as `report.updated_at`, whose contents don't count.
+    /// Tables, such as `audit`, and columns, such as `invoice.updated_at`, whose contents don't count.
     pub ignore: &'a [&'a str],
 }
 
