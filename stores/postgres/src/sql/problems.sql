@@ -30,16 +30,14 @@ SELECT 'schema', format('of its schema `auto_mutex`, these are missing: %s', str
   ) AS missing
   WHERE to_regnamespace('auto_mutex') IS NOT NULL HAVING count(*) > 0
 UNION ALL
-SELECT 'schema', format('its table %s %s, and clients refuse it', name, wrong), format('ALTER TABLE %s %s', name, cure) FROM tables,
+SELECT id, format('its table %s %s', name, wrong), format('ALTER TABLE %s %s', name, cure) FROM tables,
     LATERAL (VALUES
-      (relowner <> owner, 'belongs to another role than its functions', format('OWNER TO %s', owner::regrole)),
-      (relforcerowsecurity, 'has row-level security for its owner, too', 'NO FORCE ROW LEVEL SECURITY')
-    ) AS faults (is_there, wrong, cure)
+      ('schema', relowner <> owner, 'belongs to another role than its functions: clients refuse it', format('OWNER TO %s', owner::regrole)),
+      ('schema', relforcerowsecurity, 'has row-level security for its owner, too: clients refuse it', 'NO FORCE ROW LEVEL SECURITY'),
+      ('logged-tables', is_unlogged AND relpersistence = 'p',
+        'is no longer unlogged: grants are slow, and a standby that takes over has old locks', 'SET UNLOGGED')
+    ) AS faults (id, is_there, wrong, cure)
   WHERE is_there
-UNION ALL
-SELECT 'logged-tables', 'its table ' || name || ' is no longer unlogged: grants are slow, and a standby that takes over has old locks',
-    'ALTER TABLE ' || name || ' SET UNLOGGED'
-  FROM tables WHERE is_unlogged AND relpersistence = 'p'
 UNION ALL
 SELECT 'rights', format('its role %s lacks %s: calls of its programs fail', grantee, what), format('GRANT %s TO %s', what, grantee)
   FROM lacking, LATERAL (SELECT CASE role WHEN 0 THEN 'PUBLIC' ELSE role::regrole::text END AS grantee) AS named
@@ -72,13 +70,11 @@ SELECT 'standby-feedback', format('its standby %s keeps old versions of rows (ho
     'end the long query on that standby, or set hot_standby_feedback = off there'
   FROM pg_stat_replication WHERE age(backend_xmin) > 100000
 UNION ALL
-SELECT 'unknown', format('not checked: since when the transactions of %s sessions are open, which this user may not see', count(*)),
+SELECT 'unknown', format('not checked: the transactions of %s sessions and the state of %s standbys, which this user may not see', sessions, standbys),
     format('GRANT pg_read_all_stats TO %I', current_user)
-  FROM pg_stat_activity WHERE datname = current_database() AND backend_type IS NULL HAVING count(*) > 0
-UNION ALL
-SELECT 'unknown', format('not checked: the state of %s standbys, which this user may not see', count(*)),
-    format('GRANT pg_read_all_stats TO %I', current_user)
-  FROM pg_stat_replication WHERE state IS NULL HAVING count(*) > 0
+  FROM (SELECT count(*) AS sessions FROM pg_stat_activity WHERE datname = current_database() AND backend_type IS NULL) AS a,
+    (SELECT count(*) AS standbys FROM pg_stat_replication WHERE state IS NULL) AS b
+  WHERE sessions + standbys > 0
 UNION ALL
 SELECT 'unknown', format('not checked: since when the transactions of %s sessions are open, which do not say so', count(*)),
     'set track_activities = on'

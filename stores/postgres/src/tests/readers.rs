@@ -335,7 +335,7 @@ async fn what_a_user_may_not_see_is_not_checked() {
     let blind = server.client("blind", "postgres").await;
     let found = problems(&blind, &[]).await;
     let (meaning, remedy) = &found["unknown"];
-    let start = "not checked: since when the transactions of 1 sessions are open";
+    let start = "not checked: the transactions of 1 sessions and the state of 0 standbys";
     assert!(meaning.starts_with(start), "{found:?}");
     admin.batch_execute(remedy).await.unwrap();
     assert_eq!(problems(&blind, &[]).await, BTreeMap::new());
