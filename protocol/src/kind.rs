@@ -63,6 +63,16 @@ pub enum HoldKind {
 }
 
 impl HoldKind {
+    /// All of them.
+    #[doc(hidden)]
+    pub const ALL: [Self; 5] = [
+        Self::Mutex,
+        Self::Permit,
+        Self::Reader,
+        Self::Writer,
+        Self::Leader,
+    ];
+
     /// The kind of hold that this many units of such a lock make.
     #[doc(hidden)]
     pub fn of(lock: LockKind, units: u32) -> Self {
@@ -75,14 +85,14 @@ impl HoldKind {
         }
     }
 
-    /// Its name in one word.
+    /// Its name in one word: of a permit, that of its lock.
     #[doc(hidden)]
     pub fn word(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
             Self::Reader => "reader",
             Self::Writer => "writer",
-            Self::Permit => "permit",
+            Self::Permit => "semaphore",
             Self::Leader => "leader",
         }
     }

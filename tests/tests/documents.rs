@@ -439,7 +439,7 @@ fn pages_agree_on_exit_codes_and_targets() {
             "operator.md: {code}"
         );
     }
-    let source = &tree.0["/core/src/observe/mod.rs"];
+    let source = &tree.0["/stores/seam/src/base/target.rs"];
     let targets: Vec<_> = source
         .split('"')
         .filter(|it| it.starts_with("auto_mutex::"))

@@ -3,6 +3,7 @@
 
 pub(crate) mod exit;
 
+use crate::observe::STORE;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -90,6 +91,7 @@ async fn end(core: &ClientCore) {
     if !look_for(ANSWERS, flushed).await {
         wait::tell(|| {
             tracing::warn!(
+                target: STORE,
                 "the client ended before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
         });

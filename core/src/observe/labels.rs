@@ -7,6 +7,9 @@ use crate::store::{Op, Share};
 /// The label of handles without a `metrics_label`.
 pub(crate) const BY_HAND: &str = "by_hand";
 
+/// The label of leaders without one.
+pub(crate) const SEAT: &str = "leader";
+
 type Label = (&'static str, &'static str);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,14 +111,9 @@ mod tests {
             "cancelled",
             "refused",
         ];
-        let kinds = [
-            HoldKind::Mutex,
-            HoldKind::Permit,
-            HoldKind::Reader,
-            HoldKind::Writer,
-            HoldKind::Leader,
-        ];
-        let words = outcomes.into_iter().chain(kinds.map(HoldKind::word));
+        let words = outcomes
+            .into_iter()
+            .chain(HoldKind::ALL.map(HoldKind::word));
         let words = words.chain(LossCause::ALL.map(LossCause::word));
         for word in words.chain(["kept", "local", "store", BY_HAND]) {
             assert!(table.contains(&format!("`{word}`")), "{word}");

@@ -7,24 +7,24 @@ use std::fmt;
 
 use tracing::level_filters::LevelFilter;
 
-pub(crate) use self::labels::{BY_HAND, LockLabels, operation, outcome};
-use crate::base::error::LossCause;
+pub(crate) use self::labels::{BY_HAND, LockLabels, SEAT, operation, outcome};
+use crate::base::error::{HoldKind, LossCause};
+pub(crate) use crate::base::target::{ACQUIRE, HOLD, ORDER, STORE};
 use crate::observer::{Metric, MetricKind, SharedObserver};
 use crate::site::sites;
 use crate::store::meta;
 
-// The targets of events and spans.
-pub(crate) const ACQUIRE: &str = "auto_mutex::acquire";
-pub(crate) const HOLD: &str = "auto_mutex::hold";
-pub(crate) const STORE: &str = "auto_mutex::store";
-pub(crate) const ORDER: &str = "auto_mutex::order";
-
-/// Changes each counter by zero, which creates its time series.
+/// Changes each counter by zero, which creates its time series: of the annotated functions, and of handles without a label.
 pub(crate) fn begin(observer: &SharedObserver) {
     let counters = Metric::ALL.iter().copied();
     let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);
-    for site in sites() {
-        let labels = LockLabels::new(site.label_of(""), site.data.kind);
+    let sites = sites().into_iter();
+    let sites = sites.map(|site| LockLabels::new(site.label_of(""), site.data.kind));
+    let handles = HoldKind::ALL.map(|kind| match kind {
+        HoldKind::Leader => LockLabels::new(SEAT, kind),
+        kind => LockLabels::new(BY_HAND, kind),
+    });
+    for labels in sites.chain(handles) {
         for metric in counters.clone() {
             match metric {
                 Metric::Lost => LossCause::ALL

@@ -2,6 +2,7 @@
 //! name, or they are functions of the same name in several impls of one type. Names that depend on the type of `Self`
 //! are compared at the first call with that type, all others when a client is made.
 
+use crate::base::target::ACQUIRE;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
@@ -83,6 +84,7 @@ fn with_key(scope: &NameBuilder, key: &[&str]) -> String {
 fn warn((name, sites): &Duplicates) {
     let locations: Vec<String> = sites.iter().map(|site| site.location()).collect();
     tracing::warn!(
+        target: ACQUIRE,
         name = %name,
         functions = %locations.join(", "),
         "annotated functions derive the same name, so they exclude each other: give one of them another name, \

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use auto_mutex_seam::store::{
-    Boxed, Closed, ConnectError, Driver, Events, Node, NodeChange, Request, Store, first, not_yet,
-    tell,
+    Boxed, Closed, ConnectError, Driver, Events, Node, NodeChange, Request, STORE, Store, first,
+    not_yet, tell,
 };
 use auto_mutex_seam::{SetupError, StoreError};
 
@@ -209,8 +209,10 @@ impl<S: Serves> Reconnector<S> {
                     }
                     let address = connector.address();
                     tell(move || match was_connected {
-                        true => tracing::info!(address, "the lock store is back"),
-                        false => tracing::info!(address, "the lock store is connected"),
+                        true => tracing::info!(target: STORE, address, "the lock store is back"),
+                        false => {
+                            tracing::info!(target: STORE, address, "the lock store is connected")
+                        }
                     });
                     (ready, closed)
                 }
@@ -225,7 +227,7 @@ impl<S: Serves> Reconnector<S> {
             }
             let (address, why) = (connector.address(), lost.clone());
             tell(move || {
-                tracing::warn!(address, error = %why, "the lock store is lost; reconnecting");
+                tracing::warn!(target: STORE, address, error = %why, "the lock store is lost; reconnecting");
             });
             events.node_changed(Node::ONLY, NodeChange::Disconnected(lost.clone()));
             if begun.elapsed() < S::BRIEF {

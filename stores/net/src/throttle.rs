@@ -1,7 +1,7 @@
 //! [`Throttle`]: logs each cause of an outage only once.
 
 use auto_mutex_seam::SetupError;
-use auto_mutex_seam::store::{tell, with_sources};
+use auto_mutex_seam::store::{STORE, tell, with_sources};
 
 /// The most causes of one outage that are logged, because a server's texts may differ each time.
 const MOST: usize = 8;
@@ -20,13 +20,19 @@ impl Throttle {
         let is_new = self.is_new(&text);
         let (error, is_transient) = (text.clone(), error.is_transient());
         tell(move || match (is_new, passes, is_transient) {
-            (false, ..) => tracing::debug!(error, "no connection to the lock store yet"),
-            (true, true, _) => tracing::info!(error, "no connection to the lock store yet"),
+            (false, ..) => {
+                tracing::debug!(target: STORE, error, "no connection to the lock store yet")
+            }
+            (true, true, _) => {
+                tracing::info!(target: STORE, error, "no connection to the lock store yet")
+            }
             (true, false, true) => tracing::warn!(
+                target: STORE,
                 error,
                 "no connection to the lock store, trying again; calls that need it fail with `Unavailable`"
             ),
             (true, false, false) => tracing::error!(
+                target: STORE,
                 error,
                 "the lock store cannot be used, trying again; calls that need it fail with `Unavailable`"
             ),

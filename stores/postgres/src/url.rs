@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use auto_mutex_net::{Url, host_and_port, number, socket::Tls};
 use auto_mutex_seam::SetupError;
-use auto_mutex_seam::store::{Address, Parsed, decode, invalid};
+use auto_mutex_seam::store::{Address, Parsed, STORE, decode, invalid};
 use tokio_postgres::Config;
 use tokio_postgres::config::ChannelBinding;
 
@@ -129,6 +129,7 @@ fn one(mut url: Url<'_>) -> Result<Postgres, SetupError> {
     for key in FOREIGN.split(' ') {
         if url.has(key) {
             tracing::warn!(
+                target: STORE,
                 parameter = key,
                 "a parameter of the URL of PostgreSQL has no effect here"
             );

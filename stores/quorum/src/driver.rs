@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_seam::SetupError;
 use auto_mutex_seam::store::{
-    self, Boxed, Events, Instant, LIMITS, Name, Node, Store, clock,
+    self, Boxed, Events, Instant, LIMITS, Name, Node, STORE, Store, clock,
     quorum::{Effect, Env, Input, State, majority},
     random_bytes, tell,
 };
@@ -194,6 +194,7 @@ impl Rounds {
                 Effect::Change(change) => self.events.node_changed(Node::ONLY, change),
                 Effect::Dropped { node, releases } => tell(move || {
                     tracing::warn!(
+                        target: STORE,
                         node,
                         dropped = releases,
                         "too many releases wait for this server of the quorum: the server keeps these locks until their leases end"

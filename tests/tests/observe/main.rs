@@ -10,6 +10,7 @@ mod records;
 mod seen;
 mod series;
 mod spans;
+mod targets;
 mod tree;
 mod warnings;
 

@@ -91,11 +91,16 @@ fn every_site_reads_zero_from_setup_on() {
     }
     let kinds: Vec<_> = seen.series(Metric::Active);
     for expected in [
-        ("zero-permits", "permit"),
+        ("zero-permits", "semaphore"),
         ("zero-table", "reader"),
         ("zero-table", "writer"),
         ("annotated-seat", "leader"),
         ("of-many-keys:{key}", "mutex"),
+        ("by_hand", "mutex"),
+        ("by_hand", "semaphore"),
+        ("by_hand", "reader"),
+        ("by_hand", "writer"),
+        ("leader", "leader"),
     ] {
         let found = |(labels, _): &(Vec<(&str, &str)>, _)| {
             labels[..] == [("lock.site", expected.0), ("lock.kind", expected.1)]
@@ -186,7 +191,7 @@ async fn no_label_says_more_than_the_program_does() {
         drop(client.rw_lock(format!("r:{key}")).write().await.unwrap());
         drop(client.multi([key, "both"]).lock().await.unwrap());
     }
-    let kinds = ["mutex", "permit", "reader", "writer"];
+    let kinds = ["mutex", "reader", "semaphore", "writer"];
     for metric in [Metric::Active, Metric::HoldDuration] {
         let mut by_hand = seen.series(metric);
         by_hand.retain(|(labels, _)| labels[0] == ("lock.site", "by_hand"));

@@ -12,6 +12,7 @@ mod signals;
 #[cfg_attr(not(unix), path = "windows.rs")]
 mod system;
 
+use crate::observe::HOLD;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -42,6 +43,7 @@ extern "C" fn at_exit() {
 pub(crate) fn watch(client: &Arc<ClientCore>) {
     if !register() {
         tracing::warn!(
+            target: HOLD,
             "cannot watch the end of the process: locks held then become free when their leases end"
         );
     }

@@ -5,6 +5,7 @@ mod global;
 mod health;
 mod order;
 
+use crate::observe::STORE;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -196,6 +197,7 @@ impl Client {
         let store_timeout = self.core().settings().store_timeout();
         if !self.core().shut_down(store_timeout) {
             tracing::warn!(
+                target: STORE,
                 "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
             );
         }

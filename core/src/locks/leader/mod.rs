@@ -16,6 +16,7 @@ use crate::base::wait::block_on;
 use crate::caller::Caller;
 use crate::locks::client::Client;
 use crate::locks::handle::Handle;
+use crate::observe::SEAT;
 use crate::queue::Lead;
 
 /// A seat that one process of the cluster has at a time, for as long as its body runs: a leader.
@@ -98,7 +99,7 @@ impl Leader {
     }
 
     fn of(mut handle: Handle) -> Self {
-        handle.options.label = Some("leader");
+        handle.options.label = Some(SEAT);
         Self {
             handle,
             leading: Leading::default(),

@@ -172,7 +172,7 @@ impl ClientCore {
         };
         let Some(key) = seal::open_letter(from, name, text, known) else {
             return wait::tell(|| {
-                tracing::debug!("a question or an answer about an unknown ticket was ignored");
+                tracing::debug!(target: ACQUIRE, "a question or an answer about an unknown ticket was ignored");
             });
         };
         match probe {
@@ -186,7 +186,7 @@ impl ClientCore {
             Some(Probe::Answer(answer)) => self.search(Input::Answered(answer)),
             Some(Probe::Search { wait }) => self.search(Input::Urged(wait)),
             None => wait::tell(|| {
-                tracing::debug!("a message of another client is not valid and was ignored");
+                tracing::debug!(target: ACQUIRE, "a message of another client is not valid and was ignored");
             }),
         }
     }

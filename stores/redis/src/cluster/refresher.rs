@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use auto_mutex_net::{Backoff, Throttle};
 use auto_mutex_seam::store::{
-    Address, Boxed, Driver, Events, Instant, Node, NodeChange, Store as _, Trouble, clock,
+    Address, Boxed, Driver, Events, Instant, Node, NodeChange, STORE, Store as _, Trouble, clock,
     jittered, lock, not_yet, tell,
 };
 use auto_mutex_seam::{SetupError, StoreError};
@@ -94,7 +94,7 @@ impl Refresher {
                 Err(error) if concerns_one_node(&error) => {
                     let why = error.to_string();
                     tell(move || {
-                        tracing::warn!(error = %why, "a node of the lock store cannot be reached");
+                        tracing::warn!(target: STORE, error = %why, "a node of the lock store cannot be reached");
                     });
                     primary.set_up(false);
                     failed = Some(error);
@@ -216,7 +216,9 @@ impl Refresher {
                     let error = StoreError::disconnected(self.warnings.failed(&error, false));
                     events.node_changed(NOWHERE, NodeChange::StillDisconnected(error));
                 } else {
-                    tell(move || tracing::debug!(%error, "the slots of the cluster are not read"));
+                    tell(
+                        move || tracing::debug!(target: STORE, %error, "the slots of the cluster are not read"),
+                    );
                 }
             }
         }
@@ -244,7 +246,7 @@ impl Refresher {
         for primary in old.primaries().iter().filter(|primary| !map.has(primary)) {
             let address = primary.address.to_string();
             tell(move || {
-                tracing::info!(%address, "a node of the lock store no longer serves any slot");
+                tracing::info!(target: STORE, %address, "a node of the lock store no longer serves any slot");
             });
             primary.store.cut();
             events.node_changed(primary.node, NodeChange::Gone);
@@ -317,7 +319,7 @@ fn is_newer(topology: &Topology, epoch: u64, behind: &mut Option<Instant>, now: 
     let is_another = topology.works && since.after(ANOTHER) <= now;
     if is_another {
         tell(|| {
-            tracing::warn!("the cluster of the lock store was replaced by another one");
+            tracing::warn!(target: STORE, "the cluster of the lock store was replaced by another one");
         });
         *behind = None;
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use auto_mutex_seam::StoreError;
 use auto_mutex_seam::store::{
-    Address, Boxed, Granted, Instant, Secret, Source, clock, first, jittered, tell,
+    Address, Boxed, Granted, Instant, STORE, Secret, Source, clock, first, jittered, tell,
 };
 use tokio::sync::oneshot;
 use tokio::time::sleep;
@@ -117,7 +117,9 @@ impl Renewal {
         match result {
             Ok(()) => {
                 let address = self.address.to_string();
-                tell(move || tracing::debug!(address, "logged in with new credentials"));
+                tell(
+                    move || tracing::debug!(target: STORE, address, "logged in with new credentials"),
+                );
                 self.accepted();
             }
             Err(error) => self.failed(&error),
@@ -158,6 +160,7 @@ impl Renewal {
                 let address = self.address.to_string();
                 tell(move || {
                     tracing::warn!(
+                        target: STORE,
                         address,
                         "the credentials provider returned credentials that have expired by this machine's clock"
                     );
@@ -175,7 +178,7 @@ impl Renewal {
     fn failed(&mut self, error: &StoreError) {
         let (address, why) = (self.address.to_string(), error.clone());
         tell(move || {
-            tracing::warn!(address, error = %why, "the credentials of a connection are not renewed yet, trying again");
+            tracing::warn!(target: STORE, address, error = %why, "the credentials of a connection are not renewed yet, trying again");
         });
         let pause = jittered(self.pause);
         self.pause = longer(self.pause);

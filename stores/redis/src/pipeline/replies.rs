@@ -4,7 +4,7 @@ use std::net::Shutdown;
 use std::sync::atomic::Ordering;
 
 use auto_mutex_seam::store::{
-    Answer, Name, Node, NodeChange, Op, Reply, Request, StoreErrorKind, lock, tell,
+    Answer, Name, Node, NodeChange, Op, Reply, Request, STORE, StoreErrorKind, lock, tell,
 };
 use auto_mutex_seam::{StoreError, store};
 
@@ -123,7 +123,9 @@ impl Link<'_> {
                 if let Value::Error(error) = value {
                     // Usually an error of SCRIPT LOAD. If it matters, later replies are errors too.
                     let code = error.code.to_string();
-                    tell(move || tracing::debug!(%code, "the lock store refused a command"));
+                    tell(
+                        move || tracing::debug!(target: STORE, %code, "the lock store refused a command"),
+                    );
                 }
             }
         }

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use auto_mutex_seam::StoreError;
-use auto_mutex_seam::store::{Address, Layout, StoreErrorKind, Trouble, lock, tell};
+use auto_mutex_seam::store::{Address, Layout, STORE, StoreErrorKind, Trouble, lock, tell};
 use tokio::sync::watch::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
@@ -70,7 +70,7 @@ impl Route {
                 Err(error) => {
                     let (asked, why) = (address.to_string(), format!("{error:?}"));
                     tell(move || {
-                        tracing::debug!(address = asked, error = why, "a sentinel cannot be asked");
+                        tracing::debug!(target: STORE, address = asked, error = why, "a sentinel cannot be asked");
                     });
                     failed.push((address, error));
                 }

@@ -4,7 +4,9 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use auto_mutex_net::{Backoff, FIRST_PAUSE, Throttle};
-use auto_mutex_seam::store::{Address, Granted, first, lock, random_number, tell, with_sources};
+use auto_mutex_seam::store::{
+    Address, Granted, STORE, first, lock, random_number, tell, with_sources,
+};
 use redis::Cmd;
 use tokio::time::{sleep, timeout};
 
@@ -152,10 +154,10 @@ pub(super) async fn watch(route: &Route) {
         let error = with_sources(&error.at(&address));
         match needs_a_person && warnings.is_new(&error) {
             true => tell(move || {
-                tracing::warn!(error, "no connection to a sentinel, trying again");
+                tracing::warn!(target: STORE, error, "no connection to a sentinel, trying again");
             }),
             false => tell(move || {
-                tracing::debug!(error, "not listening to this sentinel any more");
+                tracing::debug!(target: STORE, error, "not listening to this sentinel any more");
             }),
         }
         route.latest.send_replace(None);

@@ -7,6 +7,7 @@ pub mod error;
 pub mod name;
 pub mod process;
 pub mod sync;
+pub mod target;
 pub mod task;
 pub mod wait;
 

@@ -28,7 +28,7 @@ pub const OPERATION: &str = "operation";
 /// | label | values |
 /// |---|---|
 /// | `lock.site` | the template of an annotated function, as [`Site::name`](struct.Site.html#method.name) (with `{Self}` in place of the type, where only a method is annotated); `by_hand` for a handle, or its [`metrics_label`](struct.Mutex.html#method.metrics_label); `leader` for a [`Leader`](struct.Leader.html) |
-/// | `lock.kind` | `mutex`, `permit`, `reader`, `writer`, `leader` |
+/// | `lock.kind` | `mutex`, `semaphore`, `reader`, `writer`, `leader` |
 /// | `outcome` | `acquired`, `timeout` (`block` or `retries` were over), `busy` (the call did not wait), `shed` (too many waited: `max_waiters`), `unavailable`, `lost` (each grant ended before the call could use it), `cancelled` (its future was dropped), `refused` (it cannot succeed: the name is another kind of lock, for example, or the client drains or was shut down) |
 /// | `via` | `kept` if the client had kept the lock after an earlier call, `local` after a handoff inside the process; otherwise `store` |
 /// | `cause` | a [`LossCause`](crate::LossCause): `not_renewed`, `expired`, `forced`, `forgotten`, `released`, `shut_down`, `forked`, `stalled` |

@@ -50,6 +50,7 @@ pub use crate::base::name::{
 };
 pub use crate::base::process::PerProcess;
 pub use crate::base::sync::Mutex;
+pub use crate::base::target::STORE;
 pub use crate::base::wait::{first, lock, tell, together};
 pub use crate::store::credentials::{Granted, Source};
 pub use auto_mutex_protocol::*;

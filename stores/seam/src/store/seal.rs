@@ -1,5 +1,6 @@
 //! What a member does with [sealed](Message::open) messages.
 
+use crate::base::target::STORE;
 use std::time::Duration;
 
 use super::{Events, MemberId, Message, Ticket, tell};
@@ -25,14 +26,14 @@ pub fn open(
         return Some((name, message));
     };
     let Some(ticket) = find(&name, named.public()) else {
-        tell(|| tracing::debug!("a message about an unknown ticket was ignored"));
+        tell(|| tracing::debug!(target: STORE, "a message about an unknown ticket was ignored"));
         return None;
     };
     let opened = Message::open(text, ticket);
     if opened.is_none()
         && let Some(others) = FORGED.pass(crate::base::clock::now())
     {
-        tell(move || tracing::warn!(others, "a forged message was ignored"));
+        tell(move || tracing::warn!(target: STORE, others, "a forged message was ignored"));
     }
     Some((name, opened?))
 }
@@ -40,7 +41,9 @@ pub fn open(
 /// Parses a message, with the name that it is about.
 pub fn parse(text: &str) -> Option<(Name, Message)> {
     let Some((name, message)) = Message::parse(text) else {
-        tell(|| tracing::debug!("an invalid message on the member's channel was ignored"));
+        tell(
+            || tracing::debug!(target: STORE, "an invalid message on the member's channel was ignored"),
+        );
         return None;
     };
     Some((Name::from_escaped(name), message))

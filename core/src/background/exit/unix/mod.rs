@@ -59,6 +59,7 @@ fn handle(mut signals: UnixStream) {
 
 fn drain(signal: i32, limit: Duration) {
     tracing::info!(
+        target: HOLD,
         signal,
         ?limit,
         "this process was told to end, and will when its locks are released; a second signal ends it immediately"

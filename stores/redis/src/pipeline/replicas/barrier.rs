@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_net::{Backoff, Connects as _, USUAL_SILENCE};
-use auto_mutex_seam::store::{Answer, Granted, Op, Reply, StoreErrorKind, first, lock, tell};
+use auto_mutex_seam::store::{
+    Answer, Granted, Op, Reply, STORE, StoreErrorKind, first, lock, tell,
+};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
@@ -196,7 +198,7 @@ async fn answers(
 
 fn unknown(error: String) {
     tell(move || {
-        tracing::warn!(%error, "it is not known how many replicas have a grant");
+        tracing::warn!(target: STORE, %error, "it is not known how many replicas have a grant");
     });
 }
 

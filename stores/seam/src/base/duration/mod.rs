@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::base::clock;
 use crate::base::error::LockError;
+use crate::base::target::ACQUIRE;
 use crate::base::wait::Limit;
 
 /// A duration: a [`Duration`], or a text with a unit.
@@ -97,7 +98,7 @@ pub fn doubt_block<T: ToDuration>(block: Duration) {
     let seconds = block.as_secs_f64();
     if !T::HAS_UNIT && seconds > unit::LONG && WARNINGS.pass(clock::now()).is_some() {
         let doubt = unit::doubt(seconds);
-        tracing::warn!("`block`: {doubt} If not, give it a unit or a `Duration`");
+        tracing::warn!(target: ACQUIRE, "`block`: {doubt} If not, give it a unit or a `Duration`");
     }
 }
 

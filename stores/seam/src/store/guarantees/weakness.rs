@@ -1,5 +1,6 @@
 //! [`Weakness`]: what a deployment does not guarantee, and what to do about it.
 
+use crate::base::target::STORE;
 use thiserror::Error;
 
 use crate::base::clock;
@@ -86,8 +87,8 @@ pub fn log(weaknesses: &[Weakness]) {
     for weakness in weaknesses {
         match weakness {
             Weakness::InProcessOnly if OF_MEMORY.pass(clock::now()).is_none() => {}
-            Weakness::InProcessOnly => tracing::info!("{weakness}"),
-            _ => tracing::warn!("{weakness}"),
+            Weakness::InProcessOnly => tracing::info!(target: STORE, "{weakness}"),
+            _ => tracing::warn!(target: STORE, "{weakness}"),
         }
     }
 }

@@ -1,3 +1,4 @@
+use crate::base::target::STORE;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -75,6 +76,7 @@ fn warn(left_out: u64) {
     if left_out > 0 {
         run(|| {
             tracing::warn!(
+                target: STORE,
                 left_out,
                 "events were dropped, because the subscriber is slow or blocks"
             );
