@@ -12,6 +12,7 @@ use super::waiter::{Requester, Waiter, Want};
 use super::warnings::Warned;
 use super::witness::Witnessed;
 use crate::base::clock::{self, Instant};
+use crate::base::duration::rounded;
 use crate::base::error::{LockError, LossCause};
 use crate::base::name::Name;
 use crate::base::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -339,7 +340,7 @@ impl Hold {
             let (meta, token) = (self.want().meta.clone(), self.grant.token);
             wakes.report(move || {
                 let holder = CallerLocation(&meta);
-                tracing::warn!(target: HOLD, %name, ?held, %cause, %holder, token, "lock lost");
+                tracing::warn!(target: HOLD, %name, held = ?rounded(held), %cause, %holder, token, "lock lost");
             });
         }
         self.finish_later(wakes);

@@ -10,6 +10,7 @@ use super::hold::Hold;
 use super::lock_queue::Transition;
 use super::waiter::{Waiter, Want};
 use crate::base::clock::Instant;
+use crate::base::duration::rounded;
 use crate::base::error::LockKind;
 use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
@@ -113,7 +114,7 @@ impl Transition<'_> {
             let hint = own.or_else(|| closed.clone());
             self.wakes.report(move || {
                 let site = CallerLocation(&meta);
-                tracing::warn!(target: ACQUIRE, %name, ?waited, place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
+                tracing::warn!(target: ACQUIRE, %name, waited = ?rounded(waited), place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
         }
     }

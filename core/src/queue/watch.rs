@@ -9,6 +9,7 @@ use tracing::{Span, span};
 
 use super::{ClientCore, Hold};
 use crate::base::clock::{self, Instant};
+use crate::base::duration::rounded;
 use crate::base::error::{Holder, LockError};
 use crate::observe::{ACQUIRE, CallerLocation, LockLabels, outcome, spans_are_on};
 use crate::observer::{Metric, SharedObserver};
@@ -141,7 +142,7 @@ impl Drop for Watch {
 #[cold]
 pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) {
     let (name, waited) = match error {
-        LockError::Timeout { name, waited, .. } => (name, Some(waited)),
+        LockError::Timeout { name, waited, .. } => (name, Some(*waited)),
         LockError::TooManyAttempts { name, .. } | LockError::Busy { name, .. } => (name, None),
         _ => return,
     };
@@ -155,5 +156,5 @@ pub(crate) fn warn_of_timeout(core: &ClientCore, meta: &str, error: &LockError) 
         tracing::warn!(target: ACQUIRE, %name, waiting, %site, others, "a call was refused, because too many wait for the lock");
         return;
     }
-    tracing::warn!(target: ACQUIRE, %name, waited = waited.map(debug), %holder, %site, others, "a call gave up waiting for a lock");
+    tracing::warn!(target: ACQUIRE, %name, waited = waited.map(rounded).map(debug), %holder, %site, others, "a call gave up waiting for a lock");
 }

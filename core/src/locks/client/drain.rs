@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Client;
 use crate::base::clock::{self, Instant};
-use crate::base::duration::{IntoDuration, argument};
+use crate::base::duration::{IntoDuration, argument, rounded};
 use crate::base::error::LockError;
 use crate::base::sync::atomic::{AtomicBool, Ordering};
 use crate::base::wait::{first, on_thread};
@@ -168,7 +168,7 @@ impl Client {
     fn ended(&self, left: Vec<Unfinished>) -> Drained {
         for left in &left {
             let (name, site, held) = (&left.name, &left.site, left.held);
-            tracing::warn!(target: HOLD, %name, %site, ?held, "a body did not end in time: its lock is released");
+            tracing::warn!(target: HOLD, %name, %site, held = ?rounded(held), "a body did not end in time: its lock is released");
         }
         let core = self.core();
         let confirmed = core.shut_down(core.settings().store_timeout());

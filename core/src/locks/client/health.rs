@@ -101,7 +101,7 @@ impl fmt::Display for Health {
             write!(f, "; last error {ago:.0?} ago: {error}")?;
         }
         for server in &self.servers {
-            write!(f, "\n{server}")?;
+            write!(f, "; {server}")?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::last::Last;
 use crate::base::clock;
+use crate::base::duration::rounded;
 use crate::base::error::LockError;
 use crate::base::task::TaskId;
 use crate::lease::{Bound, Bounds, Tenure};
@@ -216,7 +217,7 @@ impl Holding {
             let released = catch_unwind(AssertUnwindSafe(|| {
                 hold.release(returns);
                 if !self.unused {
-                    tracing::debug!(target: HOLD, name = %hold.name(), held = ?hold.held(), "lock released");
+                    tracing::debug!(target: HOLD, name = %hold.name(), held = ?rounded(hold.held()), "lock released");
                 }
             }));
             panicked = panicked.or(released.err());

@@ -1,6 +1,7 @@
 //! Takes a lock of any kind through its handle.
 
 use super::{Handle, Holding, Reentry};
+use crate::base::duration::rounded;
 use crate::base::error::LockError;
 use crate::base::task::TaskId;
 use crate::base::wait::proceed;
@@ -90,7 +91,7 @@ impl Handle {
 #[inline]
 pub(crate) fn log_obtained(hold: &Hold) {
     hold.begin();
-    tracing::debug!(target: ACQUIRE, name = %hold.name(), token = hold.grant.token, waited = ?hold.waited(), "lock obtained");
+    tracing::debug!(target: ACQUIRE, name = %hold.name(), token = hold.grant.token, waited = ?rounded(hold.waited()), "lock obtained");
 }
 
 /// The result for a call that does not wait: `None` if any caller already holds the lock.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
+use crate::base::duration::rounded;
 use crate::base::name::Name;
 use crate::base::task::TaskId;
 use crate::store::meta;
@@ -38,6 +39,7 @@ impl Unfinished {
 
 impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` for {:?}, by {}", self.name, self.held, self.site)
+        let held = rounded(self.held);
+        write!(f, "`{}` for {held:?}, by {}", self.name, self.site)
     }
 }

@@ -55,6 +55,15 @@ pub const SHORTEST_EXPIRE: Duration = Duration::from_millis(10);
 const NEGATIVE: &str = "it is negative";
 const HUGE: &str = "it is more than a hundred years";
 
+/// A measured time with three digits, for messages: `985ms` for 984.814067 ms.
+#[must_use]
+pub fn rounded(time: Duration) -> Duration {
+    let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let digits = nanos.checked_ilog10().unwrap_or(0);
+    let unit = 10_u64.pow(digits.saturating_sub(2));
+    Duration::from_nanos(nanos.saturating_add(unit / 2) / unit * unit)
+}
+
 pub type Span = Result<Duration, &'static str>;
 
 /// For an option of `Config`.
@@ -184,6 +193,22 @@ mod sealed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measured_time_has_three_digits() {
+        for (nanos, shown) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (984_814_067, "985ms"),
+            (999_999_999, "1s"),
+            (1_234_567_890, "1.23s"),
+            (133_456_000_000, "133s"),
+            (86_400_000_000_000, "86400s"),
+        ] {
+            let time = rounded(Duration::from_nanos(nanos));
+            assert_eq!(format!("{time:?}"), shown);
+        }
+    }
 
     #[test]
     fn numbers_are_seconds_texts_have_a_unit_and_durations_are_themselves() {

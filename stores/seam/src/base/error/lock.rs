@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::deadlock::{DeadlockHop, described};
 use super::{Holder, LockKind, LossCause, StoreError};
+use crate::base::duration::rounded;
 use auto_mutex_protocol::StoreErrorKind;
 
 /// Why a lock was not obtained, or not kept.
@@ -460,7 +461,7 @@ impl LockError {
 fn after(waited: Duration) -> String {
     match waited {
         Duration::ZERO => "at once".to_owned(),
-        waited => format!("within {waited:?}"),
+        waited => format!("within {:?}", rounded(waited)),
     }
 }
 
@@ -475,7 +476,8 @@ fn lost(name: &str, held: Duration, cause: LossCause) -> String {
     match cause {
         LossCause::Released => format!("lock `{name}` is not held any more: {cause}"),
         cause => format!(
-            "lock `{name}` lost after {held:?}: {cause}; another holder may already use what the lock protects"
+            "lock `{name}` lost after {:?}: {cause}; another holder may already use what the lock protects",
+            rounded(held)
         ),
     }
 }

@@ -131,28 +131,28 @@ fn commands(names: &BTreeSet<&'static str>) -> String {
 /// One line for each guarantee.
 impl fmt::Display for Guarantees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "after a restart of the server: {}", self.restart)?;
-        writeln!(f, "after a failover: {}", self.failover)?;
-        writeln!(f, "eviction: {}", self.eviction)?;
+        write!(f, "after a restart of the server: {}", self.restart)?;
+        write!(f, "; after a failover: {}", self.failover)?;
+        write!(f, "; eviction: {}", self.eviction)?;
         let replicas = self.replicas;
         if replicas > 0 {
-            writeln!(f, "a grant is on {replicas} replicas before it counts")?;
+            write!(f, "; a grant is on {replicas} replicas before it counts")?;
         }
         let or_none = |holds: bool, text| if holds { text } else { "none" };
         let order = or_none(self.fifo, "first come, first served");
-        writeln!(f, "order of waiters: {order}")?;
+        write!(f, "; order of waiters: {order}")?;
         let tokens = or_none(self.fencing_tokens, "grow with every grant");
-        write!(f, "fencing tokens: {tokens}")?;
+        write!(f, "; fencing tokens: {tokens}")?;
         if self.skipped {
-            write!(f, "\nexclusion: none")?;
+            write!(f, "; exclusion: none")?;
         }
         if !self.missing_rights.is_empty() {
             let rights = listed('+', &self.missing_rights);
-            write!(f, "\nmissing to know more: {rights}")?;
+            write!(f, "; missing to know more: {rights}")?;
         }
         if !self.disabled_commands.is_empty() {
             let commands = commands(&self.disabled_commands);
-            write!(f, "\ndisabled by the server: {commands}")?;
+            write!(f, "; disabled by the server: {commands}")?;
         }
         Ok(())
     }

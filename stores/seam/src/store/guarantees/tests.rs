@@ -71,14 +71,11 @@ fn what_is_not_known_names_the_rights_that_would_tell() {
 }
 
 #[test]
-fn it_reads_as_a_short_list() {
+fn it_is_one_line_of_a_log() {
     let text = Guarantees::of_memory().to_string();
     assert_eq!(
         text,
-        "after a restart of the server: there is no server\n\
-         after a failover: there are no replicas\n\
-         eviction: never\n\
-         order of waiters: first come, first served\n\
-         fencing tokens: grow with every grant"
+        "after a restart of the server: there is no server; after a failover: there are no replicas; eviction: never; \
+         order of waiters: first come, first served; fencing tokens: grow with every grant"
     );
 }
