@@ -153,3 +153,26 @@ fn one_function_in_a_namespace_and_without_one_is_found() {
         let _ = leads.join();
     }
 }
+
+/// As the page on operations says it.
+#[test]
+fn all_keys_are_removed() {
+    let redis = Redis::start();
+    let client = client(&redis.url());
+    drop(client.mutex("kept").at_least("1h").blocking_lock().unwrap());
+    client.blocking_shutdown();
+    let page = include_str!("../../../docs/operations.md");
+    let (_, removing) = page.split_once("- **Removing them.**").unwrap();
+    let (_, line) = removing.split_once("```sh\n").unwrap();
+    let line = line.split('\n').next().unwrap();
+    let line = line.replace("redis-cli", &format!("redis-cli -p {}", redis.port()));
+    redis.command(&["SET", "auto_mutex:{it's \"odd\"}", "x"]);
+    redis.command(&["SET", "other", "x"]);
+    let status = std::process::Command::new("sh")
+        .args(["-c", &line])
+        .status();
+    assert!(status.unwrap().success());
+    assert!(redis.keys().is_empty());
+    let left = format!("{:?}", redis.command(&["KEYS", "*"]));
+    assert!(left.contains("other"), "{left}");
+}

@@ -215,4 +215,14 @@ fn doctor_finds_what_is_wrong_with_a_server() {
     ];
     written(url, &ignoring, 0);
     client.blocking_shutdown();
+    // As the page on operations says it.
+    let page = include_str!("../../../docs/operations.md");
+    let (_, removing) = page.split_once("### Removing it from a server").unwrap();
+    let statements = removing.split("```sql\n").skip(1).take(2);
+    for statement in statements.map(|rest| rest.split("```").next().unwrap()) {
+        assert!(server.runs(statement), "{statement}");
+    }
+    assert!(!server.runs("SET ROLE auto_mutex_owner"));
+    let found = document(url, &["doctor"], 3);
+    assert!(ids(&found).contains(&"schema"), "{found}");
 }
