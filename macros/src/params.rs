@@ -5,17 +5,17 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::{
-    Error, ExprClosure, FnArg, Pat, PatSlice, PatTuple, PatTupleStruct, PatType, Receiver,
-    ReceiverKind, Result, Signature, Token, Type, parse_quote,
+    Attribute, Error, ExprClosure, FnArg, Pat, PatSlice, PatTuple, PatTupleStruct, PatType,
+    Receiver, ReceiverKind, Result, Signature, Token, Type, parse_quote,
 };
 
 use crate::tokens::{bare_type, find_word, ours, start, words};
 
 /// The parameters of a function.
 pub(crate) struct Params {
-    function: String,
+    pub(crate) function: String,
     /// The names that the patterns bind, without `r#`, and `self`.
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }
 
 impl Params {
@@ -31,14 +31,6 @@ impl Params {
             function: sig.ident.to_string(),
             names,
         }
-    }
-
-    pub(crate) fn function(&self) -> &str {
-        &self.function
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(String::as_str)
     }
 }
 
@@ -81,11 +73,7 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
                 } else if is_reference && !is_name {
                     // The pattern only binds parts of the value behind the reference. A name allows passing the whole
                     // reference to the handler.
-                    name(param, i);
-                    let ident = &param.pat;
-                    let prelude =
-                        quote_spanned!(ours(start(&pattern))=> #conditions let #pattern = #ident;);
-                    arguments.prelude.extend(prelude);
+                    arguments.prelude.extend(name(param, i));
                 }
                 let value = value(&param.pat).map(|value| whole(value, param));
                 Argument {
@@ -102,9 +90,12 @@ pub(crate) fn forwarded(sig: &mut Signature) -> Arguments {
 
 /// The `#[cfg(…)]` of a parameter.
 fn conditions(param: &PatType) -> TokenStream {
-    let attributes = param.attrs.iter();
-    let conditions = attributes.filter(|attribute| attribute.path().is_ident("cfg"));
+    let conditions = param.attrs.iter().filter(|it| is_condition(it));
     quote!(#(#conditions)*)
+}
+
+fn is_condition(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
 }
 
 /// Input:  `(a, b)`, for the parameter `(a, b): (u32, Pair)`
@@ -147,15 +138,15 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
                 let pattern = param.pat.to_token_stream();
                 let span = ours(start(&pattern));
                 let is_name = matches!(&*param.pat, Pat::Ident(_));
-                name(param, i);
+                let binding = name(param, i);
                 let ident = &param.pat;
-                let words = words(pattern.clone());
+                let words = words(pattern);
                 let borrows_mutably = words.windows(2).any(|pair| pair == ["ref", "mut"]);
                 let mutable = borrows_mutably.then(|| quote!(mut));
                 // The pattern may leave a part of the argument where it is, and the future then lacks that part.
                 let all = (!is_name || mutable.is_some())
                     .then(|| quote_spanned!(span=> #conditions let #mutable #ident = #ident;));
-                owned.extend(quote_spanned!(span=> #all #conditions let #pattern = #ident;));
+                owned.extend([all.unwrap_or_default(), binding]);
             }
         }
     }
@@ -198,10 +189,15 @@ fn is_shared_type(ty: &Type) -> bool {
     matches!(bare_type(ty), Type::Reference(reference) if reference.mutability.is_none())
 }
 
-/// Replaces the parameter's pattern by a name.
-fn name(param: &mut PatType, index: usize) {
-    let name = Ident::new(&format!("__arg{index}"), ours(start(&param.pat)));
+/// Replaces the parameter's pattern by a name, and returns the statement that binds the pattern. Lint attributes go
+/// there.
+fn name(param: &mut PatType, index: usize) -> TokenStream {
+    let (attrs, pattern) = (param.attrs.clone(), param.pat.clone());
+    let span = ours(start(&pattern));
+    let name = Ident::new(&format!("__arg{index}"), span);
+    param.attrs.retain(is_condition);
     *param.pat = parse_quote!(#name);
+    quote_spanned!(span=> #(#attrs)* let #pattern = #name;)
 }
 
 /// Input:  the pattern `Point { x, y: (a, b) }`

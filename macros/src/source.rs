@@ -1,6 +1,7 @@
 //! The user's tokens as text, and their location in the source, which is unknown outside the compiler, in tests and
 //! fuzzers.
 
+use std::ffi::{OsStr, OsString};
 use std::sync::LazyLock;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
@@ -78,11 +79,19 @@ pub(crate) fn location(span: Span) -> (String, u32) {
     (span.file(), u32::try_from(span.line()).unwrap_or(u32::MAX))
 }
 
-/// Whether rustdoc expands the attribute. It shows an `async fn` as it is written.
-pub(crate) fn is_for_rustdoc() -> bool {
+/// Whether the expansion is only shown or linted, by rustdoc or clippy. They know an `async fn` as it is written.
+pub(crate) fn is_only_read() -> bool {
     static IS: LazyLock<bool> = LazyLock::new(|| {
         let program = std::env::current_exe().unwrap_or_default();
-        program.file_stem().is_some_and(|name| name == "rustdoc")
+        let generates = |argument: OsString| {
+            let argument = argument.to_string_lossy();
+            argument.starts_with("--emit=") && argument.contains("link")
+        };
+        match program.file_stem().and_then(OsStr::to_str) {
+            Some("rustdoc") => true,
+            Some("clippy-driver") => !std::env::args_os().any(generates),
+            _ => false,
+        }
     });
     *IS
 }

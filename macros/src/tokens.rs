@@ -1,7 +1,7 @@
 //! Helpers for tokens and spans.
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote_spanned};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{Expr, ExprLit, Lit, LitStr, Path, Type};
 
@@ -19,7 +19,7 @@ macro_rules! quote_ours {
 }
 pub(crate) use quote_ours;
 
-/// The span of the first token, or that of the attribute if there are no tokens.
+/// The span of the first token, or that of the attribute if there are no tokens. A stable compiler joins no spans.
 pub(crate) fn start(tokens: &impl ToTokens) -> Span {
     tokens
         .to_token_stream()
@@ -28,16 +28,10 @@ pub(crate) fn start(tokens: &impl ToTokens) -> Span {
         .map_or_else(Span::call_site, |token| token.span())
 }
 
-/// The span of all tokens if the compiler can join them, else the span of the first token.
-pub(crate) fn whole(tokens: &impl ToTokens) -> Span {
-    let mut spans = tokens
-        .to_token_stream()
-        .into_iter()
-        .map(|token| token.span());
-    let Some(first) = spans.next() else {
-        return Span::call_site();
-    };
-    first.join(spans.last().unwrap_or(first)).unwrap_or(first)
+/// The span of the last token, or that of the attribute if there are no tokens.
+pub(crate) fn end(tokens: &impl ToTokens) -> Span {
+    let last = tokens.to_token_stream().into_iter().last();
+    last.map_or_else(Span::call_site, |token| token.span())
 }
 
 /// The path of the runtime's module for expansions.
@@ -52,16 +46,6 @@ pub(crate) fn module(runtime: Option<&Path>, name: &str) -> TokenStream {
         Some(path) => quote_ours!(#path::#name),
         None => quote_ours!(::auto_mutex::#name),
     }
-}
-
-/// Like [`private`], but errors about the path are shown at `span`.
-pub(crate) fn private_at(runtime: Option<&Path>, span: Span) -> TokenStream {
-    let span = ours(span);
-    let Some(path) = runtime else {
-        return quote_spanned!(span=> ::auto_mutex::__private);
-    };
-    let path = moved(path.to_token_stream(), span);
-    quote_spanned!(span=> #path::__private)
 }
 
 /// The same tokens at another span. Their names still resolve as in the user's code (`$crate`).

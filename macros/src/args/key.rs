@@ -91,11 +91,11 @@ impl Place {
         errors: &mut Errors,
     ) {
         let root = &*self.path[0];
-        let known: Vec<&str> = params.names().collect();
+        let known: Vec<&str> = params.names.iter().map(String::as_str).collect();
         if known.contains(&root) {
             return;
         }
-        let (function, attribute) = (params.function(), kind.word());
+        let (function, attribute) = (&params.function, kind.word());
         let hint = if is_constant(root) && self.path.len() == 1 {
             instead(option, root, self.alone)
         } else if let Some(name) = suggest::nearest(root, known.iter().copied()) {

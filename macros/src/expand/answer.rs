@@ -10,7 +10,7 @@ use super::body::Expansion;
 use crate::args::Handler;
 use crate::kind::Kind;
 use crate::params::Argument;
-use crate::tokens::{braced, moved, ours, private_at, quote_ours, whole};
+use crate::tokens::{braced, moved, ours, quote_ours, start};
 
 impl Expansion<'_> {
     /// The arms that follow `Ok` in a `match` on a `Result<_, LockError>`.
@@ -155,7 +155,7 @@ impl Expansion<'_> {
                 .collect::<Result<_>>()?,
             _ => vec![quote_ours!(__error)],
         };
-        let span = whole(path);
+        let span = start(path);
         // Errors about the call point at the path instead of the attribute.
         let mut list = Group::new(proc_macro2::Delimiter::Parenthesis, quote!(#(#arguments),*));
         list.set_span(ours(span));
@@ -187,7 +187,7 @@ impl Expansion<'_> {
         };
         // Within a tuple, the compiler does not coerce the type `!` of a handler that never returns.
         Ok(quote_spanned! {span=> {
-            #[allow(unreachable_code)]
+            #[allow(unreachable_code, clippy::used_underscore_binding)]
             let __answer = (#call,);
             #[allow(unreachable_code)]
             let __answer = #private::answer::<_, #ty, _>(__answer).await;
@@ -196,7 +196,7 @@ impl Expansion<'_> {
     }
 
     pub(super) fn private_at(&self, span: Span) -> TokenStream {
-        private_at(self.options.runtime.as_ref(), span)
+        moved(self.private.clone(), span)
     }
 }
 
@@ -219,11 +219,12 @@ pub(crate) fn uses_arguments(handler: Option<&Handler>, arguments: usize) -> boo
 /// Input:  `busy()`
 /// Output: `{ return { busy() }; }`
 ///
-/// The braces have this crate's span, which exempts them from lints. The `allow` is for an answer that diverges.
+/// The braces have this crate's span, which exempts them from lints. The `allow` is for an answer that diverges, and
+/// for arguments like `_month`, which no other code may use.
 pub(crate) fn returned(answer: TokenStream) -> TokenStream {
     let block = braced(answer, Span::mixed_site());
     quote_ours!({
-        #[allow(unreachable_code, clippy::diverging_sub_expression)]
+        #[allow(unreachable_code, clippy::diverging_sub_expression, clippy::used_underscore_binding)]
         return #block;
     })
 }

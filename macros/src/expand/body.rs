@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Result, ReturnType, Type};
+use syn::{Result, ReturnType, Token, Type};
 
 use super::answer::{returned, uses_arguments};
 use super::request::Request;
@@ -10,7 +10,7 @@ use crate::args::{Handler, Options};
 use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::params::{Argument, owned};
-use crate::tokens::{braced, ours, quote_ours};
+use crate::tokens::{braced, end, ours, quote_ours};
 
 /// What determines the expansion of a function.
 pub(super) struct Expansion<'a> {
@@ -52,7 +52,7 @@ impl Expansion<'_> {
         let private = &self.private;
         let before = self.before(None);
         let (guard, arms) = (self.guard(true), self.arms()?);
-        let mut inside = body.group().into();
+        let mut inside = body.block().into();
         if !guard.is_empty() {
             inside = quote_ours!({ #guard #inside });
         }
@@ -89,7 +89,7 @@ impl Expansion<'_> {
         let private = &self.private;
         let request = &self.request;
         let answer = self.answer()?;
-        let (edge, tokens, first) = (self.edge(), &body.tokens, self.first());
+        let (edge, block, first) = (self.edge(), body.block(), self.first());
         let (asks, call) = if request.settings.is_empty() {
             let new = &request.new;
             let call = quote_ours!(#private::protection(#new, #answer));
@@ -101,8 +101,8 @@ impl Expansion<'_> {
             let asks = quote_ours!(#statements #private::ask(__request).await;);
             (asks, quote_ours!(#private::#asking(#answer)))
         };
-        let at = ours(body.span);
-        let braces = braced(quote!(#before #edge #asks #tokens), at);
+        let at = body.span;
+        let braces = braced(quote!(#before #edge #asks #block), at);
         let future = quote_spanned!(at=> async move #braces);
         Ok(self.protect(future, call))
     }
@@ -237,16 +237,18 @@ impl Expansion<'_> {
         if !rewrites {
             return Ok(quote_ours!(#statement #future.await));
         }
-        let private = &self.private;
-        function.sig.asyncness = None;
-        let output = match &function.sig.output {
-            ReturnType::Default => quote_ours!(()),
-            ReturnType::Type(_, ty) => ty.to_token_stream(),
+        let (private, sig) = (&self.private, &mut function.sig);
+        let (output, end) = match &sig.output {
+            ReturnType::Default => (quote_ours!(()), sig.paren_token.span.close()),
+            ReturnType::Type(_, ty) => (ty.to_token_stream(), end(ty)),
         };
-        let at = ours(self.returns.span);
-        let output = quote_spanned!(at=> impl #private::Future<Output = #output>);
-        let arrow = syn::Token![->](at);
-        function.sig.output = ReturnType::Type(arrow, Box::new(Type::Verbatim(output)));
+        // The signature begins and ends where the user's does, and so do warnings about it.
+        if let Some(first) = sig.asyncness.take() {
+            sig.fn_token.span = first.span;
+        }
+        let (at, end) = (ours(self.returns.span), Token![>](end));
+        let output = quote_spanned!(at=> impl #private::Future<Output = #output #end);
+        sig.output = ReturnType::Type(Token![->](at), Box::new(Type::Verbatim(output)));
         Ok(quote!(#statement #future))
     }
 
@@ -259,7 +261,7 @@ impl Expansion<'_> {
             let future = block.pinned(future);
             return Ok(quote!(#statement #future));
         }
-        let span = ours(block.body.span);
+        let span = block.body.span;
         let inside = braced(self.in_future(&block.body, Some(self.edge()))?, span);
         Ok(block.pinned(quote_spanned!(span=> async move #inside)))
     }
@@ -312,10 +314,10 @@ impl Expansion<'_> {
 
     /// `async move { EDGE BODY }`. A future that borrows a parameter is `Send` only if the parameter is `Sync`.
     fn future(&self, body: &Body) -> TokenStream {
-        let span = ours(body.span);
+        let span = body.span;
         let edge = self.edge();
-        let tokens = &body.tokens;
-        let braces = braced(quote!(#edge #tokens), span);
+        let block = body.block();
+        let braces = braced(quote!(#edge #block), span);
         // With `finish`, `on_error` is not used after the body.
         let is_shared = self.shares && !self.finishes();
         let by = (!is_shared).then(|| quote_spanned!(span=> move));

@@ -93,7 +93,10 @@ impl Expansion<'_> {
                 }
             }
         }
-        Ok(quote_ours!(let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);))
+        Ok(quote_ours! {
+            #[allow(clippy::used_underscore_binding)]
+            let (#(#patterns,)*): (#(#types,)*) = (#(#values,)*);
+        })
     }
 }
 

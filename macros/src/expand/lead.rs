@@ -8,7 +8,7 @@ use super::body::Expansion;
 use crate::errors::Errors;
 use crate::flavor::Flavor;
 use crate::item::Body;
-use crate::tokens::{bare_type, braced, find_word, ours, quote_ours, whole};
+use crate::tokens::{bare_type, braced, find_word, ours, quote_ours, start};
 
 /// Removes the parameter of type `&Term` from a signature: the caller has no term.
 pub(super) fn take_term(sig: &mut Signature, errors: &mut Errors) -> Option<PatType> {
@@ -106,18 +106,18 @@ impl Expansion<'_> {
         let carrier = self.carrier("LeadOutput", "CARRIER")?;
         let before = self.before(edge);
         let term = term.map(|PatType { attrs, pat, ty, .. }| {
-            let value = quote_spanned!(ours(whole(ty))=> &__term);
+            let value = quote_spanned!(ours(start(ty))=> &__term);
             quote_ours!(#(#attrs)* let #pat: #ty = #value;)
         });
-        let (at, is_sync) = (ours(body.span), flavor.is_sync());
+        let (at, is_sync) = (body.span, flavor.is_sync());
         let prefix = if is_sync { "blocking_" } else { "" };
         let [next, run] =
             ["next", "run"].map(|name| Ident::new(&format!("{prefix}{name}"), Span::mixed_site()));
         let wait = (!is_sync).then(|| quote!(.await));
         let closure = is_sync.then(|| quote_spanned!(at=> ||));
         let head = closure.unwrap_or_else(|| quote_spanned!(at=> async));
-        let (edge, tokens) = (self.edge(), &body.tokens);
-        let body = braced(quote!(#edge #term #tokens), at);
+        let (edge, block) = (self.edge(), body.block());
+        let body = braced(quote!(#edge #term #block), at);
         let expanded = quote_ours! {
             #before
             let __standing = #private::standing(__request, #carrier, #is_sync);

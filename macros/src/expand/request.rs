@@ -7,7 +7,7 @@ use syn::Path;
 use super::site::{is_of_site, site};
 use crate::args::{Count, Key, Keys, Length, Options, Part, Shape, is_place};
 use crate::item::Function;
-use crate::tokens::{ours, private, private_at, quote_ours, whole};
+use crate::tokens::{moved, ours, private, quote_ours, start};
 
 /// The request of a call.
 pub(super) struct Request {
@@ -65,16 +65,16 @@ fn settings(options: &Options) -> TokenStream {
             // Only expressions are set here. Constants of these kinds are already part of the site.
             Shape::Length(Length::Computed(value)) => {
                 let option = row.name;
-                settings.set("length", quote_ours!(#option, #value), whole(value));
+                settings.set("length", quote_ours!(#option, #value), start(value));
             }
             Shape::Count(Count::Known(_)) if is_of_site(row.name) => {}
             Shape::Count(Count::Known(count)) => {
                 settings.set(row.name, count.to_token_stream(), Span::mixed_site());
             }
             Shape::Count(Count::Computed(value)) => {
-                settings.set(row.name, number(value), whole(value));
+                settings.set(row.name, number(value), start(value));
             }
-            Shape::Expr(value) => settings.set(row.name, borrowed(value), whole(value)),
+            Shape::Expr(value) => settings.set(row.name, borrowed(value), start(value)),
             _ => {}
         }
     }
@@ -105,7 +105,7 @@ fn settings(options: &Options) -> TokenStream {
                 true => ("each_of", borrowed(values)),
                 false => ("each", values.to_token_stream()),
             };
-            settings.set(by, value, whole(values));
+            settings.set(by, value, start(values));
         }
         (Some(Key::Parts(parts)), None) => settings.parts("part", parts),
         _ => {}
@@ -122,7 +122,7 @@ struct Settings<'a> {
 impl Settings<'_> {
     /// `Request::retries(&mut __request, value);`
     fn set(&mut self, option: &str, value: TokenStream, span: Span) {
-        let private = private_at(self.runtime, span);
+        let private = moved(private(self.runtime), span);
         let option = Ident::new(option, ours(span));
         let span = ours(span);
         self.tokens
@@ -134,12 +134,12 @@ impl Settings<'_> {
         for part in parts {
             let (before, shown, after, span) = match part {
                 Part::Text(text) => ("", text.to_token_stream(), "", Span::mixed_site()),
-                Part::Computed(value) => ("", borrowed(value), "", whole(value)),
+                Part::Computed(value) => ("", borrowed(value), "", start(value)),
                 Part::Shown {
                     before,
                     place,
                     after,
-                } => (&**before, borrowed(place), &**after, whole(place)),
+                } => (&**before, borrowed(place), &**after, start(place)),
             };
             self.set(option, quote!(#before, #shown, #after), span);
         }
@@ -151,13 +151,13 @@ impl Settings<'_> {
 ///
 /// A type error then mentions the variable instead of a function of the runtime.
 fn number(value: &impl ToTokens) -> TokenStream {
-    let span = ours(whole(value));
+    let span = ours(start(value));
     quote_spanned!(span=> { let __number: ::core::primitive::u32 = #value; __number })
 }
 
 /// Input:  `self.id`
 /// Output: `&(self.id)`
 fn borrowed(value: &impl ToTokens) -> TokenStream {
-    let span = ours(whole(value));
+    let span = ours(start(value));
     quote_spanned!(span=> &(#value))
 }

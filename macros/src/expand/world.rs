@@ -7,9 +7,9 @@ use syn::{Attribute, FnArg, Pat, PatType, Result, ReturnType, Signature, Type, V
 
 use crate::args::Options;
 use crate::errors::Errors;
-use crate::item::{Body, Function, is_mark};
+use crate::item::{Body, Function, is_mark, outer_and_inner};
 use crate::kind::Kind;
-use crate::tokens::{bare_type, last_word, module, moved, ours, whole};
+use crate::tokens::{bare_type, last_word, module, moved, ours, start};
 
 /// Input:  `#[auto_mutex::test(seeds = 100)] async fn closes(world: World) -> R { BODY }`
 /// Output:
@@ -139,6 +139,7 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
         ..
     } = function;
     let (span, name) = (Span::mixed_site(), &sig.ident);
+    let (outer, inner) = outer_and_inner(attrs);
     let test = module(options.runtime.as_ref(), "test");
     let runs = runs(&test, options);
     let others = of_others(function);
@@ -146,14 +147,14 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
     let called = match sig.inputs.first() {
         _ if !others.is_empty() => with_parameters(sig),
         Some(FnArg::Typed(world)) => {
-            let at_type = name.span().located_at(whole(&world.ty));
+            let at_type = name.span().located_at(start(&world.ty));
             Ident::new(&name.to_string(), at_type).into_token_stream()
         }
         _ => quote_spanned!(span=> |_| #name()),
     };
     // And those about the type that the test returns.
     let at_type = match &sig.output {
-        ReturnType::Type(_, ty) => ours(whole(ty)),
+        ReturnType::Type(_, ty) => ours(start(ty)),
         ReturnType::Default => span,
     };
     let run = if sig.asyncness.is_some() {
@@ -177,8 +178,9 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
     let is_test = is_test.then(|| quote_spanned!(span=> #[::core::prelude::v1::test]));
     quote_spanned! {span=>
         #is_test
-        #(#attrs)*
+        #(#outer)*
         #visibility fn #name(#(#others),*) {
+            #(#inner)*
             #own #body
             #run
         }

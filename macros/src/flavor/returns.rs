@@ -7,7 +7,7 @@ use syn::{
     TypeTraitObject,
 };
 
-use crate::tokens::{bare_type, find_word, last_word, ours, whole};
+use crate::tokens::{bare_type, find_word, last_word, ours, start};
 
 /// The return type of the body.
 pub(crate) struct Returns {
@@ -36,7 +36,7 @@ impl Returns {
     pub(super) fn of(ty: &Type) -> Self {
         let mut ty = bare_type(ty).clone();
         let tokens = ty.to_token_stream();
-        let span = whole(&tokens);
+        let span = start(&tokens);
         let later = later(&mut ty);
         let is_named = find_word(tokens.clone(), "impl").is_none();
         let is_checked = later.is_none() && is_named && !is_plain(&mut ty);
@@ -115,8 +115,8 @@ const PLAIN: &[&str] = &[
 /// Finds the first future or stream in a return type, which would run after the call.
 fn later(ty: &mut Type) -> Option<(Span, &'static str)> {
     let name = |path: &Path| match &*last_word(path) {
-        "Future" | "BoxFuture" | "LocalBoxFuture" => Some((whole(path), "future")),
-        "Stream" | "TryStream" | "BoxStream" | "LocalBoxStream" => Some((whole(path), "stream")),
+        "Future" | "BoxFuture" | "LocalBoxFuture" => Some((start(path), "future")),
+        "Stream" | "TryStream" | "BoxStream" | "LocalBoxStream" => Some((start(path), "stream")),
         _ => None,
     };
     let own = match ty {

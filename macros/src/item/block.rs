@@ -5,7 +5,7 @@ use quote::quote;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::{Attribute, Error, Result, Visibility};
 
-use super::{Function, Header, Other, inner_attributes};
+use super::{Function, Header, Other, outer_and_inner};
 use crate::tokens::braced;
 
 /// A block of functions.
@@ -34,11 +34,9 @@ impl Member {
 impl Block {
     /// The same block with these members.
     pub(crate) fn with_members(&self, members: TokenStream) -> TokenStream {
-        let Self {
-            attrs, head, span, ..
-        } = self;
-        let body = braced(members, *span);
-        quote!(#(#attrs)* #head #body)
+        let (outer, inner) = outer_and_inner(&self.attrs);
+        let (head, body) = (&self.head, braced(quote!(#(#inner)* #members), self.span));
+        quote!(#(#outer)* #head #body)
     }
 }
 
@@ -74,7 +72,7 @@ impl Parse for Block {
 }
 
 fn members(input: ParseStream) -> Result<(Vec<Attribute>, Vec<Member>)> {
-    let attrs = inner_attributes(input)?;
+    let attrs = input.call(Attribute::parse_inner)?;
     let mut members = Vec::new();
     while !input.is_empty() {
         let head = input.fork();

@@ -3,9 +3,9 @@
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::parse::{Parse, ParseStream, Parser};
-use syn::{Attribute, Error, Ident, Result, Signature, Token, Visibility};
+use syn::{Attribute, Error, Ident, Lifetime, Result, Signature, Token, Visibility};
 
-use super::inner_attributes;
+use super::outer_and_inner;
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::tokens::{braced, find_word, last_word, ours};
@@ -33,43 +33,44 @@ impl Function {
     /// Whether a function follows. `input` is after the attributes and the visibility.
     pub(crate) fn is_next(input: ParseStream) -> bool {
         let ahead = input.fork();
-        let mut first = true;
-        loop {
-            if ahead.peek(Token![fn]) {
-                return true;
-            }
+        while !ahead.peek(Token![fn]) {
             let qualifier = ahead.peek(Token![const])
                 || ahead.peek(Token![async])
                 || ahead.peek(Token![unsafe])
                 || ahead.peek(Token![extern])
                 || ahead.peek(syn::LitStr)
                 || ahead.peek(Token![safe])
-                || first && ahead.peek(Token![default]);
+                || ahead.peek(Token![default]);
             if !qualifier || ahead.parse::<TokenTree>().is_err() {
                 return false;
             }
-            first = false;
         }
+        true
     }
 
     /// The function with its original body, but without the attributes that were removed.
     pub(crate) fn untouched(&self) -> TokenStream {
         match &self.body {
-            Some(body) => self.with_body(braced(body.tokens.clone(), body.span)),
-            None => self.with_body(quote!(;)),
+            Some(body) => self.with_body(&body.tokens, body.span),
+            None => self.before(quote!(;)),
         }
     }
 
     /// The same function with another body.
-    pub(crate) fn with_body(&self, body: impl ToTokens) -> TokenStream {
+    pub(crate) fn with_body(&self, tokens: &TokenStream, span: Span) -> TokenStream {
+        let (_, inner) = outer_and_inner(&self.attrs);
+        self.before(braced(quote!(#(#inner)* #tokens), span))
+    }
+
+    fn before(&self, body: impl ToTokens) -> TokenStream {
+        let (outer, _) = outer_and_inner(&self.attrs);
         let Self {
-            attrs,
             visibility,
             default,
             sig,
             ..
         } = self;
-        quote!(#(#attrs)* #visibility #default #sig #body)
+        quote!(#(#outer)* #visibility #default #sig #body)
     }
 
     /// Whether the signature shows that the function may use the type `Self`.
@@ -137,9 +138,16 @@ impl Function {
 }
 
 impl Body {
-    /// `{ … }` with this crate's span, which exempts the braces from lints.
+    /// The user's `{ … }`. Lints look at what is in it as in any other function.
     pub(crate) fn group(&self) -> TokenTree {
-        braced(self.tokens.clone(), ours(self.span))
+        braced(self.tokens.clone(), self.span)
+    }
+
+    /// The same as a part of another block. The label tells the compiler not to call the braces unnecessary. Those around
+    /// it have this crate's edition: temporaries of the last expression are dropped there, before parameters and guards.
+    pub(crate) fn block(&self) -> TokenTree {
+        let (label, braces) = (Lifetime::new("'__body", self.span), self.group());
+        braced(quote!(#label: #braces), ours(self.span))
     }
 }
 
@@ -187,7 +195,7 @@ fn braces(token: TokenTree) -> Result<Group> {
 }
 
 /// Input:  `#![allow(x)] a; b`
-/// Output: `#[allow(x)]` and `a; b`
+/// Output: `#![allow(x)]` and `a; b`
 fn split(input: ParseStream) -> Result<(Vec<Attribute>, TokenStream)> {
-    Ok((inner_attributes(input)?, input.parse()?))
+    Ok((input.call(Attribute::parse_inner)?, input.parse()?))
 }

@@ -45,13 +45,13 @@ impl Item {
                 .parse()
                 .map(|function| Self::Function(Box::new(function)));
         }
-        let mut word = head
-            .call(Ident::parse_any)
-            .map_err(|_| refused(kind, start))?;
+        let next = || {
+            head.call(Ident::parse_any)
+                .map_err(|_| refused(kind, start))
+        };
+        let mut word = next()?;
         while ["unsafe", "default", "auto"].iter().any(|it| word == it) {
-            word = head
-                .call(Ident::parse_any)
-                .map_err(|_| refused(kind, start))?;
+            word = next()?;
         }
         if kind == Kind::Leader || word != "impl" && word != "trait" {
             return Err(refused(kind, word.span()));
@@ -60,14 +60,11 @@ impl Item {
     }
 }
 
-/// Input:  `#![allow(x)]` at the beginning of braces
-/// Output: `#[allow(x)]`
-fn inner_attributes(input: ParseStream) -> Result<Vec<Attribute>> {
-    let mut attrs = input.call(Attribute::parse_inner)?;
-    for attribute in &mut attrs {
-        attribute.style = AttrStyle::Outer;
-    }
-    Ok(attrs)
+/// The attributes before an item, and those at the beginning of its braces (`#![…]`).
+pub(crate) fn outer_and_inner(attrs: &[Attribute]) -> (Vec<&Attribute>, Vec<&Attribute>) {
+    attrs
+        .iter()
+        .partition(|it| matches!(it.style, AttrStyle::Outer))
 }
 
 /// The error for an item that can't be annotated.

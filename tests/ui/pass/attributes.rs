@@ -1,6 +1,7 @@
 //! Attributes and visibility survive; so do inner ones. (That documentation does, `auto_mutex_tests::annotated` shows.)
 #![deny(warnings)]
 #![allow(
+    clippy::mixed_attributes_style,
     unreachable_pub,
     clippy::double_must_use,
     clippy::new_without_default,

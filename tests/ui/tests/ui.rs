@@ -1,11 +1,13 @@
 //! What compiles with the attributes, and what doesn't: with which messages, and where.
 //!
-//! `pass` is part of this program. The programs of `fail` consist of cases, and one `cargo check` collects the messages about
+//! `pass` is part of this program, and so is `twins`, which compares what lints say. The programs of `fail` consist of cases, and one `cargo check` collects the messages about
 //! all of them. The messages about a file must be those of the `.stderr` file beside it. Those of another compiler aren't
 //! compared. To update them: `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-ui`, and read every message that changed.
 
 #[path = "../pass/mod.rs"]
 mod pass;
+#[path = "../twins/mod.rs"]
+mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -26,10 +28,14 @@ fn tool(variable: &str, name: &str) -> Command {
     Command::new(env::var_os(variable).unwrap_or_else(|| OsString::from(name)))
 }
 
+fn is_known() -> bool {
+    let version = tool("RUSTC", "rustc").arg("--version").output().unwrap();
+    String::from_utf8_lossy(&version.stdout).starts_with(COMPILER)
+}
+
 #[test]
 fn what_must_not_compile_says_why() {
-    let version = tool("RUSTC", "rustc").arg("--version").output().unwrap();
-    let known = String::from_utf8_lossy(&version.stdout).starts_with(COMPILER);
+    let known = is_known();
     let bless = env::var_os("AUTO_MUTEX_BLESS").is_some();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fail");
     let cases = files(&folder, "rs");
@@ -107,34 +113,9 @@ struct Message {
 
 /// What the compiler says about each case, from top to bottom. Messages about no case are under the place that they name.
 fn messages() -> BTreeMap<String, Vec<Message>> {
-    // With the folder of this build, so that what both need is compiled once.
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let output = tool("CARGO", "cargo")
-        .args([
-            "check",
-            "--package=auto-mutex-ui",
-            "--features=fail",
-            "--bins",
-        ])
-        .args([
-            "--keep-going",
-            "--locked",
-            "--offline",
-            "--message-format=json",
-        ])
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        // Which of two messages about one place is left out depends on this.
-        .env("CARGO_INCREMENTAL", "1")
-        // The tests themselves may be compiled by another driver, which has messages of its own.
-        .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        .output()
-        .expect("cargo starts");
+    let lines = cargo_check(&["--bins", "--keep-going"]);
     let mut messages = BTreeMap::<String, Vec<Message>>::new();
-    let lines = String::from_utf8(output.stdout).unwrap();
-    for line in lines.lines().filter(|line| line.starts_with('{')) {
-        let line: Value = serde_json::from_str(line).unwrap();
+    for line in &lines {
         let root = line["target"]["src_path"].as_str().unwrap_or_default();
         let message = &line["message"];
         if line["reason"] != "compiler-message" || !root.contains(CASES) || is_summary(message) {
@@ -145,15 +126,38 @@ fn messages() -> BTreeMap<String, Vec<Message>> {
         let text = Message { line, column, text };
         messages.entry(place).or_default().push(text);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        !messages.is_empty(),
-        "cargo never got to the cases:\n{said}"
-    );
+    assert!(!messages.is_empty(), "cargo never got to the cases");
     for said in messages.values_mut() {
         said.sort_by_key(|it| (it.line, it.column));
     }
     messages
+}
+
+/// What `cargo check` of the cases says, line by line.
+fn cargo_check(options: &[&str]) -> Vec<Value> {
+    // With the folder of this build, so that what both need is compiled once.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let output = tool("CARGO", "cargo")
+        .args(["check", "--package=auto-mutex-ui", "--features=fail"])
+        .args(["--locked", "--offline", "--message-format=json"])
+        .args(options)
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        // Which of two messages about one place is left out depends on this.
+        .env("CARGO_INCREMENTAL", "1")
+        // The tests themselves may be compiled by another driver, which has messages of its own.
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .output()
+        .expect("cargo starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines = std::str::from_utf8(&output.stdout).unwrap().lines();
+    let lines = lines.filter(|line| line.starts_with('{'));
+    let lines: Vec<_> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(!lines.is_empty(), "cargo checked nothing:\n{said}");
+    lines
 }
 
 /// Whether it only sums up: `aborting due to 3 previous errors; 1 warning emitted`.
@@ -194,7 +198,9 @@ fn portable(rendered: &str) -> String {
     for line in rendered.lines() {
         let (left, rest) = line.split_at_checked(width).unwrap_or((line, ""));
         if width == 0 || !left.chars().all(|c| c == ' ' || c.is_ascii_digit()) {
-            code = Of::Case;
+            if line != "..." {
+                code = Of::Case;
+            }
             writeln!(text, "{line}").unwrap();
             continue;
         }
