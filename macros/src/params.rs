@@ -1,11 +1,11 @@
 //! The parameters of a function, which options may mention and handlers get as arguments.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::{
-    Attribute, Error, ExprClosure, FnArg, Pat, PatSlice, PatTuple, PatTupleStruct, PatType,
+    Attribute, Error, ExprClosure, FnArg, LitStr, Pat, PatSlice, PatTuple, PatTupleStruct, PatType,
     Receiver, ReceiverKind, Result, Signature, Token, Type, parse_quote,
 };
 
@@ -157,14 +157,8 @@ pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
 /// copied. A closure with more inputs than the error gets all parameters.
 pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {
     let gets_all = closure.inputs.len() > 1;
-    let body = words(closure.body.to_token_stream());
-    // A text can mention a parameter too: `"{name}"`.
-    let uses = |name: &str| {
-        gets_all
-            || body
-                .iter()
-                .any(|word| word == name || word.contains('"') && word.contains(name))
-    };
+    let body = closure.body.to_token_stream();
+    let uses = |name: &str| gets_all || mentions(body.clone(), name, false);
     sig.inputs.iter().any(|input| match input {
         FnArg::Receiver(receiver) => !is_shared(receiver) && uses("self"),
         FnArg::Typed(param) => {
@@ -173,6 +167,47 @@ pub(crate) fn shares(closure: &ExprClosure, sig: &Signature) -> bool {
             let is_copied = matches!(*param.pat, Pat::Ident(_)) && is_shared_type(&param.ty);
             !is_copied && names.iter().any(|name| uses(name))
         }
+    })
+}
+
+/// Whether an expression uses the variable `name`. A literal does so only as the format string of a macro: in
+/// `format!("{name}")`, but not in `"{name}"`, `format!("name {n}")` or `format!("{{name}}")`.
+fn mentions(tokens: TokenStream, name: &str, in_macro: bool) -> bool {
+    let mut before = [None, None];
+    tokens.into_iter().any(|token| {
+        let is = |at: usize, mark: char| {
+            matches!(&before[at], Some(TokenTree::Punct(punct)) if punct.as_char() == mark)
+        };
+        let found = match &token {
+            // After a dot, it is a field or a method, unless the dot ends a range.
+            TokenTree::Ident(ident) => ident.unraw() == name && (!is(1, '.') || is(0, '.')),
+            TokenTree::Group(group) => {
+                let called = matches!(before[0], Some(TokenTree::Ident(_))) && is(1, '!');
+                mentions(group.stream(), name, in_macro || called)
+            }
+            TokenTree::Literal(literal) if in_macro => {
+                let text = syn::parse2::<LitStr>(literal.to_token_stream());
+                text.is_ok_and(|text| captures(&text.value(), name))
+            }
+            _ => false,
+        };
+        before = [before[1].take(), Some(token)];
+        found
+    })
+}
+
+/// Whether a format string uses a variable: in `{name:?}` as the value, in `{:name$}` and `{:.name$}` as a width.
+fn captures(format: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let format = format.replace("{{", "");
+    let places = format
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split('}').next());
+    places.into_iter().any(|place| {
+        let (value, spec) = place.split_once(':').unwrap_or((place, ""));
+        let mut widths = spec.split('$').rev().skip(1);
+        value.trim() == name || widths.any(|it| it.rsplit(|c| !is_part(c)).next() == Some(name))
     })
 }
 
@@ -267,5 +302,40 @@ fn bindings(pattern: &Pat, names: &mut Vec<String>) {
             .iter()
             .for_each(|field| bindings(&field.pat, names)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_format_string_uses_a_variable() {
+        let uses = |code: &str| mentions(code.parse().expect("tokens"), "x", false);
+        for code in [
+            "x",
+            "r#x",
+            "0..x",
+            "{ f(&[x]) }",
+            "format!(\"{x}\")",
+            "f(tell!(error, \"{ x :?}\"))",
+            "format![\"{:x$}\", 1]",
+            "format!(r#\"{y:>1$.x$}\"#)",
+            "format!(\"{{{x}}}\")",
+        ] {
+            assert!(uses(code), "{code}");
+        }
+        for code in [
+            "\"x\"",
+            "\"{x}\"",
+            "f(\"{x}\")",
+            "!f(\"{x}\")",
+            "error.x",
+            "error.x()",
+            "format!(\"x {y} {{x}} {:x} {xx} {:xx$} {:?}\", 'x', b\"{x}\")",
+            "format!(\"{{{{x}}}}\")",
+        ] {
+            assert!(!uses(code), "{code}");
+        }
     }
 }

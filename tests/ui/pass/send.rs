@@ -138,6 +138,16 @@ async fn answered(
     Ok(name.len() + months.len() + other.len())
 }
 
+/// The letters of a text are no use of a parameter, whatever they are.
+#[auto_mutex(on_error = |error| Err(match error.to_string().as_str() {
+    "{rx}" | "rx" => concat!("rx", " {{rx}}").to_owned(),
+    text => format!("rx {{rx}} {text:5}"),
+}.into()))]
+async fn told(rx: Receiver<u32>) -> Result<u32, Box<dyn std::error::Error + Send + Sync>> {
+    pause(&1).await;
+    Ok(rx.recv()?)
+}
+
 #[auto_mutex]
 fn block(value: Cell<u32>) -> impl Future<Output = Result<u32, LockError>> + Send {
     async move {
@@ -187,6 +197,9 @@ fn runs() {
         assert_eq!(generic.map(Cell::into_inner), Some(8));
         let answered = is_send(answered("ab".to_owned(), &[1], vec![1, 2]));
         assert_eq!(answered.await.unwrap(), 5);
+        let (tx, rx) = channel();
+        tx.send(7).unwrap();
+        assert_eq!(is_static(told(rx)).await.unwrap(), 7);
         assert_eq!(is_static(block(Cell::new(3))).await.unwrap(), 3);
         assert_eq!(is_static(boxed(Cell::new(4))).await.unwrap(), 4);
     })));
