@@ -38,14 +38,16 @@ impl Errors {
         result.map_err(|error| self.push(error)).ok()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_none()
+    /// The expansion; or in case of errors, all of them, followed by the user's item unchanged, so that editors and the
+    /// rest of the program still see the item.
+    pub(crate) fn or(self, expansion: TokenStream, untouched: TokenStream) -> TokenStream {
+        match self.0.map(syn::Error::into_compile_error) {
+            None => expansion,
+            Some(errors) => quote!(#errors #untouched),
+        }
     }
 
-    /// The expansion in case of errors: all of them, followed by the user's item unchanged, so that editors and the rest
-    /// of the program still see the item.
-    pub(crate) fn beside(self, untouched: TokenStream) -> TokenStream {
-        let errors = self.0.map(syn::Error::into_compile_error);
-        quote!(#errors #untouched)
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 }

@@ -2,7 +2,7 @@
 //! crate.
 //!
 //! A pipeline: `args` parses the options, `item` the annotated item, and `flavor` how its body runs. Then `expand`
-//! writes the protected function. Each step adds its errors to a list. If there are any, `Errors::beside` reports them
+//! writes the protected function. Each step adds its errors to a list. If there are any, `Errors::or` reports them
 //! all and emits the user's item unchanged.
 
 #![forbid(unsafe_code)]

@@ -105,6 +105,10 @@ impl Runs {
 }
 
 /// What a test returns: nothing, or a `Result`.
+#[diagnostic::on_unimplemented(
+    message = "a test cannot return `{Self}`",
+    label = "return nothing, or a `Result<(), E>` whose `E` is `Debug`"
+)]
 pub trait Outcome {
     /// The error as a text.
     fn failure(self) -> Option<String>;
@@ -119,6 +123,15 @@ impl Outcome for () {
 impl<E: fmt::Debug> Outcome for Result<(), E> {
     fn failure(self) -> Option<String> {
         self.err().map(|error| format!("Error: {error:?}"))
+    }
+}
+
+/// What is left of an outcome that can't leave its thread.
+struct Ended(Option<String>);
+
+impl Outcome for Ended {
+    fn failure(self) -> Option<String> {
+        self.0
     }
 }
 
@@ -166,14 +179,11 @@ fn check_same(schedule: &Schedule, one: &[Event], other: &[Event]) {
 
 /// Like [`run`], for a test with blocking code, which runs on a [thread](World::thread) of the World.
 #[track_caller]
-pub fn run_blocking<T: Outcome + Send + 'static>(
-    runs: Runs,
-    test: impl Fn(World) -> T + Send + Sync + 'static,
-) {
+pub fn run_blocking<T: Outcome>(runs: Runs, test: impl Fn(World) -> T + Send + Sync + 'static) {
     let test = Arc::new(test);
     run(runs, |world| {
         let test = test.clone();
-        Turn::new(move || test(world))
+        Turn::new(move || Ended(test(world).failure()))
     });
 }
 

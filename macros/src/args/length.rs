@@ -22,6 +22,9 @@ pub(crate) type Length = Amount<Duration>;
 /// A count. An expression for it has the type `u32`.
 pub(crate) type Count = Amount<u32>;
 
+/// Half of the longest lease, in seconds.
+const LONGEST_STOP: f64 = 15.0;
+
 impl Length {
     /// `least` is in milliseconds, the unit of stores. If it is zero, other lengths must still be a millisecond or more.
     pub(crate) fn parse(given: &Given, least: u32, value: Expr) -> Result<Self> {
@@ -37,7 +40,7 @@ impl Length {
         if seconds < shortest.as_secs_f64() && (seconds != 0.0 || least > 0) {
             let shortest = shortest.as_millis();
             return wrong(format!(
-                "`{option}` is too short: give at least \"{shortest}ms\"{or_zero}"
+                "`{option}` cannot be that short: give at least \"{shortest}ms\"{or_zero}"
             ));
         }
         let length = Duration::try_from_secs_f64(seconds).ok();
@@ -47,6 +50,11 @@ impl Length {
                 unit::LONGEST.as_secs()
             ));
         };
+        if option == "stop_within" && seconds > LONGEST_STOP {
+            return wrong(format!(
+                "`{option}` is at most half of the lease, which is never longer than 30 seconds: give at most \"{LONGEST_STOP}s\""
+            ));
+        }
         if option == "block" && seconds > unit::LONG && is_number(&value) {
             let doubt = unit::doubt(seconds);
             return wrong(format!(

@@ -1,5 +1,7 @@
 //! Parses `word = value, …`, each option on its own.
 
+use std::time::Duration;
+
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::buffer::Cursor;
 use syn::ext::IdentExt;
@@ -8,7 +10,7 @@ use syn::{Error, Expr, ExprLit, Lit, LitStr, Path, Result, Token};
 
 use super::key::Part;
 use super::word::{self, DONE};
-use super::{Given, Options, table, template};
+use super::{Given, Length, Options, table, template};
 use crate::errors::Errors;
 use crate::kind::Kind;
 use crate::source;
@@ -70,7 +72,8 @@ impl Options {
             }
             return Err(Error::new(word.span(), message));
         }
-        if let Some(message) = row.refused_by(self.kind) {
+        if let Some(why) = row.refused_by(self.kind) {
+            let message = why.replace("{}", &word.to_string());
             return Err(Error::new(word.span(), message));
         }
         let given = Given {
@@ -113,10 +116,22 @@ fn between(start: Cursor, end: Cursor) -> TokenStream {
     tokens
 }
 
+/// The shortest `stop_within` before an abort. The runtime has the same limit.
+const SHORTEST_STOP: Duration = Duration::from_millis(100);
+
 /// What is said of a value of `ns`, `name` or `was` that is not a text.
 pub(super) const FIXED: &str = "takes a text, and what varies from call to call belongs in `key`";
 /// What is said of a value of `order` that is not a text.
 pub(super) const REASON: &str = "takes a text, which says why this order of locks is intended";
+
+/// Whether a body that is aborted has too little time to end.
+pub(super) fn stops_too_soon(options: &Options) -> bool {
+    let aborts = options
+        .on_overrun
+        .as_ref()
+        .is_some_and(|word| word == "abort");
+    aborts && matches!(options.stop_within, Some(Length::Known(time)) if time < SHORTEST_STOP)
+}
 
 /// Parses a non-empty text. The error for a value that is not a text says `what` the option takes.
 pub(super) fn literal(given: &Given, value: &Expr, what: &str) -> Result<LitStr> {

@@ -15,7 +15,7 @@ pub(crate) struct Row {
     pub(super) example: &'static str,
     /// Whether attributes of this kind have the option. Those that protect may still refuse it, with a reason.
     pub(super) is_of: fn(Kind) -> bool,
-    /// The attributes that reject the option, and why.
+    /// The attributes that reject the option, and why. `{}` stands for the option, as the user wrote it.
     pub(super) refused: &'static [(&'static [Kind], &'static str)],
     /// The attribute that needs the option, and what to write.
     pub(super) required: Option<(Kind, &'static str)>,

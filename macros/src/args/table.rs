@@ -20,7 +20,7 @@ const MOST_PERMITS: u32 = (1 << 30) - 1;
 const NO_MUTEX: &[Kind] = &[Semaphore, Read, Write, Leader];
 const ONLY_LEADER: &[(&[Kind], &str)] = &[(
     &[Mutex, Semaphore, Read, Write],
-    "only a leader has this option: leave it out, or use `#[auto_leader]`",
+    "`{}` is for leaders: leave it out, or use `#[auto_leader]`",
 )];
 
 const ON_LOST: &str =
@@ -32,24 +32,24 @@ table! {
     expire: Length {
         read: |given, input| Length::parse(given, EXPIRE, input.parse()?),
         example: "expire = 100",
-        refused: &[(&[Leader], "a leader leads until its term ends: leave `expire` out; with `progress = 60`, a leader that hangs gives the lead up")],
+        refused: &[(&[Leader], "a leader leads until its term ends: leave `{}` out; with `progress = 60`, a leader that hangs gives the lead up")],
     }
     block: Length {
         read: |given, input| Length::parse(given, 0, input.parse()?),
         example: "block = 10",
-        refused: &[(&[Leader], "a standby waits until it leads: leave `block` out")],
+        refused: &[(&[Leader], "a standby waits until it leads: leave `{}` out")],
     }
     at_least: Length {
         read: |given, input| Length::parse(given, 1, input.parse()?),
         example: "at_least = 60",
-        refused: &[(&[Leader], "the next leader takes over as soon as the body has ended: leave `at_least` out")],
+        refused: &[(&[Leader], "the next leader takes over as soon as the body has ended: leave `{}` out")],
     }
     retain: Length {
         read: |given, input| Length::parse(given, 0, input.parse()?),
         example: "retain = 1",
         refused: &[
-            (&[Semaphore, Read], "only the lock of a single holder can be kept: `#[auto_mutex]` and `#[auto_write]` take `retain`"),
-            (&[Leader], "a lead that was given up goes to the next standby: leave `retain` out"),
+            (&[Semaphore, Read], "only the lock of a single holder can be kept: leave `{}` out, or use `#[auto_mutex]` or `#[auto_write]`"),
+            (&[Leader], "a lead that was given up goes to the next standby: leave `{}` out"),
         ],
         clashes: &[
             ("keys", "several locks at once are not kept: leave out `retain`"),
@@ -62,13 +62,13 @@ table! {
         read: |given, input| Count::parse(given, 0..=u32::MAX, input.parse()?),
         example: "retries = 3",
         clashes: &[("block", "`retries` polls instead of waiting in the queue for `block`: leave out one of them")],
-        refused: &[(&[Leader], "standbys wait in the queue, without polling: leave `retries` out")],
+        refused: &[(&[Leader], "standbys wait in the queue, without polling: leave `{}` out")],
     }
     interval: Length {
         read: |given, input| Length::parse(given, 1, input.parse()?),
         example: "interval = 0.01",
         needs: Some(("retries", "`interval` is the time between `retries`: say how many, as in `retries = 3`")),
-        refused: &[(&[Leader], "standbys wait in the queue, without polling: leave `interval` out")],
+        refused: &[(&[Leader], "standbys wait in the queue, without polling: leave `{}` out")],
     }
     max_waiters: Count {
         read: |given, input| Count::parse(given, 1..=u32::MAX, input.parse()?),
@@ -78,18 +78,18 @@ table! {
     on_timeout: Handler {
         read: |given, input| Handler::parse(given, input.parse()?),
         example: "on_timeout = Self::busy",
-        refused: &[(&[Leader], "a standby waits without a limit: leave `on_timeout` out")],
+        refused: &[(&[Leader], "a standby waits without a limit: leave `{}` out")],
     }
     on_error: Handler {
         read: |given, input| Handler::parse(given, input.parse()?),
         example: "on_error = Self::failed",
-        refused: &[(&[Leader], "the return type carries the error: leave `on_error` out")],
+        refused: &[(&[Leader], "the return type carries the error: leave `{}` out")],
     }
     /// `cancel` or `finish`.
     on_lost: Ident {
         read: |_, input| read::one_of(&input.parse()?, ["cancel", "finish"], ON_LOST),
         example: "on_lost = finish",
-        refused: &[(&[Leader], "a body whose term is lost is cancelled: leave `on_lost` out; `stop_within = 5` is how long it may take to end")],
+        refused: &[(&[Leader], "a body whose term is lost is cancelled: leave `{}` out; `stop_within = 5` is how long it may take to end")],
     }
     ns: LitStr {
         read: |given, input| read::fixed(given, &input.parse()?),
@@ -109,18 +109,18 @@ table! {
     keys: Keys {
         read: |_, input| Keys::parse(input.parse()?),
         example: "keys = [from, to]",
-        refused: &[(NO_MUTEX, "`keys` takes several mutexes at once, so it is for `#[auto_mutex]`: name a single lock with `key`")],
+        refused: &[(NO_MUTEX, "`{}` takes several mutexes at once, so it is for `#[auto_mutex]`: name a single lock with `key`")],
         clashes: &[("key", "`key` is one lock and `keys` are several: put all of them into `keys`")],
     }
     was: Was {
         read: |given, input| Was::parse(&read::literal(given, &input.parse()?, FIXED)?),
         example: "was = \"{namespace}:Ledger:close\"",
-        refused: &[(NO_MUTEX, "`was` also takes the mutex of an old name, so it is for `#[auto_mutex]`: to keep the old name, write `name = \"…\"`")],
+        refused: &[(NO_MUTEX, "`{}` also takes the mutex of an old name, so it is for `#[auto_mutex]`: to keep the old name, write `name = \"…\"`")],
     }
     owner: Expr {
         read: |_, input| read::owner(input.parse()?),
         example: "owner = session.id",
-        refused: &[(NO_MUTEX, "only a mutex has an owner, so `owner` is for `#[auto_mutex]`: leave it out")],
+        refused: &[(NO_MUTEX, "only a mutex has an owner, so `{}` is for `#[auto_mutex]`: leave it out")],
         clashes_across: &[
             ("keys", "`owner` is for a single mutex, and `keys` takes several: leave out one of them"),
             ("was", "`owner` is for a single mutex, and `was` takes several: leave out one of them"),
@@ -134,7 +134,7 @@ table! {
     reentrant: bool {
         read: |given, input| read::flag(given, &input.parse()?),
         example: "reentrant = false",
-        refused: &[(&[Leader], "a leader cannot stand again inside its own body: leave `reentrant` out")],
+        refused: &[(&[Leader], "a leader cannot stand again inside its own body: leave `{}` out")],
         clashes: &[("owner", "calls of one `owner` share the lock, and `reentrant = false` forbids it: leave out one of them")],
         clashes_if: |options| options.reentrant == Some(false),
     }
@@ -142,9 +142,9 @@ table! {
         read: |given, input| Count::parse(given, 1..=MOST_PERMITS, input.parse()?),
         example: "permits = 5",
         refused: &[
-            (&[Mutex], "a mutex has a single permit: leave `permits` out, or use `#[auto_semaphore(permits = 5)]`"),
-            (&[Leader], "there is one leader: leave `permits` out, or for several workers use `#[auto_semaphore(permits = 5)]`"),
-            (&[Read, Write], "a readers-writer lock does not count permits: leave `permits` out, or use `#[auto_semaphore(permits = 5)]`"),
+            (&[Mutex], "a mutex has a single permit: leave `{}` out, or use `#[auto_semaphore(permits = 5)]`"),
+            (&[Leader], "there is one leader: leave `{}` out, or for several workers use `#[auto_semaphore(permits = 5)]`"),
+            (&[Read, Write], "a readers-writer lock does not count permits: leave `{}` out, or use `#[auto_semaphore(permits = 5)]`"),
         ],
         required: Some((Semaphore, "`#[auto_semaphore]` needs the number of permits: write `#[auto_semaphore(permits = 5)]`")),
     }
@@ -152,7 +152,7 @@ table! {
     guard: Ident {
         read: read::guard,
         example: "guard = lock",
-        refused: &[(&[Leader], "the body gets its term as a parameter, which callers do not see: add `term: &Term` to the function")],
+        refused: &[(&[Leader], "instead of `{}`, the body gets its term as a parameter, which callers do not see: add `term: &Term` to the function")],
     }
     value: Vec<Part> {
         read: |_, input| read::value(input.parse()?),
@@ -163,6 +163,8 @@ table! {
         read: |given, input| Length::parse(given, 1, input.parse()?),
         example: "stop_within = 5",
         refused: ONLY_LEADER,
+        clashes: &[("on_overrun", "with `on_overrun = abort`, `stop_within` is at least \"100ms\": give more, or leave `on_overrun` out")],
+        clashes_if: read::stops_too_soon,
     }
     progress: Length {
         read: |given, input| Length::parse(given, 1, input.parse()?),
@@ -188,7 +190,7 @@ table! {
     explicit: () {
         read: |_, _| Ok(()),
         example: "explicit",
-        refused: &[(&[Leader], "a leader is one function: leave `explicit` out")],
+        refused: &[(&[Leader], "a leader is one function: leave `{}` out")],
         of_blocks: Some("`explicit` is for `impl` and `trait` blocks: leave it out"),
     }
     seeds: Expr {

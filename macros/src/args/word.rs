@@ -15,14 +15,19 @@ pub(crate) const DONE: &str = "__auto_mutex_done";
 
 /// The error for a value or another token in place of an option.
 pub(super) fn missing(input: ParseStream, kind: Kind) -> &'static str {
-    if kind == Kind::Test {
-        "expected an option, as in `seeds = 100`"
-    } else if input.peek(LitStr) {
-        "say what the text is: `name = \"…\"` for the lock's name, `key = \"{id}\"` for a lock per value"
-    } else if input.peek(Lit) {
-        "say what the number is: `expire = …` for how long to hold at most, `block = …` for how long to wait"
-    } else {
-        "expected an option, as in `expire = 100`"
+    match kind {
+        Kind::Test => "expected an option, as in `seeds = 100`",
+        _ if input.peek(LitStr) => {
+            "say what the text is: `name = \"…\"` for the lock's name, `key = \"{id}\"` for a lock per value"
+        }
+        Kind::Leader if input.peek(Lit) => {
+            "say what the number is: `stop_within = …` for how long the body may take to end, `progress = …` for how long it may be silent"
+        }
+        _ if input.peek(Lit) => {
+            "say what the number is: `expire = …` for how long to hold at most, `block = …` for how long to wait"
+        }
+        Kind::Leader => "expected an option, as in `stop_within = 5`",
+        _ => "expected an option, as in `expire = 100`",
     }
 }
 
@@ -53,6 +58,9 @@ const WORDS: &[(&str, &str, &str)] = &[
         "expire",
         "how long to hold at most",
     ),
+    ("keep", "retain", "how long to keep a released lock"),
+    ("stop", "stop_within", "how long to take to end"),
+    ("runs", "seeds", "how often to run the test"),
     ("lockatleastfor", "at_least", "how long to hold at least"),
     (
         "retry retrycount",
@@ -65,15 +73,15 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("prefix", "ns", "the first part of the name"),
 ];
 
-/// Words without a matching option, and the hint for each of them.
+/// Words without a matching option, and the hint for each of them. What follows a semicolon is not said to a leader.
 const NOWHERE: &[(&str, &str)] = &[
     (
         "lease",
-        "the lease is set once, by `Config::lease`; `expire = …` is how long to hold at most",
+        "the lease is set once, by `Config::lease`: leave it out; `expire = 100` is how long to hold at most",
     ),
     (
         "renew autorenew extend watchdog",
-        "a held lock is always renewed in the background: leave it out; `expire = …` is how long to hold at most",
+        "what is held is always renewed in the background: leave it out; `expire = 100` is how long to hold at most",
     ),
     (
         "fair",
@@ -99,7 +107,13 @@ fn hint(word: &str, kind: Kind) -> Option<String> {
     let is_in = |words: &str| words.split(' ').any(|known| known == plain);
     let nowhere = if kind == Kind::Test { TESTS } else { NOWHERE };
     if let Some((_, why)) = nowhere.iter().find(|(words, _)| is_in(words)) {
-        return Some((*why).to_owned());
+        let of_locks = kind != Kind::Leader;
+        let said = if of_locks {
+            why
+        } else {
+            why.split(';').next()?
+        };
+        return Some(said.to_owned());
     }
     let meant = WORDS.iter().filter(|(words, ..)| is_in(words));
     let meant = meant.filter_map(|(_, option, meaning)| Some((row(option)?, meaning)));
@@ -111,7 +125,7 @@ fn hint(word: &str, kind: Kind) -> Option<String> {
     let usable: Vec<_> = usable.collect();
     let (first, _) = meant.first()?;
     match first.refused_by(kind) {
-        Some(why) if usable.is_empty() => Some(format!("that is `{}` here, but {why}", first.name)),
+        Some(why) if usable.is_empty() => Some(why.replace("{}", word)),
         _ => Some(format!("did you mean {}?", usable.join(", or "))),
     }
 }

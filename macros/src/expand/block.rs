@@ -6,6 +6,7 @@ use syn::ext::IdentExt;
 
 use super::function::{is_inert, protect};
 use super::handlers;
+use super::lead::uncalled;
 use crate::args::Options;
 use crate::errors::Errors;
 use crate::item::{Block, Function, Header, Marks, Member, is_mark, second_mark};
@@ -52,7 +53,10 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
             }
             Ok(candidate) => {
                 let passed = candidate.marks.passed.clone();
-                let plain = candidate.function.untouched();
+                let mut plain = candidate.function.untouched();
+                if let Some(options) = &candidate.marks.options {
+                    plain = uncalled(plain, options);
+                }
                 let plain = quote!(#passed #plain);
                 untouched.extend(plain.clone());
                 if candidate.is_protected(&defaults, &answering) {
@@ -79,11 +83,7 @@ pub(crate) fn expand(mut block: Block, mut defaults: Options, mut errors: Errors
     if !protects && errors.is_empty() {
         errors.at(defaults.span, nothing(&block.header, &defaults));
     }
-    if errors.is_empty() {
-        block.with_members(expanded)
-    } else {
-        errors.beside(block.with_members(untouched))
-    }
+    errors.or(block.with_members(expanded), block.with_members(untouched))
 }
 
 /// The error for a block in which no function is protected.

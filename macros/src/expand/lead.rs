@@ -5,10 +5,12 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Error, FnArg, Lifetime, PatType, PathArguments, Result, Signature, Type};
 
 use super::body::Expansion;
+use crate::args::Options;
 use crate::errors::Errors;
 use crate::flavor::Flavor;
-use crate::item::Body;
-use crate::tokens::{bare_type, braced, find_word, ours, quote_ours, start};
+use crate::item::{Body, Function};
+use crate::kind::Kind;
+use crate::tokens::{bare_type, braced, find_word, ours, private, quote_ours, start};
 
 /// Removes the parameter of type `&Term` from a signature: the caller has no term.
 pub(super) fn take_term(sig: &mut Signature, errors: &mut Errors) -> Option<PatType> {
@@ -37,6 +39,27 @@ pub(super) fn take_term(sig: &mut Signature, errors: &mut Errors) -> Option<PatT
         ty => errors.on(ty, "the body borrows its term: write `&Term`"),
     }
     Some(term)
+}
+
+/// Input:  `async fn lead(term: &Term) -> R { BODY }`, whose attribute has an error
+/// Output: `async fn lead() -> R { let term: &Term = never(); BODY }`, which the program's calls suit
+pub(super) fn uncalled(item: TokenStream, options: &Options) -> TokenStream {
+    let (Kind::Leader, Ok(mut function)) = (options.kind, syn::parse2::<Function>(item.clone()))
+    else {
+        return item;
+    };
+    let generics = function.sig.generics.clone();
+    let Some(PatType { attrs, pat, ty, .. }) = take_term(&mut function.sig, &mut Errors::default())
+    else {
+        return item;
+    };
+    // The return type may have the lifetime that is wrong for a term.
+    function.sig.generics = generics;
+    if let Some(body) = &mut function.body {
+        let (private, tokens) = (private(options.runtime.as_ref()), &body.tokens);
+        body.tokens = quote_ours!(#(#attrs)* let #pat: #ty = #private::never(); #tokens);
+    }
+    function.untouched()
 }
 
 /// Whether the type is `Term`, or a reference to it.

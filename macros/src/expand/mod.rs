@@ -31,14 +31,10 @@ pub(crate) fn protecting(kind: Kind, args: TokenStream, item: TokenStream) -> To
     match errors.note(Item::parse(kind, item.clone())) {
         Some(Item::Function(function)) => {
             let expansion = function::annotated(*function, &options, &mut errors);
-            if errors.is_empty() {
-                expansion
-            } else {
-                errors.beside(item)
-            }
+            errors.or(expansion, lead::uncalled(item, &options))
         }
         Some(Item::Block(block)) => block::expand(*block, options, errors),
-        None => errors.beside(item),
+        None => errors.or(TokenStream::new(), item),
     }
 }
 
@@ -53,7 +49,7 @@ pub(crate) fn no_auto_mutex(args: TokenStream, item: TokenStream) -> TokenStream
         "`#[no_auto_mutex]` leaves a function out of an `impl` or `trait` block with `#[auto_mutex]` or another of its kind: \
          there is none around it, so remove it",
     );
-    errors.beside(item)
+    errors.or(TokenStream::new(), item)
 }
 
 /// The only error in a crate of edition 2015, where paths like `::core::compile_error` mean something else.

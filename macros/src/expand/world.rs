@@ -40,10 +40,8 @@ pub(crate) fn test(args: TokenStream, item: TokenStream) -> TokenStream {
     if let Some(function) = &function {
         check(function, &mut errors);
     }
-    match function {
-        Some(function) if errors.is_empty() => expanded(&function, &options),
-        _ => errors.beside(item),
-    }
+    let expansion = function.map(|it| expanded(&it, &options));
+    errors.or(expansion.unwrap_or_default(), item)
 }
 
 fn parse(input: ParseStream) -> Result<Function> {
@@ -83,6 +81,20 @@ fn check(function: &Function, errors: &mut Errors) {
                 "each run gets a clone of this parameter, which needs a name: write `name: Type`, and take it apart in the body",
             );
         }
+    }
+    if let Some(FnArg::Typed(world)) = sig.inputs.first().filter(|_| !for_others) {
+        if let Type::Reference(reference) = bare_type(&world.ty) {
+            errors.on(reference, "a test owns its `World`: leave out the `&`");
+        }
+        for condition in world.attrs.iter().filter(|it| it.path().is_ident("cfg")) {
+            errors.on(
+                condition,
+                "a test has its `World` always or never: put `#[cfg(…)]` on the test, and write another one without a `World`",
+            );
+        }
+    }
+    if function.body.is_none() {
+        errors.on(sig, "a test needs a body: write `{ … }`");
     }
     for attribute in &function.attrs {
         if is_mark(attribute) {
@@ -146,10 +158,7 @@ fn expanded(function: &Function, options: &Options) -> TokenStream {
     // Errors about the type of the parameter are shown there.
     let called = match sig.inputs.first() {
         _ if !others.is_empty() => with_parameters(sig),
-        Some(FnArg::Typed(world)) => {
-            let at_type = name.span().located_at(start(&world.ty));
-            Ident::new(&name.to_string(), at_type).into_token_stream()
-        }
+        Some(FnArg::Typed(world)) => moved(name.to_token_stream(), start(&world.ty)),
         _ => quote_spanned!(span=> |_| #name()),
     };
     // And those about the type that the test returns.

@@ -107,7 +107,7 @@ impl Function {
         if self.body.is_none() {
             errors.on(
                 sig,
-                format!("`{}` has no body to protect: put the attribute on the functions that implement it", sig.ident),
+                format!("`#[{}]` needs a body, and `{}` has none: put the attribute on the functions that implement it", kind.word(), sig.ident),
             );
         }
         if let Some(constness) = &sig.constness {
@@ -115,6 +115,10 @@ impl Function {
         }
         if let Some(abi) = &sig.abi {
             errors.on(abi, "an `extern` function cannot be protected itself: move its body to an ordinary function and annotate that; in a block add `#[auto_mutex::no_auto_mutex]` to this one");
+        }
+        let tracks = |it: &&Attribute| kind == Kind::Leader && it.path().is_ident("track_caller");
+        for attribute in self.attrs.iter().filter(tracks) {
+            errors.on(attribute, "`#[auto_leader]` calls the body from a loop, so `#[track_caller]` would name the loop: remove it");
         }
         // An attribute like `#[tokio::main]` has to be expanded first, because it makes the function sync.
         let starts = |attribute: &&Attribute| {

@@ -59,6 +59,23 @@ fn blocking(world: World) -> std::result::Result<(), LockError> {
     Ok(())
 }
 
+/// An error that can't leave its thread.
+#[auto_mutex::test]
+fn blocking_with_any_error(world: World) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let number: u32 = "1".parse()?;
+    assert_eq!(number, 1);
+    Ok(world.client("a").blocking_scope(blocking_close)?)
+}
+
+#[auto_mutex::test]
+async fn r#match(_: World) {}
+
+#[auto_mutex::test]
+fn r#loop() {
+    #![allow(unused_variables)]
+    let unused = 1;
+}
+
 #[auto_mutex::test]
 fn blocking_without_a_world() {
     auto_mutex::test::sleep(Duration::from_secs(3600));

@@ -1,8 +1,9 @@
 //! What compiles with the attributes, and what doesn't: with which messages, and where.
 //!
-//! `pass` is part of this program, and so is `twins`, which compares what lints say. The programs of `fail` consist of cases, and one `cargo check` collects the messages about
-//! all of them. The messages about a file must be those of the `.stderr` file beside it. Those of another compiler aren't
-//! compared. To update them: `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-ui`, and read every message that changed.
+//! `pass` is part of this program, and so is `twins`, which compares what lints say. The programs of `fail` consist of
+//! cases, and one `cargo check` collects the messages about all of them. The messages about a file must be those of the
+//! `.stderr` file beside it. Those of another compiler aren't compared. To update them:
+//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-ui`, and read every message that changed.
 
 #[path = "../pass/mod.rs"]
 mod pass;
@@ -113,7 +114,7 @@ struct Message {
 
 /// What the compiler says about each case, from top to bottom. Messages about no case are under the place that they name.
 fn messages() -> BTreeMap<String, Vec<Message>> {
-    let lines = cargo_check(&["--bins", "--keep-going"]);
+    let lines = cargo_check(&["--bins", "--test=ui-returns", "--keep-going"]);
     let mut messages = BTreeMap::<String, Vec<Message>>::new();
     for line in &lines {
         let root = line["target"]["src_path"].as_str().unwrap_or_default();

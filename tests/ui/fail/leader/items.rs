@@ -37,3 +37,11 @@ fn made(term: &Term) -> impl Future<Output = Out> {
 impl Scheduler {
     #[cfg_attr(all(), auto_leader)] fn conditional(&self) -> Out { Ok(()) }
 }
+
+#[auto_leader]
+#[track_caller]
+fn tracked() -> Out { Ok(()) }
+
+trait Lead {
+    #[auto_leader] fn bodiless(&self) -> Out;
+}

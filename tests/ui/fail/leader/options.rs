@@ -1,5 +1,5 @@
 //! Options that a leader does not have, and those that only it has.
-use auto_mutex::{LockError, auto_leader, auto_mutex, auto_read, auto_semaphore};
+use auto_mutex::{LockError, Term, auto_leader, auto_mutex, auto_read, auto_semaphore};
 
 type Out = Result<(), LockError>;
 
@@ -17,3 +17,27 @@ fn unknown() -> Out { Ok(()) }
 #[auto_read(progress = 60, on_overrun = abort)] fn read() -> Out { Ok(()) }
 #[auto_leader(on_overrun = exit, stop_within = 0, progress = "60")] fn values() -> Out { Ok(()) }
 #[auto_leader(on_overrun = Overrun::Abort, name = "{shard}")] fn more_values(shard: u32) -> Out { Ok(()) }
+
+/// What other libraries call it, and values without a word.
+#[auto_leader(5)] fn number() -> Out { Ok(()) }
+#[auto_leader("scheduler")] fn text() -> Out { Ok(()) }
+#[auto_leader(5 + 5)] fn sum() -> Out { Ok(()) }
+#[auto_leader(timeout = 5, lease = 5, auto_renew = true, keep = 5, stop = 5, fair)] fn elsewhere() -> Out { Ok(()) }
+
+/// No lease is long enough, or no body quick enough.
+#[auto_leader(stop_within = 15.1)] fn half_of_the_longest_lease() -> Out { Ok(()) }
+#[auto_leader(stop_within = "1m")] fn a_minute() -> Out { Ok(()) }
+#[auto_leader(stop_within = "99ms", on_overrun = abort)] fn aborts_too_soon() -> Out { Ok(()) }
+
+struct Scheduler;
+
+/// A mistake in the options is the only one: callers pass no term.
+#[auto_leader(expire = 10)] async fn leads(shard: u32, term: &Term) -> Out { println!("{shard}"); term.check() }
+#[auto_mutex]
+impl Scheduler {
+    #[auto_leader(block = 10)] fn lead(&self, term: &Term) -> Out { term.check() }
+}
+async fn calls(scheduler: &Scheduler) -> Out {
+    scheduler.lead()?;
+    leads(5).await
+}

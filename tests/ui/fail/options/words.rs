@@ -13,6 +13,8 @@ type Out<T = ()> = Result<T, LockError>;
 )]
 fn elsewhere() -> Out { Ok(()) }
 #[auto_mutex(lease = 30, auto_renew = true, reentrant = true, fair, permit = 5)] fn others() -> Out { Ok(()) }
+#[auto_mutex(keep = 1, stop = 5)] fn verbs() -> Out { Ok(()) }
+#[auto_semaphore(permits = 5, retain = 1)] fn kept() -> Out { Ok(()) }
 #[auto_semaphore(permit = 5)] fn tidy() -> Out { Ok(()) }
 
 /// Values without a word, and the other way round.

@@ -24,3 +24,4 @@ type Out = Result<(), LockError>;
 #[auto_mutex(retries = 1.5)] fn broken_count() -> Out { Ok(()) }
 #[auto_mutex(retries = 3, interval = 0)] fn no_pause() -> Out { Ok(()) }
 #[auto_mutex(at_least = 0)] fn at_least_nothing() -> Out { Ok(()) }
+#[auto_mutex(retain = -1)] fn negative_retain() -> Out { Ok(()) }

@@ -29,3 +29,10 @@ fn plain(_: World) {}
 #[auto_mutex::test]
 #[auto_mutex::auto_mutex]
 async fn locked(_: World) -> Result<(), auto_mutex::LockError> { Ok(()) }
+
+#[auto_mutex::test] async fn borrows(_: &World) {}
+#[auto_mutex::test] async fn conditional(#[cfg(all())] _: World) {}
+
+trait Tests {
+    #[auto_mutex::test] fn bodiless();
+}

@@ -6,3 +6,4 @@ async fn all_at_once() {}
 #[auto_mutex::test(100)] async fn number() {}
 #[auto_mutex::test(seeds, crate = "locks")] async fn values() {}
 #[auto_mutex::test(shrink = true, shrink, seeds = 3, seeds = 4)] async fn twice() {}
+#[auto_mutex::test(runs = 5)] async fn runs() {}
