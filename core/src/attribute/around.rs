@@ -11,6 +11,16 @@ use crate::caller::{self, Around, Body, Loss};
 use crate::locks::handle::Guard;
 use crate::queue::Holds;
 
+/// What a loss of the lock does to a body: the option `on_lost`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnLost {
+    /// Ends it at its next await.
+    Cancel,
+    /// The same; and the value of a body that ends without one is dropped.
+    Fail,
+    Finish,
+}
+
 /// The lock of a sync call. Until it is dropped, calls of the same lock on this thread re-enter, inside the body's span.
 pub struct Entered<G> {
     // Ends before the lock is released.
@@ -119,7 +129,7 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
     pub(super) fn poll<F: Future>(
         &mut self,
         body: Pin<&mut F>,
-        finishes: bool,
+        on_lost: OnLost,
         cx: &mut Context<'_>,
     ) -> Poll<Result<F::Output, LockError>> {
         // A lock granted during this poll can't have been lost. The check reads the clock, a good part of the time of a
@@ -128,12 +138,16 @@ impl<A: Future<Output = Result<G, LockError>> + Unpin, G: Guard> Locking<A, G> {
         let Some((holds, around)) = self.parts() else {
             return Poll::Pending;
         };
-        let loss = match (finishes, fresh) {
-            (true, _) => Loss::Nothing,
-            (false, true) => Loss::EndsLater,
-            (false, false) => Loss::Ends,
+        let loss = match (on_lost, fresh) {
+            (OnLost::Finish, _) => Loss::Nothing,
+            (_, true) => Loss::EndsLater,
+            (_, false) => Loss::Ends,
         };
-        around.poll(holds, body, loss, cx)
+        let output = ready!(around.poll(holds, body, loss, cx))?;
+        if on_lost == OnLost::Fail {
+            holds.check()?;
+        }
+        Poll::Ready(Ok(output))
     }
 }
 
@@ -165,7 +179,7 @@ pub fn under<'a, A, G: Guard, F>(
     Under {
         lock,
         body,
-        finishes: false,
+        on_lost: OnLost::Cancel,
         has_ended: false,
     }
 }
@@ -175,7 +189,16 @@ pub fn under_finishing<'a, A, G: Guard, F>(
     body: Pin<&'a mut F>,
 ) -> Under<'a, A, G, F> {
     let mut under = under(lock, body);
-    under.finishes = true;
+    under.on_lost = OnLost::Finish;
+    under
+}
+
+pub fn under_failing<'a, A, G: Guard, F>(
+    lock: &'a mut Locking<A, G>,
+    body: Pin<&'a mut F>,
+) -> Under<'a, A, G, F> {
+    let mut under = under(lock, body);
+    under.on_lost = OnLost::Fail;
     under
 }
 
@@ -183,7 +206,7 @@ pub fn under_finishing<'a, A, G: Guard, F>(
 pub struct Under<'a, A, G: Guard, F> {
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
-    finishes: bool,
+    on_lost: OnLost,
     has_ended: bool,
 }
 
@@ -196,7 +219,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        let output = ready!(this.lock.poll(this.body.as_mut(), this.finishes, cx))?;
+        let output = ready!(this.lock.poll(this.body.as_mut(), this.on_lost, cx))?;
         this.has_ended = true;
         Poll::Ready(Ok(output))
     }

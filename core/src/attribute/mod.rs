@@ -29,7 +29,9 @@ pub use crate::locks::semaphore::Permit as Semaphore;
 pub use answer::{
     Answer, AtOnce, Inside, IsOwn, NoSelf, OnError, Returns, Skip, answer, on_error, own, panic,
 };
-pub use around::{Entered, Locking, Under, enter, finish, held, locking, under, under_finishing};
+pub use around::{
+    Entered, Locking, Under, enter, finish, held, locking, under, under_failing, under_finishing,
+};
 pub use borrowed::{Borrowed, MayRelease};
 pub use carry::{ErrorFromLockError, FromLockError, FromOtherError, FromTimeout};
 pub use kind::{
@@ -39,7 +41,7 @@ pub use lead::{Carrier, LeadOutput, Standing, standing};
 pub use lock::{Call, Lock};
 pub use protect::{
     Ask, Protect, Protection, ask, asking_multi, asking_mutex, asking_read, asking_semaphore,
-    asking_write, failed, finishing, protection,
+    asking_write, failed, failing, finishing, protection,
 };
 pub use request::Request;
 pub use value::{IsClient, IsDuration, KeyList, KeyPart, KeyPlace, Nothing};

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use super::around::Locking;
+use super::around::{Locking, OnLost};
 use super::lock::Lock;
 use super::request::Request;
 use crate::base::error::LockError;
@@ -51,7 +51,7 @@ pin_project! {
 pub struct Protection<L: Lock, R> {
     lock: Locking<L::Acquire, L>,
     answer: fn(LockError) -> R,
-    finishes: bool,
+    on_lost: OnLost,
     has_ended: bool,
 }
 
@@ -60,7 +60,7 @@ pub fn protection<L: Lock, R>(request: Request<L>, answer: fn(LockError) -> R) -
     Protection {
         lock: Locking::of(Some(L::acquire(request))),
         answer,
-        finishes: false,
+        on_lost: OnLost::Cancel,
         has_ended: false,
     }
 }
@@ -72,7 +72,7 @@ macro_rules! asking {
             Protection {
                 lock: Locking::of(None),
                 answer,
-                finishes: false,
+                on_lost: OnLost::Cancel,
                 has_ended: false,
             }
         }
@@ -90,7 +90,15 @@ asking! {
 /// The loss of the lock does not end the body.
 pub fn finishing<L: Lock, R>(call: Protection<L, R>) -> Protection<L, R> {
     Protection {
-        finishes: true,
+        on_lost: OnLost::Finish,
+        ..call
+    }
+}
+
+/// The loss of the lock ends the body, and is the result even if the body ends before it notices.
+pub fn failing<L: Lock, R>(call: Protection<L, R>) -> Protection<L, R> {
+    Protection {
+        on_lost: OnLost::Fail,
         ..call
     }
 }
@@ -129,7 +137,7 @@ impl<L: Lock, R> Protection<L, R> {
             };
             self.lock.ask(L::acquire(request.of_kind()));
         }
-        self.lock.poll(body, self.finishes, cx)
+        self.lock.poll(body, self.on_lost, cx)
     }
 
     /// The body is about to be dropped.

@@ -323,6 +323,10 @@ impl Request<Leader> {
         self.given().leading.value.push_str(&text);
     }
 
+    pub fn again_on_error(&mut self) {
+        self.given().leading.again = true;
+    }
+
     pub fn on_overrun(&mut self, overrun: Overrun) {
         self.given().leading.overrun = overrun;
     }

@@ -80,7 +80,9 @@ impl Options {
                 given.row.replaces(row.name, self) || row.replaces(given.row.name, block)
             })
         };
-        let needed = row.needs.and_then(|(needed, _)| table::row(needed));
+        let needed = row
+            .needs
+            .and_then(|(needed, _)| table::row(needed, |_| true));
         let is_default = row.of_blocks.is_none() && (row.is_default)(self.kind, block.kind);
         is_default
             && row.refused_by(self.kind).is_none()

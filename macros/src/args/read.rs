@@ -59,7 +59,7 @@ impl Options {
             self.done = true;
             return Ok(());
         }
-        let row = table::row(&word.to_string()).filter(|row| (row.is_of)(self.kind));
+        let row = table::row(&word.to_string(), |row| (row.is_of)(self.kind));
         let row = row.ok_or_else(|| word::unknown(&word, self.kind))?;
         if let Some(before) = self.given(row.name) {
             let message = match before.word == word {
@@ -179,7 +179,7 @@ pub(super) fn value(value: Expr) -> Result<Vec<Part>> {
 }
 
 /// Parses one of two words.
-pub(super) fn one_of(value: &Expr, words: [&str; 2], message: &str) -> Result<Ident> {
+pub(super) fn one_of(value: &Expr, words: &[&str], message: &str) -> Result<Ident> {
     let word = match bare_expr(value) {
         Expr::Path(path) => path.path.get_ident(),
         _ => None,

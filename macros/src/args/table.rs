@@ -23,8 +23,8 @@ const ONLY_LEADER: &[(&[Kind], &str)] = &[(
     "`{}` is for leaders: leave it out, or use `#[auto_leader]`",
 )];
 
-const ON_LOST: &str =
-    "`on_lost` is `cancel` (stop the body at its next await) or `finish` (let it run on)";
+const ON_ERROR_OF_LEADER: &str = "the return type carries the error: leave `on_error` out, or write `on_error = again` to stand again after an error of the body";
+const ON_LOST: &str = "`on_lost` is `cancel` (stop the body at its next await), `fail` (and return the loss, even if the body has ended) or `finish` (let it run on)";
 const ON_OVERRUN: &str =
     "`on_overrun` is `abort` (end the process before another can lead) or `log` (report it)";
 
@@ -80,14 +80,21 @@ table! {
         example: "on_timeout = Self::busy",
         refused: &[(&[Leader], "a standby waits without a limit: leave `{}` out")],
     }
+    /// Whether a leader stands again after an error of its body.
+    again as "on_error": Ident {
+        read: |_, input| read::one_of(&input.parse()?, &["again"], ON_ERROR_OF_LEADER),
+        example: "on_error = again",
+        is_of: |kind| kind == Leader,
+    }
     on_error: Handler {
         read: |given, input| Handler::parse(given, input.parse()?),
         example: "on_error = Self::failed",
+        is_of: |kind| !matches!(kind, Leader | Test),
         refused: &[(&[Leader], "the return type carries the error: leave `{}` out")],
     }
     /// `cancel` or `finish`.
     on_lost: Ident {
-        read: |_, input| read::one_of(&input.parse()?, ["cancel", "finish"], ON_LOST),
+        read: |_, input| read::one_of(&input.parse()?, &["cancel", "fail", "finish"], ON_LOST),
         example: "on_lost = finish",
         refused: &[(&[Leader], "a body whose term is lost is cancelled: leave `{}` out; `stop_within = 5` is how long it may take to end")],
     }
@@ -173,7 +180,7 @@ table! {
     }
     /// `abort` or `log`.
     on_overrun: Ident {
-        read: |_, input| read::one_of(&input.parse()?, ["abort", "log"], ON_OVERRUN),
+        read: |_, input| read::one_of(&input.parse()?, &["abort", "log"], ON_OVERRUN),
         example: "on_overrun = abort",
         refused: ONLY_LEADER,
     }
@@ -216,10 +223,10 @@ table! {
     }
 }
 
-/// The row of the option that `word` names, directly or as an alias.
-pub(super) fn row(word: &str) -> Option<&'static Row> {
+/// The row of the option that `word` names, directly or as an alias, among those that are `wanted`.
+pub(super) fn row(word: &str, wanted: impl Fn(&Row) -> bool) -> Option<&'static Row> {
     let is_named = |row: &&Row| row.name == word || !row.alias.is_empty() && row.alias == word;
-    TABLE.iter().find(is_named)
+    TABLE.iter().filter(is_named).find(|row| wanted(row))
 }
 
 #[cfg(test)]
@@ -232,7 +239,11 @@ mod tests {
             assert!(line.example.starts_with(line.name), "{}", line.name);
             let others = line.clashes.iter().chain(line.clashes_across);
             for (other, _) in others.chain(&line.needs) {
-                assert!(row(other).is_some(), "{} names {other}", line.name);
+                assert!(
+                    row(other, |_| true).is_some(),
+                    "{} names {other}",
+                    line.name
+                );
             }
         }
     }

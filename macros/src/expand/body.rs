@@ -137,6 +137,7 @@ impl Expansion<'_> {
             return self.under(request, body);
         }
         let guard = self.guard(false);
+        let under = self.by_loss("under", "under_finishing", "under_failing");
         let held = if finishes {
             quote_ours! {
                 let __body = #private::pin!(#body);
@@ -147,7 +148,7 @@ impl Expansion<'_> {
             quote_ours! {
                 let __result = {
                     let __body = #private::pin!(#body);
-                    let __result = #private::under(&mut __held, __body).await;
+                    let __result = #private::#under(&mut __held, __body).await;
                     __result
                 };
                 match __result {
@@ -191,11 +192,7 @@ impl Expansion<'_> {
     /// the last expression of a block must not borrow from the block.
     fn under(&self, before: TokenStream, body: TokenStream) -> Result<TokenStream> {
         let private = &self.private;
-        let under = if self.finishes() {
-            quote!(under_finishing)
-        } else {
-            quote!(under)
-        };
+        let under = self.by_loss("under", "under_finishing", "under_failing");
         let result = quote_ours! {
             {
                 let mut __lock = #private::locking(__request);
@@ -355,10 +352,9 @@ impl Expansion<'_> {
 
     fn protect(&self, body: TokenStream, call: TokenStream) -> (TokenStream, TokenStream) {
         let private = &self.private;
-        let call = if self.finishes() {
-            quote_ours!(#private::finishing(#call))
-        } else {
-            call
+        let call = match self.by_loss("", "finishing", "failing") {
+            Some(by_loss) => quote_ours!(#private::#by_loss(#call)),
+            None => call,
         };
         (
             quote_ours!(let __call = #call;),
@@ -414,5 +410,15 @@ impl Expansion<'_> {
     fn finishes(&self) -> bool {
         let on_lost = self.options.on_lost.as_ref();
         on_lost.is_some_and(|word| word == "finish")
+    }
+
+    /// The function of the runtime for what a loss does to the body, if there is one.
+    fn by_loss(&self, cancels: &str, finishes: &str, fails: &str) -> Option<Ident> {
+        let function = match self.options.on_lost.as_ref() {
+            Some(word) if word == "finish" => finishes,
+            Some(word) if word == "fail" => fails,
+            _ => cancels,
+        };
+        (!function.is_empty()).then(|| Ident::new(function, Span::mixed_site()))
     }
 }

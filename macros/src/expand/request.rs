@@ -86,6 +86,9 @@ fn settings(options: &Options) -> TokenStream {
     if let Some(value) = &options.value {
         settings.parts("value", value);
     }
+    if options.again.is_some() {
+        settings.set("again_on_error", TokenStream::new(), Span::mixed_site());
+    }
     if let Some(word) = &options.on_overrun {
         let private = private(settings.runtime);
         let overrun = if word == "abort" { "Abort" } else { "Log" };

@@ -164,7 +164,7 @@ mod tests {
             (
                 "ERR",
                 "Error running script (call to f_6b1b): @user_script:12: @user_script: 12: -OOM command not allowed",
-                Refused,
+                Busy,
             ),
             (
                 "@user_script:",
@@ -179,7 +179,7 @@ mod tests {
             (
                 "@user_script:",
                 "1: -OOM command not allowed when used memory > 'maxmemory'.",
-                Refused,
+                Busy,
             ),
             (
                 "ERR",

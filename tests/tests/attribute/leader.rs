@@ -251,3 +251,24 @@ fn a_function_in_a_block_of_locks_may_lead() {
     let name = scoped(Ledger(3).lead()).unwrap();
     assert_eq!(name, "books:auto-mutex-tests:Ledger:lead:3");
 }
+
+#[test]
+fn an_error_lets_it_stand_again_if_that_is_wanted() {
+    #[auto_leader(on_error = again)]
+    async fn lead(terms: &AtomicU32) -> Result<u32, LockError> {
+        match terms.fetch_add(1, Ordering::Relaxed) {
+            2 => Ok(7),
+            _ => Err(LockError::ShutDown),
+        }
+    }
+    #[auto_leader(on_error = again)]
+    fn sync(terms: &mut u32) -> Result<u32, LockError> {
+        *terms += 1;
+        if *terms < 3 {
+            return Err(LockError::ShutDown);
+        }
+        Ok(*terms)
+    }
+    assert_eq!(scoped(lead(&AtomicU32::new(0))).unwrap(), 7);
+    assert_eq!(client().blocking_scope(|| sync(&mut 0)).unwrap(), 3);
+}

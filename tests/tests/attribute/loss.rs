@@ -4,8 +4,9 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Mutex;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
-use auto_mutex::{Client, LockError, MutexGuard, auto_mutex};
+use auto_mutex::{Client, LockError, LossCause, MutexGuard, auto_mutex};
 use tokio::sync::Notify;
 
 use crate::support::{Witness, named_client, scoped_on};
@@ -51,6 +52,50 @@ fn no_body_begins_under_a_lock_that_is_lost() {
     late(cancels(&witness), &witness);
     let witness = Witness::default();
     late(finishes(&witness), &witness);
+}
+
+/// The body blocks its thread until `expire` is over, so nothing can end it.
+#[test]
+fn a_body_that_ends_after_the_loss_may_fail() {
+    const EXPIRE: Duration = Duration::from_millis(20);
+    async fn late() -> &'static str {
+        std::thread::sleep(2 * EXPIRE);
+        "done"
+    }
+    #[auto_mutex(name = "l", expire = EXPIRE)]
+    async fn cancels() -> Result<&'static str, LockError> {
+        Ok(late().await)
+    }
+    #[auto_mutex(name = "l", expire = EXPIRE, on_lost = fail)]
+    async fn fails() -> Result<&'static str, LockError> {
+        Ok(late().await)
+    }
+    #[auto_mutex(name = "l", expire = EXPIRE, on_lost = fail, guard = g)]
+    async fn with_a_guard() -> Result<&'static str, LockError> {
+        assert!(!g.is_lost());
+        Ok(late().await)
+    }
+    #[auto_mutex(name = "l", expire = EXPIRE, on_lost = fail, on_timeout = skip, on_error = |error| error.to_string())]
+    async fn answered() -> String {
+        late().await.to_owned()
+    }
+    #[auto_mutex(name = "l", on_lost = fail)]
+    async fn in_time() -> Result<&'static str, LockError> {
+        Ok("in time")
+    }
+    let client = named_client();
+    assert_eq!(scoped_on(&client, cancels()).unwrap(), "done");
+    for result in [
+        scoped_on(&client, fails()),
+        scoped_on(&client, with_a_guard()),
+    ] {
+        let Err(LockError::Lost { cause, .. }) = result else {
+            panic!("{result:?}");
+        };
+        assert_eq!(cause, LossCause::Expired);
+    }
+    assert!(scoped_on(&client, answered()).contains("lost"));
+    assert_eq!(scoped_on(&client, in_time()).unwrap(), "in time");
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_full_memory_keeps_no_signal_from_coming_back() {
     new.name = Name::from_escaped("ns:Type:new");
     for op in [signal("c"), acquire(Ticket::random(), 1, Mode::Queue)] {
         let error = new.ask(&op).unwrap_err();
-        assert_eq!(error.kind(), StoreErrorKind::Refused, "{op:?} {error}");
+        assert_eq!(error.kind(), StoreErrorKind::Busy, "{op:?} {error}");
     }
     for &ticket in &tickets {
         bench.granted(&touch(ticket));

@@ -112,7 +112,7 @@ async fn a_full_memory_denies_acquires_only() {
         .ask("new", acquire(Ticket::random()))
         .await
         .unwrap_err();
-    assert_eq!(denied.kind(), StoreErrorKind::Refused);
+    assert_eq!(denied.kind(), StoreErrorKind::Busy);
     assert!(matches!(
         peer.ask("single", touch(single)).await,
         Ok(Reply::Granted { .. })

@@ -137,7 +137,7 @@ async fn a_full_memory_denies_one_name_only() {
     let (replies, count) = together(&mut peer, &mut admin, ops).await;
     assert_eq!(count, 1);
     let denied = replies[0].as_ref().unwrap_err();
-    assert_eq!(denied.kind(), StoreErrorKind::Refused);
+    assert_eq!(denied.kind(), StoreErrorKind::Busy);
     assert!(is_freed(&replies[1]), "{replies:?}");
     assert!(
         matches!(replies[2], Ok(Reply::Queued { .. })),
