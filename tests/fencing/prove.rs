@@ -143,6 +143,23 @@ async fn lost_connection() -> Done {
     proves(proof)
 }
 
+/// A write that goes on with another connection, after its own was lost with the fence.
+#[tokio::test]
+async fn reconnects_without_a_fence() -> Done {
+    let write = async |url: String, token: Token| -> Done {
+        let mut lost = PgConnection::connect(&url).await?;
+        let mut tx = lost.begin().await?;
+        token.fence(&mut tx).await?;
+        if execute(&mut tx, UPDATE, &token).await.is_err() {
+            let mut db = PgConnection::connect(&url).await?;
+            execute(&mut db, UPDATE, &token).await?;
+            return Ok(());
+        }
+        Ok(tx.commit().await?)
+    };
+    finds(prove(async || setup("reconnects").await, write).await)
+}
+
 /// Another driver, which sends several statements at a time, and `COPY`; by a Unix socket, in a schema.
 #[tokio::test]
 async fn tokio_postgres() -> Done {
