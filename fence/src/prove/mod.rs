@@ -159,9 +159,10 @@ impl fmt::Debug for ProveError {
 ///
 /// Besides a missing check: a check outside of the transaction that writes, or in another one; a snapshot read (`SELECT` the token,
 /// compare it, then write), which only the isolation level `SERIALIZABLE` makes safe; a lock on a row that does not exist yet; a fence after
-/// the commit, in a savepoint that is rolled back, or of another name, or one whose error is ignored; a write on a second connection, or
-/// on another one after that with the fence was lost; a check in a subquery, which isn't repeated after a wait; a token that is cut to 32 bits or goes through a floating-point number; a sum of what was read
-/// before the fence; a row that a killed process leaves behind and that keeps the others out. It judges 33 such writes of its own tests, 17 of them right.
+/// the commit, in a savepoint that is rolled back, or of another name, or one whose error is ignored; a write on a second connection, or on
+/// another one after the one with the fence was lost; a check in a subquery, which isn't repeated after a wait; a token that is cut to 32
+/// bits or goes through a floating-point number; a sum of what was read before the fence; a row that a killed process leaves behind and that
+/// keeps the others out. It judges 33 such writes of its own tests, 17 of them right.
 ///
 /// A function, a `DO` block, or several statements that are sent at once are also stopped before each write in them, by a trigger
 /// `auto_mutex_pause` on each table. So a check-then-write in PL/pgSQL is found, too.
