@@ -150,14 +150,16 @@ pub(super) struct Failure {
 /// If a run fails, after it has printed the seed and the last events. Also if it passes one of the [limits](super#limits).
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
-    let attempt = |schedule: &Schedule| {
-        attempt(schedule, &test).unwrap_or_else(|failure| report(&runs, failure, &test))
-    };
     let mut repeats = runs.repeatable;
     for schedule in runs.schedules(|name| env::var(name).ok()) {
-        let events = attempt(&schedule);
+        let attempt = || attempt(&schedule, &test);
+        let events = attempt().unwrap_or_else(|failure| report(&runs, failure, &test));
         if std::mem::take(&mut repeats) {
-            check_same(&schedule, &events, &attempt(&schedule));
+            let again = attempt().unwrap_or_else(|failure| {
+                eprintln!("The first run of this seed has passed. {CAUSES}");
+                report(&runs, failure, &test)
+            });
+            check_same(&schedule, &events, &again);
         }
     }
 }
