@@ -131,6 +131,8 @@ pub struct Rules {
     pub stalls: bool,
     /// The program was told to skip its locks.
     pub skips: bool,
+    /// With how many waiting calls a further one is refused; zero is without a limit.
+    pub max_waiters: u32,
     /// Clients are not connected when they begin.
     pub offline: bool,
     /// The store frees memory, and drops what is over.
@@ -170,6 +172,7 @@ impl Rules {
             prompt: false,
             stalls: false,
             skips: false,
+            max_waiters: 0,
             offline: false,
             sweeps: false,
         }
@@ -244,6 +247,7 @@ impl Rules {
         want.tenure.retain = (client < self.keepers).then_some(Duration::MAX);
         want.tenure.at_least = Some(ticks(self.at_least));
         want.tenure.expire = endless(of(&self.expire, more));
+        want.max_waiters = (self.max_waiters > 0).then_some(self.max_waiters);
         want
     }
 

@@ -117,6 +117,15 @@ fn plain() -> Vec<Run<Rules>> {
                 ..frozen(3)
             },
         ),
+        small(
+            "too_many_calls_wait",
+            Rules {
+                calls: vec![(3, 3), (1, 1)],
+                max_waiters: 1,
+                tokens: 3,
+                ..frozen(2)
+            },
+        ),
         small("calls_give_up", hasty),
         small(
             "calls_give_up_and_messages_come_twice",

@@ -83,6 +83,7 @@ runs! {
     three_clients
     a_semaphore
     a_writer_and_two_readers
+    too_many_calls_wait
     calls_give_up
     calls_give_up_and_messages_come_twice
     clocks_slip

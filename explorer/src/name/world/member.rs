@@ -349,6 +349,9 @@ impl Member {
                 {
                     past.note(TRIES, *attempts > retries + 1);
                 }
+                if let Failure::Busy { waiting } = error {
+                    past.note(TRIES, waiting < u64::from(rules.max_waiters.max(1)));
+                }
                 past.note(SAID, !self.was_said(&error, &caller));
                 self.heard.push(Err(error));
             }
