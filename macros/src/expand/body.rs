@@ -10,6 +10,7 @@ use crate::args::{Handler, Options};
 use crate::flavor::{AsyncBlock, Returns};
 use crate::item::{Body, Function};
 use crate::params::{Argument, owned};
+use crate::source;
 use crate::tokens::{braced, end, ours, quote_ours};
 
 /// What determines the expansion of a function.
@@ -86,25 +87,37 @@ impl Expansion<'_> {
         body: &Body,
         before: Option<TokenStream>,
     ) -> Result<(TokenStream, TokenStream)> {
-        let private = &self.private;
-        let request = &self.request;
-        let answer = self.answer()?;
-        let (edge, block, first) = (self.edge(), body.block(), self.first());
-        let (asks, call) = if request.settings.is_empty() {
-            let new = &request.new;
-            let call = quote_ours!(#private::protection(#new, #answer));
-            (first, call)
-        } else {
-            let statements = request.statements(first);
-            let kind = request.lock.to_string().to_lowercase();
-            let asking = Ident::new(&format!("asking_{kind}"), Span::mixed_site());
-            let asks = quote_ours!(#statements #private::ask(__request).await;);
-            (asks, quote_ours!(#private::#asking(#answer)))
-        };
-        let at = body.span;
+        let (asks, call) = self.asking()?;
+        let (edge, block, at) = (self.edge(), body.block(), body.span);
         let braces = braced(quote!(#before #edge #asks #block), at);
         let future = quote_spanned!(at=> async move #braces);
         Ok(self.protect(future, call))
+    }
+
+    /// The first statements of the body, and the call that waits for them.
+    fn asking(&self) -> Result<(TokenStream, TokenStream)> {
+        let (private, request) = (&self.private, &self.request);
+        let (answer, first) = (self.answer()?, self.first());
+        if request.settings.is_empty() {
+            let new = &request.new;
+            return Ok((first, quote_ours!(#private::protection(#new, #answer))));
+        }
+        let statements = request.statements(first);
+        let kind = request.lock.to_string().to_lowercase();
+        let asking = Ident::new(&format!("asking_{kind}"), Span::mixed_site());
+        let asks = quote_ours!(#statements #private::ask(__request).await;);
+        Ok((asks, quote_ours!(#private::#asking(#answer))))
+    }
+
+    /// Input:  `{ BODY }`, of an `async fn` that only rustdoc or clippy reads
+    /// Output: `let __call = …; if false { return Protect::Running { … }.await; } BODY`
+    ///
+    /// The types are not deeper than those of the plain function: a chain of calls has as many as for the compiler.
+    fn read(&self, body: &Body) -> Result<TokenStream> {
+        let (private, block) = (&self.private, body.block());
+        let (asks, call) = self.asking()?;
+        let (statement, future) = self.protect(quote_ours!(async { #private::never() }), call);
+        Ok(quote_ours!(#statement if false { return #future.await; } #asks #block))
     }
 
     /// Input:  `{ BODY }`, in a future
@@ -228,6 +241,9 @@ impl Expansion<'_> {
     ) -> Result<TokenStream> {
         if !self.is_simple() {
             return self.in_future(body, None);
+        }
+        if source::is_only_read() {
+            return self.read(body);
         }
         let moved = rewrites.then(|| owned(&mut function.sig));
         let (statement, future) = self.protected(body, moved)?;

@@ -14,7 +14,6 @@ use crate::flavor::{Flavor, Returns};
 use crate::item::{Function, is_mark, second_mark};
 use crate::kind::Kind;
 use crate::params::{Arguments, Params, forwarded, is_shared, shares};
-use crate::source;
 use crate::tokens::{find_word, ours, private, start};
 
 /// Expands a function that carries the attribute itself.
@@ -88,8 +87,7 @@ pub(crate) fn protect(
         Flavor::Async => {
             let rewrites = !has_attributes
                 && function.attrs.iter().all(is_inert)
-                && !matches!(&function.sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)))
-                && !source::is_only_read();
+                && !matches!(&function.sig.output, ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)));
             expansion.asynchronous(&mut function, &body, rewrites)
         }
         Flavor::Block(block) => expansion.block(block),

@@ -47,6 +47,7 @@ fn an_early_return_releases() {
 
 #[test]
 fn a_parameter_may_be_borrowed_mutably() {
+    #[allow(clippy::toplevel_ref_arg)]
     #[auto_mutex(name = "b")]
     async fn future(ref mut list: Vec<u32>, (_, ref mut b): (u32, u32)) -> Result<u32, LockError> {
         *b += 1;

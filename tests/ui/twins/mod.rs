@@ -64,11 +64,10 @@ const DIFFERENCES: &[Difference] = &[
     difference("clippy::manual_async_fn", "block_of_async", &[Functions], "clippy looks for a function that consists of the block"),
     difference("clippy::future_not_send", "opaque_argument borrowed_at_the_end set", &[Leaders], "the body borrows the parameter, which has to be `Sync`"),
     difference("clippy::redundant_clone", "new set", &[Leaders], "the next term may need the value"),
-    difference("unused_assignments", "mut_assigned_only", &[Functions, Leaders], "the body captures the parameter; of a leader, the next term may read the value"),
-    difference("unused_variables", "mut_assigned_only", &[Functions, Leaders], "the same"),
+    difference("unused_assignments", "mut_assigned_only", &[Leaders], "the next term may read the value"),
+    difference("unused_variables", "mut_assigned_only", &[Leaders], "the same"),
     difference("clippy::default_numeric_fallback", "variables_unused", &[Functions], "clippy does not look for it in the arm of a `match`"),
     difference("clippy::needless_question_mark", "question_mark", &[Functions], "clippy looks at the last expression of a function only"),
-    difference("clippy::redundant_locals", "shadowed", &[Functions], "the body captures the parameter"),
 ];
 
 /// The markers in `functions.rs`.
