@@ -27,7 +27,8 @@ impl State {
                 refusal => refusal,
             };
         }
-        if self.renew(step, lease) {
+        let is_known = self.renew(step, lease);
+        if is_known {
             let waiter = self.records.get_mut(&ticket);
             if let Some(record) = waiter.filter(|record| record.is_waiting()) {
                 record.meta = meta.clone();

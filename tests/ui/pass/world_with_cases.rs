@@ -16,6 +16,32 @@ async fn closes(month: u32, world: World) -> Result<(), LockError> {
     Ok(())
 }
 
+#[auto_mutex::auto_mutex(name = "close", key = "{month}", block = 10)]
+async fn close_month(month: u32) -> Result<(), LockError> {
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(month > 0);
+    Ok(())
+}
+
+// These two are in the documentation.
+#[auto_mutex::test(seeds = 10)]
+#[rstest]
+#[case(5)]
+#[case(12)]
+async fn a_month_is_closed(#[case] month: u32, world: World) {
+    let a = world.client("a");
+    world.on(&a, close_month(month)).await.unwrap();
+}
+
+#[auto_mutex::test]
+#[test_case(5)]
+#[test_case(12)]
+async fn a_close_takes_a_minute(month: u32, world: World) {
+    let a = world.client("a");
+    world.on(&a, close_month(month)).await.unwrap();
+    assert_eq!(world.now(), Duration::from_secs(60));
+}
+
 #[auto_mutex::test(seeds = 2)]
 #[rstest]
 #[case(5)]
