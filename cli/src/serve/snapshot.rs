@@ -44,7 +44,7 @@ struct Update<'a> {
     /// How old the locks are: older than the event while the store is away.
     age_ms: Option<u64>,
     count: usize,
-    waiting: usize,
+    waiting: u64,
     locks: Vec<Row<'a>>,
     chains: &'a [Chain],
     chain_count: usize,

@@ -114,7 +114,7 @@ impl App {
         match looked {
             Ok((locks, deadlocked)) => {
                 self.trouble = None;
-                let waiters = waiting(&locks) as u64;
+                let waiters = waiting(&locks);
                 self.history.push_back(waiters);
                 if self.history.len() > HISTORY {
                     self.history.pop_front();

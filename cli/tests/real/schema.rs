@@ -149,7 +149,7 @@ fn the_fields_are_those_that_were_promised() {
     assert_eq!(keys(&shown), sorted(lock));
     let holder = "ticket, token, units, since, held_ms, lease_left_ms, kept, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["holders"][0]), sorted(holder));
-    let waiter = "place, ticket, state, units, since, waited_ms, host, pod, pid, site, file, line, owner, holds";
+    let waiter = "place, ticket, state, units, calls, since, waited_ms, host, pod, pid, site, file, line, owner, holds";
     assert_eq!(keys(&shown["waiters"][0]), sorted(waiter));
     let tree = document(&shop.url, &["tree"], 0);
     assert_eq!(keys(&tree), sorted("schema_version, chains"));
