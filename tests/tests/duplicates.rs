@@ -101,4 +101,44 @@ fn a_name_that_two_functions_derive_is_told_once() {
         told.contains("name=auto-mutex-tests:Register:open"),
         "{told}"
     );
+
+    // Two programs of one package, each with a function of this name.
+    let shared = |site: &str| {
+        let config = auto_mutex::Config::new("memory://shared").expect("a good URL");
+        Client::connect(config.site(site)).expect("memory needs nothing")
+    };
+    let (other, here) = (shared("worker::run at src/bin/worker.rs:7"), shared("here"));
+    for (name, call) in [
+        ("till", (|| cash::Till.count()) as fn() -> _),
+        ("auto-mutex-tests:crate:run", run),
+        ("auto-mutex-tests:crate:run", run),
+    ] {
+        let held = other.mutex(name).blocking_lock().expect("free");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| here.blocking_scope(call));
+            while other
+                .mutex(name)
+                .blocking_info()
+                .expect("an answer")
+                .waiters
+                .is_empty()
+            {
+                std::thread::yield_now();
+            }
+            drop(held);
+            waits.join().expect("no panic").expect("the lock");
+        });
+    }
+    let told = log::told();
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.contains("name=auto-mutex-tests:crate:run"), "{told}");
+    assert!(
+        told.contains("worker::run at src/bin/worker.rs:7"),
+        "{told}"
+    );
+}
+
+#[auto_mutex]
+fn run() -> Result<(), LockError> {
+    Ok(())
 }

@@ -257,6 +257,15 @@ impl Transition<'_> {
         if let Input::Answered { ask, op, result } = &input {
             self.note_answer(*ask, op, result);
             self.queue.core.links.note_answer(op, result, self.now);
+            if let (
+                Op::Acquire { .. },
+                Ok(Reply::Queued {
+                    holder: Some(it), ..
+                }),
+            ) = (op, result)
+            {
+                self.note_holder(it);
+            }
         }
         #[cfg(any(test, feature = "test-util"))]
         let again = (self.queue.core.witness()).map(|_| (input.clone(), self.work.effects.len()));

@@ -16,7 +16,8 @@ use crate::base::sync::atomic::{AtomicU32, Ordering};
 use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerLocation, HOLD};
-use crate::store::meta;
+use crate::site::note_holder;
+use crate::store::{HolderRecord, meta};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
@@ -116,6 +117,21 @@ impl Transition<'_> {
                 let site = CallerLocation(&meta);
                 tracing::warn!(target: ACQUIRE, %name, waited = ?rounded(waited), place, %holder, %site, calls, hint, "a call has been waiting for a lock for a long time");
             });
+        }
+    }
+
+    /// The store names who holds the lock that calls wait for.
+    pub(super) fn note_holder(&mut self, holder: &HolderRecord) {
+        let site = |meta| meta::location(meta).rsplit(' ').next();
+        let Some(first) = self.slot.state.waiters().next() else {
+            return;
+        };
+        let ours = &first.call.want.meta;
+        if site(ours) != site(&holder.meta) {
+            let (name, now) = (self.queue.name.clone(), self.now);
+            let (ours, theirs) = (ours.clone(), holder.meta.clone());
+            self.wakes
+                .report(move || note_holder(&name, &ours, &theirs, now));
         }
     }
 

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
 use super::{Owner, Site, list};
-use crate::base::name::NameBuilder;
+use crate::base::clock::Instant;
+use crate::base::name::{Name, NameBuilder};
 use crate::base::process::PerProcess;
 use crate::base::sync::Mutex;
-use crate::base::wait::lock;
+use crate::base::wait::{Limit, lock};
+use crate::store::meta;
 
 static KNOWN: PerProcess<Mutex<Known>> = PerProcess::new(Mutex::default);
 
@@ -37,6 +39,27 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
     if site.site_label(self_type).compared.set(()).is_ok() {
         let found = lock(KNOWN.get()).add(site, scope);
         found.iter().for_each(warn);
+    }
+}
+
+/// A call that `ours` describes waits for a lock that `theirs` holds. Warns once if the name is derived from the code, and
+/// the code is another: two programs have the same name by accident.
+pub(crate) fn note_holder(name: &Name, ours: &str, theirs: &str, now: Instant) {
+    static TOLD: Limit = Limit::once();
+    let function = |meta| {
+        meta::caller(meta).and_then(|it| Some((it.site.rsplit_once(':')?.0.to_owned(), it.site)))
+    };
+    let (Some((here, ours)), Some((there, theirs))) = (function(ours), function(theirs)) else {
+        return;
+    };
+    // A handle names a lock, and no function.
+    let is_other = here != there && there.contains("::");
+    let is_derived = |site: &'static Site| {
+        let is_named = matches!(site.data.owner, Owner::Named(_)) || site.is_per_type();
+        !is_named && site.location() == ours
+    };
+    if is_other && list::all().any(is_derived) && TOLD.pass(now).is_some() {
+        tracing::warn!(target: ACQUIRE, %name, here = ours, there = theirs, "another function holds the lock of this one, whose name is derived from the code; if that is no other version of it, give one of them a `name`");
     }
 }
 

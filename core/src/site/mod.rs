@@ -16,7 +16,7 @@ use crate::base::error::HoldKind;
 use crate::base::name::{Name, NameBuilder};
 
 pub use declared::Declared;
-pub(crate) use duplicates::find_duplicates;
+pub(crate) use duplicates::{find_duplicates, note_holder};
 use label::SiteLabel;
 pub(crate) use lengths::Lengths;
 pub use list::sites;
