@@ -182,7 +182,7 @@ impl<C: Caller> Hold<C> {
     /// What its guards have changed.
     pub(super) fn seen(&mut self, expires: Instant, parked_until: Instant) {
         self.expires = expires;
-        self.parked_until = self.parked_until.max(parked_until);
+        self.parked_until = parked_until;
     }
 
     pub(super) fn keep_units(&mut self, units: u32) {
