@@ -60,7 +60,7 @@ fn it_starts_without_redis_answers_probes_and_ends_in_good_order() {
     process.line("closing month=5");
     let config = Config::new(url(folder.path())).expect("a URL");
     let other = Client::connect(config).expect("it is there");
-    let mutex = other.mutex("auto-mutex-example-service:crate:close:5");
+    let mutex = other.mutex("auto-mutex-example-service:service:crate:close:5");
     let info = mutex.blocking_info().expect("an answer");
     let pod = info.holder().and_then(|holder| holder.pod.as_deref());
     assert_eq!(pod, Some("prod/service-x2x8q"), "{info:?}");
