@@ -301,7 +301,7 @@ impl Config {
     }
 
     /// Sets how many calls may wait for one lock. With so many, a further call fails with
-    /// [`LockError::Busy`] at once, which `on_timeout` answers: a service that is overloaded sheds load instead of letting
+    /// [`LockError::Busy`](crate::LockError::Busy) at once, which `on_timeout` answers: a service that is overloaded sheds load instead of letting
     /// calls pile up. No limit by default. Handles and attributes have an option of the same name. Standbys of a leader
     /// and waiters of a condition variable are never refused.
     ///
