@@ -192,6 +192,8 @@ impl Call {
             waited: self.waited(now),
             attempts: self.want.attempts.saturating_add(attempts),
             misses: self.want.misses.checked_sub(1)?,
+            // It has been admitted.
+            max_waiters: None,
             ..self.want.clone()
         })
     }

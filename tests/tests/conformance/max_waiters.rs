@@ -68,6 +68,16 @@ pub(crate) async fn the_client_sets_the_limit_of_all(store: &dyn TestStore) {
     is!(error, LockError::Busy { waiting: 1, .. });
     guard.release().await.unwrap();
     soon("the permit", waits).await.unwrap();
+    // Standbys are never too many.
+    let guard = holder.mutex("l").lock().await.unwrap();
+    let lead = |seat: Leader| async move { seat.lead(async move |_: &Term| Ok(())).await };
+    let leads = [(); 3].map(|()| with(&client.leader("l"), lead));
+    becomes!("they stand", client.health().waiting == 3);
+    guard.unlock().await.unwrap();
+    for lead in leads {
+        let led: Result<(), LockError> = soon("it leads", lead).await.unwrap();
+        led.unwrap();
+    }
     is!(
         client.mutex("m").max_waiters(0).lock().await,
         Err(LockError::InvalidOption {

@@ -60,7 +60,9 @@ impl<'a> AcquireTarget<'a> {
         }
         let patience = patience.unwrap_or(own);
         let mut want = self.want(share, tenure, patience)?;
-        want.max_waiters = options.max_waiters(self.client.core().settings());
+        if share.kind != LockKind::Leader {
+            want.max_waiters = options.max_waiters(self.client.core().settings());
+        }
         let label = options.label();
         if patience.queues() {
             self.note_order(caller, label, slice::from_ref(&*self.name));
