@@ -2,7 +2,7 @@
 //!
 //! Those of this process are counted exactly. How many wait in others, the records of their tickets in the store say; a
 //! question for them follows the answer that tells a call to wait, unless the last one was asked shortly before. Calls
-//! that came since count as admitted once it is answered.
+//! that came since count as admitted once it is answered, if they fit even if the store grants to none that ask.
 
 use super::call::{CallId, Caller};
 use super::input::Failure;
@@ -48,7 +48,7 @@ impl<C: Caller> Step<'_, '_, C> {
         if is_refused {
             let error = Failure::Busy { waiting };
             self.fail(caller.clone(), error);
-        } else if self.is_known() {
+        } else if self.is_known() && self.calls_without(0) < u64::from(most) {
             self.state.crowd.admitted = caller.id();
         }
         is_refused
@@ -71,7 +71,10 @@ impl<C: Caller> Step<'_, '_, C> {
         }
         self.tell_growth();
         if self.is_known() {
-            let last = self.state.waiters.back().map(Caller::id);
+            let most = |last: &C| last.want().max_waiters.map_or(u64::MAX, u64::from);
+            let last = self.state.waiters.back();
+            let last = last.filter(|last| self.calls_without(0) <= most(last));
+            let last = last.map(Caller::id);
             self.state.crowd.admitted = last.unwrap_or(self.state.crowd.admitted);
         } else if self.state.crowd.asked.after(self.limits.near_touch) <= self.now {
             self.state.crowd.asked = self.now;
@@ -109,9 +112,14 @@ impl<C: Caller> Step<'_, '_, C> {
 
     /// How many calls wait, without those that the store has not told to wait yet: it may grant to them at once.
     fn waiting_calls(&self) -> u64 {
-        let here = self.state.waiters.len() + self.state.polls().count();
         let asking = self.state.waiting().filter(|(_, it)| !it.queued);
         let asking = asking.filter(|(_, it)| it.waiter.is_some()).count();
+        self.calls_without(asking)
+    }
+
+    /// How many calls wait, but for `asking` of this process.
+    fn calls_without(&self, asking: usize) -> u64 {
+        let here = self.state.waiters.len() + self.state.polls().count();
         let others = if self.is_known() {
             self.state.crowd.others
         } else {

@@ -161,3 +161,38 @@ fn what_was_for_one_who_has_gone_in_the_same_step_goes_to_nobody_who_came_later(
     let served = tickets.iter().map(|ticket| rig.state.waiter_of(ticket));
     assert_eq!(served.collect::<Vec<_>>(), [None, Some(0)]);
 }
+
+/// As many calls ask at the same time as there are permits. Those that come meanwhile still count.
+#[test]
+fn of_calls_for_permits_that_come_together_only_so_many_wait_as_may() {
+    let mut rig = Rig::new();
+    let call = |rig: &mut Rig, id| {
+        let mut call = rig.call(id, Share::permits(1, 3));
+        call.want.max_waiters = Some(4);
+        rig.on(Input::Enter(call))
+    };
+    let queued = || Reply::Queued {
+        position: 1,
+        again: SECOND,
+        holder: None,
+    };
+    // The first call waits, and asks how many wait elsewhere: nobody.
+    let asked = sent(call(&mut rig, 1));
+    let counts = sent(rig.on(answered(asked, queued())));
+    assert!(matches!(counts, Op::Inspect { .. }), "{counts:?}");
+    rig.on(answered(counts, Reply::Info(crate::NameRecord::default())));
+
+    let mut effects: Vec<_> = (2..=7).flat_map(|id| call(&mut rig, id)).collect();
+    let mut refused = Vec::new();
+    while !effects.is_empty() {
+        for effect in core::mem::take(&mut effects) {
+            match effect {
+                Effect::Send { op, .. } => effects.extend(rig.on(answered(op, queued()))),
+                Effect::Failed { caller, .. } => refused.push(caller.id().0),
+                _ => {}
+            }
+        }
+    }
+    refused.sort_unstable();
+    assert_eq!(refused, [5, 6, 7]);
+}
