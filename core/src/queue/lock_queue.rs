@@ -22,7 +22,7 @@ use crate::base::wait::{DeferredWakes, Limit, Promise, lock};
 use crate::lease::Bound;
 use crate::observe::{HOLD, operation};
 use crate::observer::Metric;
-use crate::store::{Answer, Op, RandomId, Reply, Request, RequestId, Ticket, meta};
+use crate::store::{Answer, Op, RandomId, Reply, Request, RequestId, SharedStr, Ticket, meta};
 
 /// Keeps a client open until this value and the last guard are dropped.
 pub(crate) struct OpenClient(pub(crate) Arc<ClientCore>);
@@ -63,6 +63,8 @@ pub(super) struct Slot {
     pub(super) bounds: Vec<(CallId, Weak<Bound>)>,
     pub(super) look_at_workers: Option<Instant>,
     pub(super) warned_of: u64,
+    /// The caller and the holder whose functions were compared last.
+    pub(super) compared: Option<[SharedStr; 2]>,
     numbers: u64,
     /// Whether the name counts as one that the client keeps.
     counted: bool,
@@ -256,7 +258,7 @@ impl Transition<'_> {
     fn feed(&mut self, input: Input<Arc<Waiter>>) {
         if let Input::Answered { ask, op, result } = &input {
             self.note_answer(*ask, op, result);
-            self.queue.core.links.note_answer(op, result, self.now);
+            self.queue.core.links.note_refusal(op, result, self.now);
             if let (
                 Op::Acquire { .. },
                 Ok(Reply::Queued {

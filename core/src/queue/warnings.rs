@@ -17,7 +17,7 @@ use crate::base::task::{Home, all_blocked};
 use crate::config::Deadlock;
 use crate::observe::{ACQUIRE, CallerLocation, HOLD};
 use crate::site::note_holder;
-use crate::store::{HolderRecord, meta};
+use crate::store::{HolderRecord, SharedStr, meta};
 
 const OWN: &str = "the same task took this lock by hand and may be waiting for itself";
 
@@ -122,14 +122,17 @@ impl Transition<'_> {
 
     /// The store names who holds the lock that calls wait for.
     pub(super) fn note_holder(&mut self, holder: &HolderRecord) {
-        let site = |meta| meta::location(meta).rsplit(' ').next();
         let Some(first) = self.slot.state.waiters().next() else {
             return;
         };
-        let ours = &first.call.want.meta;
-        if site(ours) != site(&holder.meta) {
+        let found = [&first.call.want.meta, &holder.meta];
+        let [ours, theirs] = found.map(function);
+        let compared = self.slot.compared.as_ref();
+        let is_known = compared.is_some_and(|it| it.each_ref().map(function) == [ours, theirs]);
+        if ours != theirs && !is_known {
             let (name, now) = (self.queue.name.clone(), self.now);
-            let (ours, theirs) = (ours.clone(), holder.meta.clone());
+            let [ours, theirs] = found.map(SharedStr::clone);
+            self.slot.compared = Some([ours.clone(), theirs.clone()]);
             self.wakes
                 .report(move || note_holder(&name, &ours, &theirs, now));
         }
@@ -187,6 +190,11 @@ impl Transition<'_> {
             });
         }
     }
+}
+
+/// Where a call comes from, whatever the process.
+fn function(meta: &SharedStr) -> Option<&str> {
+    meta::location(meta).rsplit(' ').next()
 }
 
 fn site(waiter: &Waiter) -> &str {

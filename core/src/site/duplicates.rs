@@ -2,7 +2,6 @@
 //! name, or they are functions of the same name in several impls of one type. Names that depend on the type of `Self`
 //! are compared at the first call with that type, all others when a client is made.
 
-use crate::base::target::ACQUIRE;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ptr;
 
@@ -11,6 +10,7 @@ use crate::base::clock::Instant;
 use crate::base::name::{Name, NameBuilder};
 use crate::base::process::PerProcess;
 use crate::base::sync::Mutex;
+use crate::base::target::ACQUIRE;
 use crate::base::wait::{Limit, lock};
 use crate::store::meta;
 

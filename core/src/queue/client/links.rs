@@ -45,7 +45,7 @@ impl Links {
 
     /// Remembers whether the store refuses acquires although it is connected: its memory or disk is full, for example.
     #[inline]
-    pub(crate) fn note_answer(&self, op: &Op, result: &Result<Reply, StoreError>, now: Instant) {
+    pub(crate) fn note_refusal(&self, op: &Op, result: &Result<Reply, StoreError>, now: Instant) {
         let refusal = match result {
             _ if !matches!(op, Op::Acquire { .. }) => return,
             Ok(_) if !self.refuses.load(Ordering::Relaxed) => return,
