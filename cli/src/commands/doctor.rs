@@ -14,7 +14,7 @@ use crate::args::{Doctor, Global};
 use crate::exit::{Exit, Failure, Outcome};
 use crate::output;
 use crate::output::json::Process;
-use crate::output::words::{clean, closed_for, name, process, quoted, short};
+use crate::output::words::{clean, closed_for, name, process, processes, quoted, short};
 use crate::problem::Id;
 use crate::store::look;
 
@@ -210,9 +210,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
             match lock {
                 Ok(lock) => {
                     is_in_use |= lock.is_in_use();
-                    let holders = lock.holders.iter().map(|hold| &hold.who);
-                    let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
-                    let process = all.next().map(Process::of).filter(|it| it.file.is_some());
+                    let process = processes(&lock).next().map(Process::of).filter(|it| it.file.is_some());
                     sites.extend(process.map(|process| (lock.name.clone(), process.site)));
                     if !lock.waiters.is_empty() {
                         waited.push(lock);

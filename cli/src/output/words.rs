@@ -162,14 +162,18 @@ pub(crate) fn holders(lock: &Lock) -> String {
     }
 }
 
+/// All that hold the lock, then all that wait for it.
+pub(crate) fn processes(lock: &Lock) -> impl Iterator<Item = &Who> {
+    let holders = lock.holders.iter().map(|hold| &hold.who);
+    holders.chain(lock.waiters.iter().map(|wait| &wait.who))
+}
+
 /// Whether this text in lower case occurs in the name of the lock, as it is or as displayed, or in a process that holds it or
 /// waits for it.
 pub(crate) fn has_text(lock: &Lock, text: &str) -> bool {
-    let holders = lock.holders.iter().map(|hold| &hold.who);
-    let mut all = holders.chain(lock.waiters.iter().map(|wait| &wait.who));
     lock.name.to_lowercase().contains(text)
         || readable(&lock.name).to_lowercase().contains(text)
-        || all.any(|who| process_and_host(who).to_lowercase().contains(text))
+        || processes(lock).any(|who| process_and_host(who).to_lowercase().contains(text))
 }
 
 /// How long the lock has been held: `2m13s`, or `kept` if its process keeps it between calls.

@@ -18,6 +18,7 @@ pub(super) enum OnLost {
     Cancel,
     /// The same; and the value of a body that ends without one is dropped.
     Fail,
+    /// Nothing: the body runs to its end.
     Finish,
 }
 
@@ -176,30 +177,34 @@ pub fn under<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
 ) -> Under<'a, A, G, F> {
-    Under {
-        lock,
-        body,
-        on_lost: OnLost::Cancel,
-        has_ended: false,
-    }
+    run_under(lock, body, OnLost::Cancel)
 }
 
 pub fn under_finishing<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
 ) -> Under<'a, A, G, F> {
-    let mut under = under(lock, body);
-    under.on_lost = OnLost::Finish;
-    under
+    run_under(lock, body, OnLost::Finish)
 }
 
 pub fn under_failing<'a, A, G: Guard, F>(
     lock: &'a mut Locking<A, G>,
     body: Pin<&'a mut F>,
 ) -> Under<'a, A, G, F> {
-    let mut under = under(lock, body);
-    under.on_lost = OnLost::Fail;
-    under
+    run_under(lock, body, OnLost::Fail)
+}
+
+fn run_under<'a, A, G: Guard, F>(
+    lock: &'a mut Locking<A, G>,
+    body: Pin<&'a mut F>,
+    on_lost: OnLost,
+) -> Under<'a, A, G, F> {
+    Under {
+        lock,
+        body,
+        on_lost,
+        has_ended: false,
+    }
 }
 
 #[must_use = "futures do nothing unless polled"]

@@ -3,7 +3,6 @@
 
 pub(crate) mod exit;
 
-use crate::observe::STORE;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -18,6 +17,7 @@ use crate::base::clock;
 use crate::base::error::SetupError;
 use crate::base::wait::{self, DeferredWakes, Promise};
 use crate::config::Settings;
+use crate::observe::STORE;
 use crate::queue::{ClientCore, NAP};
 use crate::store::{self, MemberId, RandomId, Store};
 

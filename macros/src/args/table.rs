@@ -73,7 +73,7 @@ table! {
     max_waiters: Count {
         read: |given, input| Count::parse(given, 1..=u32::MAX, input.parse()?),
         example: "max_waiters = 100",
-        refused: &[(&[Leader], "standbys are never too many: leave `max_waiters` out")],
+        refused: &[(&[Leader], "standbys are never too many: leave `{}` out")],
     }
     on_timeout: Handler {
         read: |given, input| Handler::parse(given, input.parse()?),

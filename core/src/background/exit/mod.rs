@@ -12,7 +12,6 @@ mod signals;
 #[cfg_attr(not(unix), path = "windows.rs")]
 mod system;
 
-use crate::observe::HOLD;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, Weak};
@@ -23,6 +22,7 @@ pub use self::signals::{release_on_termination, release_on_termination_within};
 pub(crate) use self::system::register;
 use crate::base::clock;
 use crate::base::process::PerProcess;
+use crate::observe::HOLD;
 use crate::queue::ClientCore;
 
 /// How long the end of the process waits for releases.

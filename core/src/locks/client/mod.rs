@@ -5,7 +5,6 @@ mod global;
 mod health;
 mod order;
 
-use crate::observe::STORE;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -23,7 +22,7 @@ use crate::base::name::Name;
 use crate::base::wait::{block_on, on_thread};
 use crate::caller;
 use crate::config::{Config, Settings};
-use crate::observe;
+use crate::observe::{self, STORE};
 use crate::queue::{ClientCore, OpenClient};
 use crate::site;
 use crate::store::guarantees::Guarantees;

@@ -1,10 +1,10 @@
 //! What a member does with [sealed](Message::open) messages.
 
-use crate::base::target::STORE;
 use std::time::Duration;
 
 use super::{Events, MemberId, Message, Ticket, tell};
 use crate::base::name::Name;
+use crate::base::target::STORE;
 use crate::base::wait::Limit;
 
 /// Seals a message, as the scripts for Redis do.

@@ -1,10 +1,10 @@
-use crate::base::target::STORE;
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 
+use crate::base::target::STORE;
 use crate::base::wait::spawn;
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
