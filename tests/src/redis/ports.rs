@@ -1,12 +1,13 @@
 //! Ports for servers that may be restarted: no other test takes the port of a server while it is down.
 //!
-//! Each test process reserves blocks of ports, with a locked file per block. A returned port is reused only when the
-//! process has no unused one left, because a remaining client may still try to connect to it.
+//! Each test process reserves blocks of ports: it listens on the first port of a block, which no other process of this machine can do then,
+//! whatever its user and its folder for temporary files. A returned port is reused only when the process has no unused one left, because a
+//! remaining client may still try to connect to it. For the same reason, processes begin with different blocks.
 
 use std::collections::VecDeque;
-use std::fs::{self, File};
 use std::net::TcpListener;
 use std::ops::Range;
+use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The first port. All ports are below the range for outgoing connections, one of which could otherwise occupy a port
@@ -32,8 +33,8 @@ struct Ports {
 }
 
 struct Ours {
-    /// The files of the reserved blocks, locked until the process ends.
-    locks: Vec<File>,
+    /// Each listens on the first port of a reserved block, until the process ends.
+    reserved: Vec<TcpListener>,
     fresh: VecDeque<u16>,
     given_back: VecDeque<u16>,
 }
@@ -69,7 +70,7 @@ impl Drop for Port {
 impl Ports {
     const fn of(blocks: Range<u16>, second: u16) -> Self {
         let ours = Ours {
-            locks: Vec::new(),
+            reserved: Vec::new(),
             fresh: VecDeque::new(),
             given_back: VecDeque::new(),
         };
@@ -87,8 +88,9 @@ impl Ports {
     fn take(&'static self) -> Port {
         let mut ours = self.ours();
         loop {
-            if ours.fresh.is_empty() && (ours.locks.len() < ENOUGH || ours.given_back.is_empty()) {
-                self.lock_a_block(&mut ours);
+            if ours.fresh.is_empty() && (ours.reserved.len() < ENOUGH || ours.given_back.is_empty())
+            {
+                self.reserve_a_block(&mut ours);
             }
             let port = ours
                 .fresh
@@ -102,25 +104,26 @@ impl Ports {
         }
     }
 
-    fn lock_a_block(&self, ours: &mut Ours) {
-        let mut blocks = self.blocks.clone();
-        if let Some((block, lock)) = blocks.find_map(|block| Some((block, lock(block)?))) {
+    fn reserve_a_block(&self, ours: &mut Ours) {
+        let count = self.blocks.len();
+        let begin = process::id() as usize % count;
+        let mut blocks = self.blocks.clone().cycle().skip(begin).take(count);
+        let reserved = blocks.find_map(|block| {
             let first = FIRST + block * BLOCK;
-            ours.locks.push(lock);
-            ours.fresh.extend(first..first + BLOCK);
+            Some((first, listen(first)?))
+        });
+        if let Some((first, listener)) = reserved {
+            ours.reserved.push(listener);
+            ours.fresh.extend(first + 1..first + BLOCK);
         }
     }
 }
 
 fn is_free(port: u16) -> bool {
-    TcpListener::bind(("127.0.0.1", port)).is_ok()
+    listen(port).is_some()
 }
 
-/// Locks the file of a block; `None` if another process has locked it.
-fn lock(block: u16) -> Option<File> {
-    let user = rustix::process::getuid().as_raw();
-    let folder = std::env::temp_dir().join(format!("auto-mutex-ports-{user}"));
-    fs::create_dir_all(&folder).expect("a folder for the locks of ports");
-    let file = File::create(folder.join(block.to_string())).expect("the lock of a block of ports");
-    file.try_lock().is_ok().then_some(file)
+/// `None` if somebody else listens there.
+fn listen(port: u16) -> Option<TcpListener> {
+    TcpListener::bind(("127.0.0.1", port)).ok()
 }
