@@ -1,7 +1,7 @@
 //! The functions that the small examples share: they choose the store.
 //!
 //! Each example is a file beside this folder; `cluster`, `deadlock` and `leader` have folders of their own. `actix_web`, `axum_handler`,
-//! `service`, `tested_service`, `tokio_cron` and `tonic` are packages.
+//! `service`, `shop`, `tested_service`, `tokio_cron` and `tonic` are packages.
 
 #![forbid(unsafe_code)]
 

@@ -157,14 +157,20 @@ pub fn terminate(process: u32) {
 /// If there is no response.
 #[must_use]
 pub fn ask(address: &str, method: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
+    try_ask(address, method, path).expect("a response")
+}
+
+/// As [`ask`], of a program that may end meanwhile: `None` if there is no response.
+#[must_use]
+pub fn try_ask(address: &str, method: &str, path: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(address).ok()?;
     let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(head.as_bytes()).expect("a request");
+    stream.write_all(head.as_bytes()).ok()?;
     let mut reply = String::new();
-    stream.read_to_string(&mut reply).expect("a reply");
-    let status = reply.split(' ').nth(1).expect("a status");
+    stream.read_to_string(&mut reply).ok()?;
+    let status = reply.split(' ').nth(1)?;
     let body = reply.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-    (status.parse().expect("a number"), body.to_owned())
+    Some((status.parse().ok()?, body.to_owned()))
 }
 
 /// Waits until `condition` is true.
