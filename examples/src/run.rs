@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
+use std::iter;
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -34,7 +35,8 @@ pub fn command(program: impl AsRef<OsStr>, url: &str) -> Command {
     command
 }
 
-/// A process whose output is read line by line. It is killed when dropped.
+/// A process whose output is read line by line. It is killed when dropped, and, on Linux, when this process ends in another way: a client
+/// that a test has left behind would use the next server on its port.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -56,7 +58,7 @@ impl Running {
     /// If it doesn't start.
     #[must_use]
     pub fn start(command: &mut Command) -> Self {
-        let mut child = command
+        let mut child = until_the_end_of_this(command)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
@@ -112,6 +114,26 @@ impl Running {
         let rest: Vec<_> = self.lines.by_ref().map_while(Result::ok).collect();
         (self.child.wait().expect("a process"), rest.join("\n"))
     }
+}
+
+fn until_the_end_of_this(command: &Command) -> Command {
+    let mut words = iter::once(command.get_program()).chain(command.get_args());
+    let mut guarded = match cfg!(target_os = "linux") {
+        true => {
+            let mut setpriv = Command::new("setpriv");
+            setpriv.args(["--pdeathsig", "KILL", "--"]);
+            setpriv
+        }
+        false => Command::new(words.next().unwrap_or_default()),
+    };
+    guarded.args(words);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => guarded.env(name, value),
+            None => guarded.env_remove(name),
+        };
+    }
+    guarded
 }
 
 /// Starts a Redis server with a socket in `folder`; `None`, with a message, if this machine has no redis-server.
