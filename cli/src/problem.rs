@@ -37,6 +37,7 @@ pub(crate) enum Id {
     KeyWithoutEnd,
     ForeignKey,
     Namespaces,
+    Permits,
     OldWaiter,
     Cycle,
 }

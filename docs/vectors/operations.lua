@@ -465,6 +465,7 @@ if not (sum >= 0 and sum <= 20 * 9007199254740992 and s[1] >= 0 and s[1] < 90071
 foreign('the key holds something else')
 end
 moved = s[8] == 0
+local cap = s[9] + s[10] > 0 and s[2]
 if now < s[4] or now >= s[6] or s[9] >= 24 or s[10] >= 24 then plain = false end
 for i = first, #codes do
 local code, text = byte(codes, i), ARGV[at + i]
@@ -472,7 +473,11 @@ if code == 114 then
 renews, plain = true, plain and #text == 64
 elseif code == 116 then
 renews = true
-elseif code ~= 97 and code ~= 98 then
+elseif code == 97 or code == 98 then
+local own = unpack_struct('<d', text, 97)
+cap = cap or own
+plain = plain and own == cap
+else
 plain, renews = false, renews or code ~= 115 and code ~= 63 and code ~= 112 and code ~= 117 and code ~= 111
 end
 end
@@ -622,6 +627,22 @@ call('ZADD', KEY .. ':gone', int(s[13]), ticket)
 end
 function x.is_buried(ticket)
 return call('ZSCORE', KEY .. ':gone', ticket)
+end
+function x.agree(units, capacity, takes)
+local function is_semaphore(capacity, takes)
+return capacity + takes > 1 and capacity > 0 and capacity ~= 1073741824
+end
+local agrees, holders, least, given = is_semaphore(capacity, takes), all_holders(), 9007199254740992, nil
+for _, list in ipairs({holders, all_waiters()}) do
+for _, r in ipairs(list) do
+local own = unpack_struct('<d', r[8], 97)
+if own < least then least, given = own, r end
+units, agrees = max(units, r[11]), agrees and is_semaphore(own, r[12] % 2)
+end
+end
+local smallest = min(least, capacity)
+if agrees and units <= smallest then return smallest end
+return nil, string.format('MISMATCH %d %d', least, given[12] % 2), holders[1]
 end
 function x.operate(code, text, ticket)
 if code == 100 then return x.adopt(text, ticket) end
@@ -894,7 +915,7 @@ local changes = false
 for i = first, #codes do
 local code, text = byte(codes, i), ARGV[at + i]
 local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
-local r, own, heard, word, capacity, unclaimed, known
+local r, own, heard, word, capacity, unclaimed, known, cap
 if code == 117 then
 opens = unpack_struct('<d', text, 1)
 closed = now < opens
@@ -920,12 +941,12 @@ word = 'REFUSED'
 elseif r then
 own, heard = r, true
 if r[5] == 0 then r[8] = sub(r[8], 1, 105) .. sub(text, 105 + 1) end
-elseif s[9] + s[10] > 0 and s[2] ~= capacity then
-if s[9] == 0 then place_at(1) end
-known = s[9] > 0 and eldest_holder() or waiter_at(1)
-word = string.format('MISMATCH %d %d', s[2], known[12] % 2)
 else
-s[3], s[11], s[2] = max(now, s[3] + 1), 1, capacity
+cap = capacity
+if s[9] + s[10] > 0 and s[2] ~= cap then cap, word, known = seldom().agree(units, cap, mode % 2) end
+end
+if cap then
+s[3], s[11], s[2] = max(now, s[3] + 1), 1, cap
 r = record_of(text, 0, s[3], now, now, 0, 0)
 own = r
 put_waiter(r)
@@ -1034,7 +1055,7 @@ if word == 'RELEASED' then
 word = max(0, capacity - s[5]) + s[15]
 elseif code == 120 then
 word = seldom().delete()
-elseif known and known[5] > 0 and ask_back(known, member) then
+elseif known and ask_back(known, member) then
 word = 'KEPT' .. holder(known)
 elseif unclaimed then
 word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
@@ -1092,7 +1113,7 @@ if state then call('DEL', KEY) end
 return answer
 end
 text = (s[11] == 1 and '2 i ' or '2 d ') .. pack('<d', s[1])
-elseif r and r[1] == 0 and r[4] == r[3] + r[9] * 1000 then
+elseif r and r[1] == 0 and r[4] == r[3] + r[9] * 1000 and s[2] == unpack_struct('<d', r[8], 97) then
 text = '2 s ' .. pack('<ddd', r[3], s[1], r[5]) .. r[8]
 else
 local parts, size, odd = {'', '', ''}, 0, closed and s[10] > 0

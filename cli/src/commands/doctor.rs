@@ -210,6 +210,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
             match lock {
                 Ok(lock) => {
                     is_in_use |= lock.is_in_use();
+                    of_permits(&lock, findings);
                     let process = processes(&lock).next().map(Process::of).filter(|it| it.file.is_some());
                     sites.extend(process.map(|process| (lock.name.clone(), process.site)));
                     if !lock.waiters.is_empty() {
@@ -248,6 +249,24 @@ fn of_namespaces(sites: &HashMap<String, String>, findings: &mut Findings) {
                 "give all processes of the program the same namespace (AUTO_MUTEX_NAMESPACE, or `Config::namespace`)",
             );
         }
+    }
+}
+
+/// Adds a finding if programs give a semaphore several numbers of permits.
+fn of_permits(lock: &Lock, findings: &mut Findings) {
+    let holders = lock.holders.iter().filter_map(|hold| hold.who.as_ref());
+    let waiters = lock.waiters.iter().filter_map(|wait| wait.who.as_ref());
+    let given: BTreeMap<_, _> = holders
+        .chain(waiters)
+        .filter_map(|who| Some((who.permits?, who)))
+        .collect();
+    if let [(few, who), .., (many, other)] = &*given.into_iter().collect::<Vec<_>>() {
+        findings.add(
+            Id::Permits,
+            &lock.name,
+            format!("{who} gives it {few} permits, {other} {many}: as long as both use it, there are {few}"),
+            "if this is no deploy, give the same number in all programs",
+        );
     }
 }
 

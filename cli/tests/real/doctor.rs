@@ -154,6 +154,30 @@ fn one_function_in_a_namespace_and_without_one_is_found() {
     }
 }
 
+#[test]
+fn programs_that_disagree_about_permits_are_found() {
+    let shop = Shop::on(Redis::with(good()));
+    let clients = [2, 4].map(|permits| {
+        let client = client(&shop.url);
+        let permit = client.semaphore("print", permits).blocking_acquire();
+        (client, permit.unwrap())
+    });
+    let found = document(&shop.url, &["doctor"], 3);
+    assert_eq!(ids(&found), ["permits"], "{found}");
+    let finding = &found["findings"][0];
+    assert_eq!(finding["subject"], "print");
+    let meaning = finding["meaning"].as_str().unwrap();
+    assert!(
+        meaning.contains(" gives it 2 permits, ")
+            && meaning.ends_with(" 4: as long as both use it, there are 2"),
+        "{meaning}"
+    );
+    for (client, permit) in clients {
+        drop(permit);
+        client.blocking_shutdown();
+    }
+}
+
 /// As the page on operations says it.
 #[test]
 fn all_keys_are_removed() {

@@ -126,15 +126,22 @@ impl Transition<'_> {
             return;
         };
         let found = [&first.call.want.meta, &holder.meta];
-        let [ours, theirs] = found.map(function);
+        let [ours, theirs] = found.map(program);
         let compared = self.slot.compared.as_ref();
-        let is_known = compared.is_some_and(|it| it.each_ref().map(function) == [ours, theirs]);
+        let is_known = compared.is_some_and(|it| it.each_ref().map(program) == [ours, theirs]);
         if ours != theirs && !is_known {
             let (name, now) = (self.queue.name.clone(), self.now);
+            let (here, there) = (ours.1, theirs.1);
+            let differ = here != there && self.queue.core.other_permits.pass(now).is_some();
             let [ours, theirs] = found.map(SharedStr::clone);
             self.slot.compared = Some([ours.clone(), theirs.clone()]);
-            self.wakes
-                .report(move || note_holder(&name, &ours, &theirs, now));
+            self.wakes.report(move || {
+                note_holder(&name, &ours, &theirs, now);
+                if differ {
+                    let holder = CallerLocation(&theirs);
+                    tracing::warn!(target: ACQUIRE, %name, here, there, %holder, "the holder's program gives the semaphore another number of permits: the smallest number counts, as long as calls with it hold or wait");
+                }
+            });
         }
     }
 
@@ -192,9 +199,9 @@ impl Transition<'_> {
     }
 }
 
-/// Where a call comes from, whatever the process.
-fn function(meta: &SharedStr) -> Option<&str> {
-    meta::location(meta).rsplit(' ').next()
+/// Where a call comes from, whatever the process, and how many permits it gives.
+fn program(meta: &SharedStr) -> (Option<&str>, Option<u32>) {
+    (meta::location(meta).rsplit(' ').next(), meta::permits(meta))
 }
 
 fn site(waiter: &Waiter) -> &str {

@@ -15,7 +15,8 @@ pub fn rules(seed: u64) -> Rules {
         [
             Share::permits(units, permits),
             Share::permits(1, permits),
-            Share::permits(1, permits),
+            // As while another number is rolled out.
+            Share::permits(1, 2),
         ],
         [Share::of(3, 3), Share::of(1, 3), Share::of(1, 3)],
         [Share::NOTIFICATION; 3],

@@ -189,7 +189,7 @@ impl Rules {
         self.patience.iter().all(|patience| patience.queues())
     }
 
-    /// The units that there are.
+    /// The units that there are. The calls of the first client give the greatest number.
     pub fn capacity(&self) -> u64 {
         u64::from(self.shares[0].capacity)
     }

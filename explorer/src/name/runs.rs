@@ -380,6 +380,13 @@ fn refusals() -> Vec<Run<Rules>> {
             },
         ),
         small(
+            "one_client_gives_fewer_permits",
+            Rules {
+                calls: vec![(2, 2), (1, 1)],
+                ..shares(vec![Share::permits(1, 2), Share::permits(1, 1)])
+            },
+        ),
+        small(
             "units_are_added_to_a_semaphore",
             Rules {
                 mishaps: Mishaps {

@@ -129,6 +129,7 @@ runs! {
     a_client_asks_about_the_name
     one_client_keeps_another_kind_of_lock
     one_client_wants_more_permits_than_there_are
+    one_client_gives_fewer_permits
     units_are_added_to_a_semaphore
     a_stranger_sends_what_it_makes_of_messages
     a_stranger_recalls_what_is_kept;

@@ -37,7 +37,8 @@ pub(super) fn described(votes: &Votes, beside: &Votes) -> NameRecord {
         capacity: votes
             .replies()
             .filter_map(info)
-            .find_map(|record| record.capacity),
+            .filter_map(|record| record.capacity)
+            .min(),
         used: agreed(votes, |reply| Some(info(reply)?.used)),
         signals: agreed(votes, |reply| Some(info(reply)?.signals)),
         exists: agreed(votes, |reply| Some(u64::from(info(reply)?.exists))) > 0,

@@ -51,22 +51,11 @@ impl State {
     }
 
     pub(super) fn holder(&self) -> Option<HolderRecord> {
-        let first = self.first_holder()?;
+        let by_token = |record: &&Record| (record.token, record.place);
+        let first = self.holders().min_by_key(by_token)?;
         Some(HolderRecord {
             token: first.token,
             meta: first.meta.clone(),
-        })
-    }
-
-    fn first_holder(&self) -> Option<&Record> {
-        self.holders()
-            .min_by_key(|record| (record.token, record.place))
-    }
-
-    pub(super) fn first(&self) -> Option<&Record> {
-        self.first_holder().or_else(|| {
-            let mut waiting = self.queue.values().chain(self.quiet.values());
-            self.record(*waiting.next()?)
         })
     }
 

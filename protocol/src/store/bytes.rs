@@ -89,12 +89,12 @@ fn write(to: &mut Vec<u8>, state: &State, at: u64) {
     number(to, state.held.len() as u64);
     for (until, ticket) in &state.held {
         time(to, *until, at);
-        record(to, *ticket, &state.records[ticket], at);
+        record(to, *ticket, state, at);
     }
     for line in [&state.queue, &state.quiet] {
         number(to, line.len() as u64);
         for ticket in line.values() {
-            record(to, *ticket, &state.records[ticket], at);
+            record(to, *ticket, state, at);
         }
     }
     number(to, state.gone.len() as u64);
@@ -110,7 +110,9 @@ fn write(to: &mut Vec<u8>, state: &State, at: u64) {
     }
 }
 
-fn record(to: &mut Vec<u8>, ticket: Ticket, record: &Record, at: u64) {
+fn record(to: &mut Vec<u8>, ticket: Ticket, state: &State, at: u64) {
+    let record = &state.records[&ticket];
+    let has_own_capacity = state.capacity != Some(record.capacity);
     to.extend(ticket.as_bytes());
     to.extend(record.member.as_bytes());
     let flag = match record.flag {
@@ -124,7 +126,10 @@ fn record(to: &mut Vec<u8>, ticket: Ticket, record: &Record, at: u64) {
         Retain::Kept => 2,
     };
     to.push(
-        flag | retain << 2 | u8::from(record.takes) << 4 | u8::from(record.signal.is_some()) << 5,
+        flag | retain << 2
+            | u8::from(record.takes) << 4
+            | u8::from(record.signal.is_some()) << 5
+            | u8::from(has_own_capacity) << 6,
     );
     for moment in [record.place, record.heard] {
         time(to, moment, at);
@@ -147,6 +152,9 @@ fn record(to: &mut Vec<u8>, ticket: Ticket, record: &Record, at: u64) {
     if let Some((place, signal)) = &record.signal {
         number(to, *place);
         text(to, signal);
+    }
+    if has_own_capacity {
+        number(to, record.capacity.into());
     }
     text(to, &record.meta);
 }
@@ -195,7 +203,7 @@ impl<'a> Reader<'a> {
         state.last_signal = self.token()?;
         for _ in 0..self.number()? {
             let until = self.time()?;
-            let (ticket, record) = self.record(true)?;
+            let (ticket, record) = self.record(true, state.capacity)?;
             state.held.push((until, ticket));
             state
                 .records
@@ -205,7 +213,7 @@ impl<'a> Reader<'a> {
         }
         for line in [&mut state.queue, &mut state.quiet] {
             for _ in 0..self.number()? {
-                let (ticket, record) = self.record(false)?;
+                let (ticket, record) = self.record(false, state.capacity)?;
                 line.insert(record.place, ticket);
                 state
                     .records
@@ -231,7 +239,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty().then_some(state)
     }
 
-    fn record(&mut self, holds: bool) -> Option<(Ticket, Record)> {
+    fn record(&mut self, holds: bool, capacity: Option<u32>) -> Option<(Ticket, Record)> {
         let (ticket, member) = (
             Ticket::from_bytes(self.array()?),
             MemberId::from_bytes(self.array()?),
@@ -266,10 +274,14 @@ impl<'a> Reader<'a> {
                 _ => return None,
             },
             member,
+            capacity: match bits & 1 << 6 {
+                0 => capacity?,
+                _ => u32::try_from(self.number()?).ok()?,
+            },
             meta: self.shared()?,
         };
         let is_waiter = record.token == 0 && record.flag == Flag::Plain && record.signal.is_none();
-        (bits >> 6 == 0 && is_waiter != holds).then_some((ticket, record))
+        (bits >> 7 == 0 && is_waiter != holds).then_some((ticket, record))
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {

@@ -75,6 +75,7 @@ enum Flag {
 struct Record {
     place: u64,
     units: u32,
+    capacity: u32,
     takes: bool,
     /// Held instead of units.
     signal: Option<(u64, Arc<str>)>,

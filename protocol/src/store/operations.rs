@@ -5,7 +5,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Flag, Record, State, Step, micros};
-use crate::{Lease, Message, Mode, Reply, Retain, Share, SharedStr, Signal, Ticket, millis};
+use crate::{
+    Lease, LockKind, Message, Mode, Reply, Retain, Share, SharedStr, Signal, Ticket, millis,
+};
 
 impl State {
     pub(super) fn acquire(
@@ -17,16 +19,19 @@ impl State {
         meta: &SharedStr,
     ) -> Reply {
         let ticket = lease.ticket;
-        if let Some(refusal) = self.refusal(ticket, share) {
-            // This reply is a refusal, so the ticket must not be granted anything.
-            step.own = None;
-            self.grant(step);
-            return match refusal {
-                // The lock is free, so it can become one of another kind.
-                Reply::Mismatch { .. } => self.recalled(step).unwrap_or(refusal),
-                refusal => refusal,
-            };
-        }
+        let capacity = match self.accept(ticket, share) {
+            Ok(capacity) => capacity,
+            Err(refusal) => {
+                // This reply is a refusal, so the ticket must not be granted anything.
+                step.own = None;
+                self.grant(step);
+                return match refusal {
+                    // The lock is free, so it can become one of another kind.
+                    Reply::Mismatch { .. } => self.recalled(step).unwrap_or(refusal),
+                    refusal => refusal,
+                };
+            }
+        };
         let is_known = self.renew(step, lease);
         if is_known {
             let waiter = self.records.get_mut(&ticket);
@@ -39,6 +44,7 @@ impl State {
             let record = Record {
                 place: self.places,
                 units: share.units,
+                capacity: share.capacity,
                 takes: share.takes(),
                 signal: None,
                 hold_ms: millis(lease.hold),
@@ -53,7 +59,7 @@ impl State {
                 member: step.member,
                 meta: meta.clone(),
             };
-            if let Some(token) = self.take_in(step, ticket, share.capacity, record) {
+            if let Some(token) = self.take_in(step, ticket, capacity, record) {
                 return Reply::Granted {
                     token,
                     signal: None,
@@ -106,20 +112,48 @@ impl State {
         granted.then_some(self.token)
     }
 
-    fn refusal(&self, ticket: Ticket, share: &Share) -> Option<Reply> {
+    /// The capacity of the name with this ticket, or why the ticket is refused.
+    fn accept(&self, ticket: Ticket, share: &Share) -> Result<u32, Reply> {
         let record = self.record(ticket);
         if share.units > share.capacity && !share.takes() {
-            return Some(Reply::TooMany);
+            return Err(Reply::TooMany);
         }
         if self.gone.contains_key(&ticket) || record.is_some_and(Record::is_parked) {
-            return Some(Reply::Refused);
+            return Err(Reply::Refused);
         }
-        self.capacity
-            .filter(|capacity| record.is_none() && *capacity != share.capacity)
-            .map(|capacity| Reply::Mismatch {
-                capacity,
-                takes: self.first().is_some_and(|first| first.takes),
-            })
+        match self.capacity {
+            Some(capacity) if record.is_none() && capacity != share.capacity => self.agree(share),
+            _ => Ok(share.capacity),
+        }
+    }
+
+    /// Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
+    /// somebody asks for more units.
+    fn agree(&self, share: &Share) -> Result<u32, Reply> {
+        let mut holders: Vec<_> = self.holders().collect();
+        holders.sort_by_key(|record| (record.token, record.place));
+        let waiters = self.queue.values().chain(self.quiet.values());
+        let tickets = holders
+            .into_iter()
+            .chain(waiters.filter_map(|it| self.record(*it)));
+        let Some(least) = tickets.min_by_key(|record| record.capacity) else {
+            return Ok(share.capacity);
+        };
+        let (capacity, takes) = (least.capacity, least.takes);
+        let smallest = capacity.min(share.capacity);
+        let agrees = |units, capacity, takes| {
+            units <= smallest
+                && capacity > 0
+                && LockKind::of(capacity, takes) == LockKind::Semaphore
+        };
+        let mut all = self.records.values();
+        if agrees(share.units, share.capacity, share.takes())
+            && all.all(|it| agrees(it.units, it.capacity, it.takes))
+        {
+            Ok(smallest)
+        } else {
+            Err(Reply::Mismatch { capacity, takes })
+        }
     }
 
     /// Returns `None` if the reply is the ticket's state after granting.

@@ -41,6 +41,8 @@ pub(super) struct Judge {
     longest: HashMap<Ticket, u64>,
     /// The greatest counter of each ticket's requests.
     counters: HashMap<Ticket, u64>,
+    /// The greatest capacity that was accepted since the name was last unused: what was granted before a smaller one stays.
+    greatest: u32,
 }
 
 impl Judge {
@@ -59,6 +61,11 @@ impl Judge {
         for (op, reply) in done {
             self.ask(op);
             self.end(now, op, reply);
+            if let (Op::Acquire { share, .. }, Reply::Granted { .. } | Reply::Queued { .. }) =
+                (op, reply)
+            {
+                self.greatest = self.greatest.max(share.capacity);
+            }
         }
         for message in &last.messages {
             self.told(now, message);
@@ -245,8 +252,11 @@ impl Judge {
         }
     }
 
-    fn nobody_is_too_many(&self, info: &NameRecord) {
-        let capacity = u64::from(info.capacity.unwrap_or_default());
+    fn nobody_is_too_many(&mut self, info: &NameRecord) {
+        if info.capacity.is_none() {
+            self.greatest = 0;
+        }
+        let capacity = u64::from(self.greatest.max(info.capacity.unwrap_or_default()));
         let holders = info.holders.iter().filter(|holder| !self.is_lent(holder));
         let units: u64 = holders.map(|holder| u64::from(holder.units)).sum();
         assert!(

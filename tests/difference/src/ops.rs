@@ -63,6 +63,8 @@ impl Use {
     fn share(&self, dice: &mut Dice) -> Share {
         let capacity = if dice.one_in(40) {
             dice.of(&[0, 1, 4, RW_LOCK])
+        } else if self.kind == LockKind::Semaphore && dice.one_in(7) {
+            dice.of(&[1, 2, 3, 5])
         } else {
             self.capacity
         };

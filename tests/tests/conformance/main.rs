@@ -201,7 +201,7 @@ auto_mutex_tests::conformance! {
         #[needs(order)] permits_are_given_in_the_order_of_arrival, #[needs(order)] a_large_request_is_not_starved,
         a_release_lets_in_as_many_as_fit,
         #[needs(order)] a_cancelled_request_makes_way,
-        a_timeout_names_who_has_it, cancelled_requests_leave_no_permit_behind, another_size_is_a_mismatch,
+        a_timeout_names_who_has_it, cancelled_requests_leave_no_permit_behind, the_smallest_number_of_permits_counts,
         a_name_is_one_kind_of_lock_at_a_time, it_exists_from_its_first_use_to_its_deletion, it_is_not_deleted_under_its_users,
         who_breaks_it_frees_all_permits,
         #[needs(signals)] tokens_come_before_permits_and_in_order, #[needs(signals)] a_token_wakes_who_waits,
@@ -266,7 +266,7 @@ auto_mutex_tests::layouts! {
         queueing { members_get_it_in_the_order_they_came, a_waiter_that_leaves_is_out_of_the_queue_at_once }
         retain { a_waiter_gets_a_kept_lock, an_attempt_gets_a_kept_lock, force_unlock_frees_what_is_kept }
         rw_lock { readers_hold_together_and_writers_alone, a_downgraded_writer_lets_readers_in_but_no_writer }
-        semaphore { as_many_hold_as_there_are_permits, another_size_is_a_mismatch, a_name_is_one_kind_of_lock_at_a_time,
+        semaphore { as_many_hold_as_there_are_permits, the_smallest_number_of_permits_counts, a_name_is_one_kind_of_lock_at_a_time,
             it_exists_from_its_first_use_to_its_deletion, it_is_not_deleted_under_its_users, who_breaks_it_frees_all_permits,
             tokens_come_before_permits_and_in_order, a_token_that_was_not_used_goes_back_to_its_place,
             deletion_takes_the_tokens_with_it }
@@ -346,7 +346,7 @@ auto_mutex_tests::layouts! {
         rw_lock { readers_hold_together_and_writers_alone, a_writer_is_not_starved_by_readers,
             a_downgraded_writer_lets_readers_in_but_no_writer, readers_and_writers_never_meet }
         semaphore { members_and_tasks_never_exceed_the_permits, a_large_request_is_not_starved,
-            cancelled_requests_leave_no_permit_behind, another_size_is_a_mismatch, a_name_is_one_kind_of_lock_at_a_time,
+            cancelled_requests_leave_no_permit_behind, the_smallest_number_of_permits_counts, a_name_is_one_kind_of_lock_at_a_time,
             it_is_not_deleted_under_its_users, who_breaks_it_frees_all_permits, tokens_come_before_permits_and_in_order,
             a_token_that_was_not_used_goes_back_to_its_place, deletion_takes_the_tokens_with_it }
         shutdown { shutdown_releases_what_is_held, shutdown_ends_the_waits }

@@ -33,5 +33,6 @@ auto_mutex_tests::conformance! {
         #[needs(order)]
         the_span_of_a_wait_names_who_held_the_lock;
     warnings:
-        a_timeout_is_told_with_the_place_of_the_holder;
+        a_timeout_is_told_with_the_place_of_the_holder,
+        another_number_of_permits_is_told_once;
 }

@@ -1,4 +1,4 @@
-//! Warnings about calls that timed out. Long waits and long holds are tested in the conformance suite (`slow`).
+//! Warnings about calls that timed out, and about numbers of permits. Long waits and long holds are tested in the conformance suite (`slow`).
 
 use auto_mutex_tests::spans::Spans;
 use auto_mutex_tests::stores::TestStore;
@@ -46,4 +46,23 @@ pub(crate) async fn a_timeout_is_told_with_the_place_of_the_holder(store: &dyn T
     assert!(asks.mutex("m").block("0s").lock().await.is_err());
     assert_eq!(told().len(), 2);
     drop((held, several));
+}
+
+pub(crate) async fn another_number_of_permits_is_told_once(store: &dyn TestStore) {
+    let [there, here] = store.members();
+    let held = there.semaphore("s", 1).acquire().await.unwrap();
+    let (spans, _listening) = Spans::listen();
+    let few = here.semaphore("s", 1).block("20ms");
+    let many = here.semaphore("s", 3).block("20ms");
+    for semaphore in [few, many.clone(), many] {
+        assert!(semaphore.acquire().await.is_err());
+    }
+    let mut told = spans.events();
+    told.retain(|event| event.text.contains("another number of permits"));
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(told[0].target, "auto_mutex::acquire");
+    for part in ["name=suite:s ", "here=3 ", "there=1", "holder=s at "] {
+        assert!(told[0].text.contains(part), "{part}: {}", told[0].text);
+    }
+    drop(held);
 }

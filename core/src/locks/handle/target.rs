@@ -146,12 +146,15 @@ impl<'a> AcquireTarget<'a> {
         patience: Patience,
     ) -> Result<Want, LockError> {
         let mut want = Want::new(share, tenure, patience, self.meta.clone());
+        if share.kind == LockKind::Semaphore {
+            want.meta = meta::permitted(&self.meta, share.capacity);
+        }
         if let Some(owner) = self.owner {
             if owner.is_empty() {
                 let reason = "it is empty: give an owner, or leave it out";
                 return Err(LockError::invalid("owner", reason));
             }
-            want.meta = meta::owned(&self.meta, owner);
+            want.meta = meta::owned(&want.meta, owner);
             want.owner = Some(owner.clone());
         }
         Ok(want)

@@ -14,9 +14,10 @@ const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// A fixed number of permits for the whole cluster.
 ///
-/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier one for many. All
-/// users of a name must give the same number of permits. While the name is in use, calls with another number get
-/// [`LockError::PermitsMismatch`].
+/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier one for many. If users
+/// of a name give several numbers of permits, as while a new version of a program is rolled out, the smallest of those who
+/// hold or wait counts (on a quorum, of those who hold), and what is already held stays. A call for more permits than that, or whose number is
+/// too small for a call that holds or waits, gets [`LockError::PermitsMismatch`].
 ///
 /// A [signalled](Self::signal) token is an extra permit that only one call gets. A semaphore with zero permits is a
 /// queue of tokens.
@@ -68,8 +69,7 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
-    /// the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
+    /// [`LockError::WrongKind`] if the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
     /// more, [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
     ///
     /// # Cancel safety
@@ -241,25 +241,25 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::PermitsMismatch`] if the name is in use with another number of permits, [`LockError::WrongKind`] if
-    /// the name is in use as another kind of lock, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of
-    /// an unusable client or name.
+    /// [`LockError::WrongKind`] if the name is in use as another kind of lock, [`LockError::PermitsMismatch`] if one of the two numbers
+    /// of permits is 0, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable client or name.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future changes nothing.
     pub async fn available(&self) -> Result<u32, LockError> {
         let record = self.inspect().await?;
-        if let Some(found) = record.capacity.filter(|found| *found != self.permits) {
-            let found = (LockKind::of(found, record.takes()), found);
-            let expected = (LockKind::Semaphore, self.permits);
+        let found = record.capacity.unwrap_or(self.permits);
+        let kind = LockKind::of(found, record.takes());
+        let is_other = kind != LockKind::Semaphore || self.permits.min(found) == 0;
+        if found != self.permits && is_other {
             return Err(LockError::mismatch(
                 self.handle.complete_name()?,
-                expected,
-                found,
+                (LockKind::Semaphore, self.permits),
+                (kind, found),
             ));
         }
-        Ok(free(&record, self.permits))
+        Ok(free(&record, self.permits.min(found)))
     }
 
     /// Like [`available`](Self::available), but blocks the thread. The errors are the same.

@@ -80,6 +80,7 @@ pub struct ClientCore {
     pub(crate) failed_renewals: Limit,
     pub(crate) failed_releases: Limit,
     pub(crate) timeouts: Limit,
+    pub(super) other_permits: Limit,
     phase: AtomicU8,
     /// The last clone of the `Client` was dropped.
     orphaned: AtomicBool,
@@ -128,6 +129,8 @@ impl ClientCore {
             failed_renewals: Limit::every(REPEATED),
             failed_releases: Limit::every(REPEATED),
             timeouts: Limit::every(REPEATED),
+            // As long as a new version of a program is rolled out, it is the same for many names.
+            other_permits: Limit::every(60 * REPEATED),
             phase: AtomicU8::new(Phase::Open.number()),
             orphaned: AtomicBool::new(false),
             ending: AtomicBool::new(false),

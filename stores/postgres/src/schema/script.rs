@@ -1,6 +1,6 @@
 //! The SQL of the schema, and the rights to use it.
 
-use auto_mutex_seam::store::{LIMITS, millis};
+use auto_mutex_seam::store::{LIMITS, RW_LOCK, millis};
 
 use super::{MARK, VERSION, Version};
 use crate::call::PLANS;
@@ -117,6 +117,7 @@ pub(crate) fn script(Version(tables, rules): Version) -> String {
         ("@CLAIM_US@", 1000 * millis(LIMITS.claim)),
         ("@KEPT_US@", 1000 * millis(LIMITS.kept)),
         ("@NEAR@", LIMITS.near as u64),
+        ("@RW_LOCK@", RW_LOCK.into()),
         ("@NEAR_MS@", millis(LIMITS.near_touch)),
         ("@SIGNALS_KEPT_US@", 1000 * millis(LIMITS.signals_kept)),
         ("@TOMBSTONE_US@", 1000 * millis(LIMITS.tombstone)),

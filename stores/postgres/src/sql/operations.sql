@@ -48,6 +48,18 @@ BEGIN
   SELECT count(*) INTO n.gone FROM auto_mutex.gone AS x WHERE x.name = n.name;
 END $$;
 
+-- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
+-- somebody asks for more units. NULL if they do not agree.
+CREATE FUNCTION auto_mutex.agree(wanted text, units bigint, capacity bigint, takes boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
+  WITH asked AS (
+    SELECT x.units, x.cap, x.takes FROM auto_mutex.tickets AS x WHERE x.name = wanted
+    UNION ALL SELECT units, capacity, takes
+  )
+  -- A mutex takes no signal.
+  SELECT min(a.cap) FROM asked AS a
+    HAVING bool_and(a.cap > 1 AND a.cap <> @RW_LOCK@ OR a.cap = 1 AND a.takes) AND max(a.units) <= min(a.cap)
+$$;
+
 CREATE FUNCTION auto_mutex.acquire(
   wanted text, caller uuid, own uuid, counter bigint, units bigint, capacity bigint, takes boolean, hold_ms bigint,
   place_ms bigint, retain smallint, tries boolean, meta text, opens bigint, now bigint
@@ -58,6 +70,7 @@ DECLARE
   n auto_mutex.names;
   t auto_mutex.tickets;
   granted bigint;
+  agreed bigint;
   reply text;
   kept text;
 BEGIN
@@ -65,7 +78,7 @@ BEGIN
     -- Usually, the name is free.
     UPDATE auto_mutex.names AS x SET
       tok = greatest(at, tok + 1), known = true, cap = capacity, seq = at, clk = at, last = 0, held = 1,
-      sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, takes, NULL, NULL, hold_ms, place_ms, counter, at, at,
+      sole = ROW(wanted, own, caller, 0, at, at + 1000 * hold_ms, units, capacity, takes, NULL, NULL, hold_ms, place_ms, counter, at, at,
         greatest(at, tok + 1), 0, retain, meta)::auto_mutex.tickets
       WHERE x.name = wanted AND held = 0 AND waiting = 0 AND x.signals = 0 AND x.gone = 0 AND clk <= at
       RETURNING tok INTO granted;
@@ -80,8 +93,11 @@ BEGIN
   ELSIF t.flag = 2 OR n.gone > 0 AND auto_mutex.is_gone(wanted, own) THEN
     reply := 'REFUSED';
   ELSIF t.ticket IS NULL AND n.cap <> capacity THEN
-    SELECT 'MISMATCH ' || n.cap || ' ' || x.takes::integer INTO reply FROM auto_mutex.tickets AS x
-      WHERE x.name = wanted ORDER BY x.line, x.token, x.place LIMIT 1;
+    agreed := auto_mutex.agree(wanted, units, capacity, takes);
+    IF agreed IS NULL THEN
+      SELECT 'MISMATCH ' || x.cap || ' ' || x.takes::integer INTO reply FROM auto_mutex.tickets AS x
+        WHERE x.name = wanted ORDER BY x.cap, x.line, x.token, x.place LIMIT 1;
+    END IF;
   END IF;
   IF reply IS NOT NULL THEN
     n := auto_mutex.grant_all(n, opens, caller, NULL);
@@ -93,10 +109,10 @@ BEGIN
   IF t.ticket IS NULL OR NOT auto_mutex.renew(n, t, opens, counter, hold_ms, place_ms) THEN
     n.seq := greatest(n.clk, n.seq + 1);
     n.known := true;
-    n.cap := capacity;
+    n.cap := coalesce(agreed, capacity);
     n.waiting := n.waiting + 1;
     INSERT INTO auto_mutex.tickets VALUES (
-      wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, takes, NULL, NULL, hold_ms, place_ms, counter,
+      wanted, own, caller, 1, n.seq, n.clk + 1000 * place_ms, units, capacity, takes, NULL, NULL, hold_ms, place_ms, counter,
       n.clk, n.clk, 0, 0, retain, meta
     );
   ELSIF t.line > 0 THEN

@@ -11,7 +11,7 @@ CREATE UNLOGGED TABLE auto_mutex.tickets (
   place bigint NOT NULL,
   -- When the lease ends; for a waiter, when its place ends.
   ends bigint NOT NULL,
-  units bigint NOT NULL, takes boolean NOT NULL,
+  units bigint NOT NULL, cap bigint NOT NULL, takes boolean NOT NULL,
   -- The signal that it holds.
   number bigint, text text,
   hold_ms bigint NOT NULL, place_ms bigint NOT NULL, counter bigint NOT NULL,

@@ -33,6 +33,7 @@
   end
   moved = s[TOLD] == 0
 
+  local cap = s[HOLDERS] + s[WAITING] > 0 and s[CAP]
   if now < s[CLK] or now >= s[DUE] or s[HOLDERS] >= MOST or s[WAITING] >= MOST then plain = false end
   for i = first, #codes do
     local code, text = byte(codes, i), ARGV[at + i]
@@ -40,7 +41,11 @@
       renews, plain = true, plain and #text == 64
     elseif code == TOUCH then
       renews = true
-    elseif code ~= ACQUIRE and code ~= TRY then
+    elseif code == ACQUIRE or code == TRY then
+      local own = unpack_struct('<d', text, 97)
+      cap = cap or own
+      plain = plain and own == cap
+    else
       plain, renews = false, renews or code ~= SIGNAL and code ~= INSPECT and code ~= PROBE and code ~= UNTIL and code ~= SPREAD
     end
   end

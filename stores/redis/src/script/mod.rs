@@ -6,7 +6,7 @@ pub(crate) mod reply;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use auto_mutex_seam::store::{LIMITS, millis};
+use auto_mutex_seam::store::{LIMITS, RW_LOCK, millis};
 use once_cell::race::OnceBox;
 
 use self::command::{CHANNEL, KEY, SHARD_CHANNEL};
@@ -111,6 +111,7 @@ fn constants() -> HashMap<&'static str, String> {
         ("NEAR_MS", millis(LIMITS.near_touch)),
         ("NEAR", LIMITS.near as u64),
         ("BATCH", LIMITS.batch as u64),
+        ("RW_LOCK", RW_LOCK.into()),
     ];
     let texts = [
         // Only used as an argument of commands. Lua would format a number for each command.

@@ -178,6 +178,26 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
+    -- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
+    -- somebody asks for more units. Returns it, or no capacity, the reply, and the first holder.
+    function x.agree(units, capacity, takes)
+      -- A mutex takes no signal.
+      local function is_semaphore(capacity, takes)
+        return capacity + takes > 1 and capacity > 0 and capacity ~= RW_LOCK
+      end
+      local agrees, holders, least, given = is_semaphore(capacity, takes), all_holders(), FAR, nil
+      for _, list in ipairs({holders, all_waiters()}) do
+        for _, r in ipairs(list) do
+          local own = unpack_struct('<d', r[REQUEST], 97)
+          if own < least then least, given = own, r end
+          units, agrees = max(units, r[UNITS]), agrees and is_semaphore(own, r[MODE] % 2)
+        end
+      end
+      local smallest = min(least, capacity)
+      if agrees and units <= smallest then return smallest end
+      return nil, string.format('MISMATCH %d %d', least, given[MODE] % 2), holders[1]
+    end
+
     function x.operate(code, text, ticket)
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == KICK then

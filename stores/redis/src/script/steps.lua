@@ -5,7 +5,7 @@
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
     -- `known`: the record of another kind of lock.
-    local r, own, heard, word, capacity, unclaimed, known
+    local r, own, heard, word, capacity, unclaimed, known, cap
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)
       closed = now < opens
@@ -32,15 +32,13 @@
         elseif r then
           own, heard = r, true
           if r[TOKEN] == 0 then r[REQUEST] = sub(r[REQUEST], 1, REQUEST_SIZE) .. sub(text, REQUEST_SIZE + 1) end
-        elseif s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= capacity then
-          -- The reply says whether a known ticket takes a signal, the only difference between a mutex and a semaphore of
-          -- one permit.
-          if s[HOLDERS] == 0 then place_at(1) end
-          known = s[HOLDERS] > 0 and eldest_holder() or waiter_at(1)
-          word = string.format('MISMATCH %d %d', s[CAP], known[MODE] % 2)
         else
+          cap = capacity
+          if s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= cap then cap, word, known = seldom().agree(units, cap, mode % 2) end
+        end
+        if cap then
           -- A new waiter at the end of the queue. It asks again soon anyway, so it needs no message.
-          s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, capacity
+          s[SEQ], s[KNOWN], s[CAP] = max(now, s[SEQ] + 1), 1, cap
           r = record_of(text, 0, s[SEQ], now, now, 0, 0)
           own = r
           put_waiter(r)
@@ -160,7 +158,7 @@
         word = max(0, capacity - s[USED]) + s[SIGNALS]
       elseif code == DELETE then
         word = seldom().delete()
-      elseif known and known[TOKEN] > 0 and ask_back(known, member) then
+      elseif known and ask_back(known, member) then
         -- The lock is about to become free.
         word = 'KEPT' .. holder(known)
       elseif unclaimed then

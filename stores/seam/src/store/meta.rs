@@ -1,6 +1,6 @@
 //! The requester (holder or waiter), as text in the store.
 //!
-//! Three percent-escaped words: machine, process id, site; then the owner or a leader's value, and the locks of the task, if any. The
+//! Three percent-escaped words: machine, process id, site; then the permits of a semaphore, the owner or a leader's value, and the locks of the task, if any. The
 //! machine is the host, followed by a comma and the pod if it differs. (Host names contain no comma. Clients unaware of
 //! pods take the whole word for the host.)
 
@@ -35,6 +35,16 @@ pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
 /// Writes a record without an owner or locks. `machine` is a result of [`machine`].
 pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
     format!("{machine} {pid} {}", escape(site)).into()
+}
+
+/// Appends how many permits the program gives the semaphore.
+pub fn permitted(meta: &str, permits: u32) -> SharedStr {
+    format!("{meta}{PERMITS}{permits}").into()
+}
+
+/// How many permits the program of the requester gives the semaphore; `None` for other locks.
+pub fn permits(meta: &str) -> Option<u32> {
+    after(meta, PERMITS)?.parse().ok()
 }
 
 /// Appends an owner to `meta`.
@@ -101,6 +111,7 @@ pub fn caller(meta: &str) -> Option<Holder> {
         owner: owner(meta),
         kind: None,
         units: None,
+        permits: permits(meta),
         holds: held(meta).map(str::to_owned).collect(),
     })
 }
@@ -150,6 +161,8 @@ fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
 
 /// The separator before a pod.
 const POD: char = ',';
+/// The separator before the permits of a semaphore.
+const PERMITS: &str = " permits:";
 /// The separator before an owner. Escaped words contain neither colons nor spaces.
 const OWNER: &str = " owner:";
 /// The separator before the value of a leader.

@@ -132,7 +132,7 @@ table! {
     a.mutex("x").lock().await;
 
     PermitsMismatch: LockError::PermitsMismatch { name, expected: 2, found: 3, .. } if name == "x";
-    { let permit = b.semaphore("x", 3).acquire().await; }
+    { let permits = b.semaphore("x", 3).acquire_many(3).await; }
     a.semaphore("x", 2).acquire().await;
 
     InUse: LockError::InUse { name, holders: 1, waiters: 0, .. } if name == "x";

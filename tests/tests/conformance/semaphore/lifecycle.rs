@@ -2,29 +2,52 @@
 
 use crate::prelude::*;
 
-pub(crate) async fn another_size_is_a_mismatch(store: &dyn TestStore) {
+/// As while a version of a program with another number is rolled out.
+pub(crate) async fn the_smallest_number_of_permits_counts(store: &dyn TestStore) {
     let [a, b] = store.members();
-    let permit = a.semaphore("s", 3).acquire().await.unwrap();
-    let other = b.semaphore("s", 5);
+    let (few, many) = (a.semaphore("s", 2), b.semaphore("s", 4));
+    let old = few.acquire().await.unwrap();
+    let new = many.acquire().await.unwrap();
+    assert!(many.try_acquire().await.unwrap().is_none());
+    assert!(few.try_acquire().await.unwrap().is_none());
+    assert_eq!(many.available().await.unwrap(), 0);
     for error in [
-        soon("an answer", other.acquire()).await.unwrap_err(),
-        other.try_acquire().await.unwrap_err(),
-        other.available().await.unwrap_err(),
+        soon("an answer", many.acquire_many(3)).await.unwrap_err(),
+        many.try_acquire_many(3).await.unwrap_err(),
     ] {
         assert_eq!(error.name(), Some("suite:s"));
         is!(
             error,
             LockError::PermitsMismatch {
-                expected: 5,
-                found: 3,
+                expected: 4,
+                found: 2,
                 ..
             }
         );
     }
-    // The holder is not affected. When all permits are back, another size may be used.
-    assert_eq!(permit.release().await.unwrap(), 3);
-    let permit = soon("another size", other.acquire_many(5)).await.unwrap();
+    // Without a call of the smaller number, the larger one counts.
+    old.release().await.unwrap();
+    let three = soon("a permit", many.acquire_many(3)).await.unwrap();
+    is!(
+        few.try_acquire().await.unwrap_err(),
+        LockError::PermitsMismatch {
+            expected: 2,
+            found: 4,
+            ..
+        }
+    );
+    three.release().await.unwrap();
+    // Those that hold keep their permits, and a new one waits until there are fewer.
+    let others = [many.acquire().await.unwrap(), many.acquire().await.unwrap()];
+    let waiting = tokio::spawn(async move { few.acquire().await });
+    waiters(&b.semaphore("s", 4), 1).await;
+    for permit in others {
+        assert!(!waiting.is_finished());
+        permit.release().await.unwrap();
+    }
+    let permit = soon("a permit", waiting).await.unwrap().unwrap();
     permit.release().await.unwrap();
+    new.release().await.unwrap();
 }
 
 pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) {
@@ -54,15 +77,8 @@ pub(crate) async fn a_name_is_one_kind_of_lock_at_a_time(store: &dyn TestStore) 
     permit.release().await.unwrap();
     // A semaphore of one permit is not mistaken for a mutex.
     let permit = b.semaphore("s", 1).acquire().await.unwrap();
-    let error = b.semaphore("s", 5).acquire().await.unwrap_err();
-    is!(
-        error,
-        LockError::PermitsMismatch {
-            expected: 5,
-            found: 1,
-            ..
-        }
-    );
+    let none = a.semaphore("s", 5).try_acquire().await.unwrap();
+    assert!(none.is_none());
     permit.release().await.unwrap();
 }
 

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use crate::{
-    Dice, Env, HolderRecord, LIMITS, Lease, MemberId, Message, Mode, NameRecord, Op, Reply, Retain,
-    Share, State, Ticket,
+    Dice, Env, HolderRecord, LIMITS, Lease, MemberId, Message, Mode, NameRecord, Op, RW_LOCK,
+    Reply, Retain, Share, State, Ticket,
 };
 
 /// A name, a clock, and the messages that the members got.
@@ -380,20 +380,57 @@ fn a_kick_ends_the_hold_with_its_token_and_no_newer_one() {
 }
 
 #[test]
-fn capacities_must_agree_while_anybody_holds_or_waits() {
+fn kinds_must_agree_while_anybody_holds_or_waits() {
     let mut world = World::new();
     let ((a, ta), (b, tb)) = (ids(), ids());
     assert_eq!(world.acquire(a, ta, 3, 2, Mode::Queue), Reply::TooMany);
-    world.acquire(a, ta, 1, 2, Mode::Queue);
-    assert_eq!(
-        world.acquire(b, tb, 1, 5, Mode::Queue),
-        Reply::Mismatch {
-            capacity: 2,
+    for (first, second) in [(1, 5), (5, 1), (RW_LOCK, 5), (5, RW_LOCK)] {
+        world.acquire(a, ta, 1, first, Mode::Queue);
+        let mismatch = Reply::Mismatch {
+            capacity: first,
             takes: false,
-        }
-    );
-    world.release(a, ta, 0, false);
+        };
+        assert_eq!(world.acquire(b, tb, 1, second, Mode::Queue), mismatch);
+        world.release(a, ta, 0, false);
+    }
     assert!(is_granted(&world.acquire(b, tb, 1, 5, Mode::Queue)));
+}
+
+/// As during the rollout of a program with another number of permits.
+#[test]
+fn the_smallest_number_of_permits_counts() {
+    let mut world = World::new();
+    let old: Vec<_> = (0..3).map(|_| ids()).collect();
+    let new: Vec<_> = (0..3).map(|_| ids()).collect();
+    let permit = |world: &mut World, (member, ticket), permits, mode| {
+        let share = Share::permits(1, permits);
+        is_granted(&world.ask(member, ticket, share, mode))
+    };
+    assert!(permit(&mut world, new[0], 5, Mode::Queue));
+    assert!(permit(&mut world, old[0], 2, Mode::Queue));
+    assert!(!permit(&mut world, new[1], 5, Mode::Queue));
+    assert!(!permit(&mut world, old[1], 2, Mode::Try));
+    // Who needs more is refused.
+    let mismatch = |capacity| Reply::Mismatch {
+        capacity,
+        takes: true,
+    };
+    let (member, ticket) = ids();
+    let three = Share::permits(3, 5);
+    assert_eq!(world.ask(member, ticket, three, Mode::Queue), mismatch(2));
+    // The larger number counts as soon as a call with it comes and finds no other.
+    world.release(old[0].0, old[0].1, 0, false);
+    assert!(permit(&mut world, new[2], 5, Mode::Try));
+    // A number that is too small for somebody who waits is refused, too.
+    assert!(!is_granted(&world.ask(member, ticket, three, Mode::Queue)));
+    let two = Share::permits(1, 2);
+    assert_eq!(world.ask(old[2].0, old[2].1, two, Mode::Queue), mismatch(5));
+    // A number counts while a call with it waits.
+    world.release(member, ticket, 0, false);
+    assert!(!permit(&mut world, old[2], 2, Mode::Queue));
+    assert!(!permit(&mut world, (member, ticket), 5, Mode::Try));
+    world.release(old[2].0, old[2].1, 0, false);
+    assert!(permit(&mut world, (member, ticket), 5, Mode::Try));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Holder {
     /// How many units the holder has: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
     /// writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
+    /// How many permits its program gives the semaphore. `None` for other locks.
+    pub permits: Option<u32>,
     /// The complete names of the locks that the task held when it asked for this one, at most the outermost eight and a
     /// kilobyte of names. A task holds the locks of the protected calls around it: annotated functions and
     /// `synchronize`.

@@ -126,9 +126,10 @@ pub enum LockError {
         source: StoreError,
     },
 
-    /// The semaphore is in use with another number of permits.
+    /// The semaphore is in use with another number of permits, and a call asks for more than the smaller one.
     #[error(
-        "semaphore `{name}` is in use with {found} permits, but this call gives {expected}: all its users must give the same number"
+        "semaphore `{name}` is in use with {found} permits, this call gives {expected}, and somebody asks for more permits than the smaller number: \
+         wait until no program gives the other one, or choose another name"
     )]
     #[non_exhaustive]
     PermitsMismatch {

@@ -24,6 +24,7 @@ fn holder() -> Holder {
         owner: Some("the-owner".to_owned()),
         kind: Some(HoldKind::Mutex),
         units: Some(1),
+        permits: None,
         holds: Vec::new(),
     }
 }

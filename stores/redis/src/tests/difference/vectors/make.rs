@@ -35,7 +35,7 @@ pub(super) const THEMES: &[(&str, &str, usize)] = &[
     (
         "semaphore",
         "Semaphores, with signals of the kind `token`.",
-        1700,
+        1900,
     ),
     (
         "rw_lock",

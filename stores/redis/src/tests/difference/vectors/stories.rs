@@ -243,6 +243,29 @@ pub(super) fn all() -> Vec<Sequence> {
         s.remark("The writer becomes a reader, which lets the other reader in.");
         s.touch_for(EVE, 3, 1).touch(ANN, 4).inspect();
     });
+    tell("a semaphore whose number of permits changes", &|s| {
+        let permits = |units, all| Share::permits(units, all);
+        s.acquire(ANN, 1, permits(1, 5))
+            .acquire(BOB, 2, permits(1, 5));
+        s.remark("The smallest number counts. What is granted stays.");
+        s.acquire(EVE, 3, permits(1, 2)).release(ANN, 1);
+        s.acquire(ANN, 4, permits(1, 5)).touch(EVE, 3);
+        s.remark("Nobody may ask for more units than that.");
+        s.acquire(ANN, 5, permits(3, 5)).inspect();
+        s.remark("Without the smallest number, a new ticket brings back the larger one.");
+        s.release(EVE, 3).acquire(ANN, 5, permits(3, 5)).inspect();
+        s.remark("It is too small for a ticket that is there.");
+        s.acquire(EVE, 6, permits(1, 2));
+        s.remark("As long as no new ticket comes, the smallest number stays.");
+        s.release(ANN, 4).release(ANN, 5);
+        s.acquire(EVE, 6, permits(1, 2))
+            .op(EVE, released(6, 0, 1, false))
+            .release(BOB, 2);
+        s.remark("A mutex is no semaphore of one permit.");
+        s.acquire(ANN, 7, permits(1, 1))
+            .acquire(EVE, 8, Share::MUTEX)
+            .acquire(EVE, 9, permits(1, 3));
+    });
     tell("a semaphore and its signals", &|s| {
         let permits = |units| Share::permits(units, 3);
         s.acquire(ANN, 1, permits(2)).acquire(BOB, 2, permits(2));
