@@ -1,5 +1,7 @@
 //! [`Options`]: the options of a handle or an attribute, and what they mean for one call.
 
+use std::ops::{Deref, DerefMut};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use crate::base::duration::{FOREVER, ToDuration, check_expire, length};
@@ -34,6 +36,26 @@ pub(crate) struct Options {
     pub(crate) label: Option<&'static str>,
     /// An unusable option and the reason. Every call fails with it.
     pub(crate) unusable: Option<(&'static str, &'static str)>,
+}
+
+/// The options of a handle. Most handles have none, and are small.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given(Option<Box<Options>>);
+
+impl Deref for Given {
+    type Target = Options;
+
+    #[inline]
+    fn deref(&self) -> &Options {
+        static NONE: LazyLock<Options> = LazyLock::new(Options::default);
+        self.0.as_deref().unwrap_or_else(|| &NONE)
+    }
+}
+
+impl DerefMut for Given {
+    fn deref_mut(&mut self) -> &mut Options {
+        self.0.get_or_insert_default()
+    }
 }
 
 impl Options {

@@ -194,7 +194,7 @@ impl Leader {
 
     fn seat(&self, blocking: bool) -> Result<Seat<'_>, LockError> {
         let target = self.handle.resolve(&Caller::current(blocking))?;
-        Seat::new(target, self.handle.options, &self.leading)
+        Seat::new(target, *self.handle.options, &self.leading)
     }
 
     /// If this process leads, tells the body to end, and waits until it has ended and the seat is free. `lead` then stands
