@@ -198,7 +198,8 @@ macro_rules! unlock_methods {
             ///
             /// The lock is released, whether or not the future completes.
             pub async fn unlock(self) -> Result<bool, $crate::base::error::LockError> {
-                self.holding.unlock().await
+                let mut holding = self.holding;
+                holding.unlock().await
             }
 
             /// Like [`unlock`](Self::unlock), but blocks the thread. The errors are the same.

@@ -161,25 +161,28 @@ impl Holding {
     }
 
     /// Releases each hold unless other guards share it. Returns whether all were released, or an error if one had been
-    /// lost. Sends all releases before awaiting an answer.
-    pub(crate) async fn unlock(mut self) -> Result<bool, LockError> {
+    /// lost. Sends all releases before awaiting an answer. Its future is small: tasks that wait for a lock have room for it.
+    pub(crate) async fn unlock(&mut self) -> Result<bool, LockError> {
         self.left = true;
-        let held = self.check();
-        let mut answers = self.holds.all().iter().map(|hold| (hold, leave(hold)));
+        let mut error = self.check().err().map(Box::new);
+        let mut answers = self.holds.all().iter().map(leave);
         // Avoids a list in the usual case of one hold.
-        let (first, rest) = (answers.next(), answers.collect::<Vec<_>>());
+        let (mut first, mut rest) = (answers.next().flatten(), answers.collect::<Vec<_>>());
         let mut released = true;
-        let mut lost = None;
-        for (hold, answer) in first.into_iter().chain(rest) {
+        for index in 0..=rest.len() {
+            let answer = match index.checked_sub(1) {
+                None => first.take(),
+                Some(index) => rest[index].take(),
+            };
             released &= answer.is_some();
             if let Some(answer) = answer
                 && answer.wait().await?.is_none()
             {
-                lost = lost.or_else(|| Some(hold.unlock_error()));
+                let hold = &self.holds.all()[index];
+                error = error.or_else(|| Some(Box::new(hold.unlock_error())));
             }
         }
-        held?;
-        lost.map_or(Ok(released), Err)
+        error.map_or(Ok(released), |error| Err(*error))
     }
 
     /// Like [`leave`](Self::leave), for a holding that was not used.

@@ -26,27 +26,31 @@ impl Taking {
 }
 
 impl Handle {
-    /// `patience`, if given, overrides the options.
+    /// A call that only tries does not wait, whatever the options say.
     pub(crate) async fn take<G: From<Holding>>(
         &self,
         share: Share,
-        patience: Option<Patience>,
+        tries: bool,
     ) -> Result<G, LockError> {
         proceed().await;
-        let holding = match self.start(share, patience, false)? {
-            Taking::Obtained(holding) => holding,
-            Taking::Waiting(acquire) => Holding::new(acquire.await?),
+        let hold = {
+            let mut acquire = match self.start(share, tries, false)? {
+                Taking::Obtained(holding) => return Ok(self.keep(holding, false).into()),
+                Taking::Waiting(acquire) => acquire,
+            };
+            // By reference: a call that waits would have it twice.
+            (&mut acquire).await?
         };
-        Ok(self.keep(holding, false).into())
+        Ok(self.keep(Holding::new(hold), false).into())
     }
 
     #[inline]
     pub(crate) fn blocking_take<G: From<Holding>>(
         &self,
         share: Share,
-        patience: Option<Patience>,
+        tries: bool,
     ) -> Result<G, LockError> {
-        let holding = self.start(share, patience, true)?.blocking()?;
+        let holding = self.start(share, tries, true)?.blocking()?;
         Ok(self.keep(holding, true).into())
     }
 
@@ -54,24 +58,20 @@ impl Handle {
         &self,
         share: Share,
     ) -> Result<Option<G>, LockError> {
-        unless_taken(self.take(share, Some(Patience::NONE)).await)
+        unless_taken(self.take(share, true).await)
     }
 
     pub(crate) fn blocking_try_take<G: From<Holding>>(
         &self,
         share: Share,
     ) -> Result<Option<G>, LockError> {
-        unless_taken(self.blocking_take(share, Some(Patience::NONE)))
+        unless_taken(self.blocking_take(share, true))
     }
 
     #[inline]
-    fn start(
-        &self,
-        share: Share,
-        patience: Option<Patience>,
-        blocking: bool,
-    ) -> Result<Taking, LockError> {
+    fn start(&self, share: Share, tries: bool, blocking: bool) -> Result<Taking, LockError> {
         let caller = Caller::current(blocking);
+        let patience = tries.then_some(Patience::NONE);
         self.resolve(&caller)?
             .start(&caller, &self.options, share, patience)
     }

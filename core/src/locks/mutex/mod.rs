@@ -97,7 +97,7 @@ impl Mutex {
     ///
     /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn lock(&self) -> Result<MutexGuard, LockError> {
-        self.handle.take(Share::MUTEX, None).await
+        self.handle.take(Share::MUTEX, false).await
     }
 
     /// Like [`lock`](Self::lock), but blocks the thread.
@@ -109,7 +109,7 @@ impl Mutex {
     ///
     /// The errors of [`lock`](Self::lock), and [`LockError::Deadlock`].
     pub fn blocking_lock(&self) -> Result<MutexGuard, LockError> {
-        self.handle.blocking_take(Share::MUTEX, None)
+        self.handle.blocking_take(Share::MUTEX, false)
     }
 
     /// Takes the lock if it is free, without waiting. Returns `None` if another caller holds it, or if this task does

@@ -67,7 +67,7 @@ impl RwLock {
     ///
     /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn read(&self) -> Result<RwLockReadGuard, LockError> {
-        self.handle.take(Share::READER, None).await
+        self.handle.take(Share::READER, false).await
     }
 
     /// Like [`read`](Self::read), but blocks the thread.
@@ -77,7 +77,7 @@ impl RwLock {
     /// The errors of [`read`](Self::read), and [`LockError::Deadlock`] if only a task of this thread could release the
     /// lock.
     pub fn blocking_read(&self) -> Result<RwLockReadGuard, LockError> {
-        self.handle.blocking_take(Share::READER, None)
+        self.handle.blocking_take(Share::READER, false)
     }
 
     /// Takes the lock for reading if the call need not wait. Otherwise returns `None`.
@@ -147,7 +147,7 @@ impl RwLock {
     ///
     /// Dropping the future makes the call leave the queue, or releases what it was already granted.
     pub async fn write(&self) -> Result<RwLockWriteGuard, LockError> {
-        self.handle.take(Share::WRITER, None).await
+        self.handle.take(Share::WRITER, false).await
     }
 
     /// Like [`write`](Self::write), but blocks the thread.
@@ -157,7 +157,7 @@ impl RwLock {
     /// The errors of [`write`](Self::write), and [`LockError::Deadlock`] if only a task of this thread could release
     /// the lock.
     pub fn blocking_write(&self) -> Result<RwLockWriteGuard, LockError> {
-        self.handle.blocking_take(Share::WRITER, None)
+        self.handle.blocking_take(Share::WRITER, false)
     }
 
     /// Takes the lock for writing if the call need not wait. Otherwise returns `None`.

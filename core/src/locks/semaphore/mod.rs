@@ -100,7 +100,7 @@ impl Semaphore {
     ///
     /// Like [`acquire`](Self::acquire).
     pub async fn acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        self.handle.take(share(n, self.permits)?, None).await
+        self.handle.take(share(n, self.permits)?, false).await
     }
 
     /// Like [`acquire_many`](Self::acquire_many), but blocks the thread.
@@ -109,7 +109,7 @@ impl Semaphore {
     ///
     /// The errors of [`acquire_many`](Self::acquire_many) and [`blocking_acquire`](Self::blocking_acquire).
     pub fn blocking_acquire_many(&self, n: u32) -> Result<Permit, LockError> {
-        self.handle.blocking_take(share(n, self.permits)?, None)
+        self.handle.blocking_take(share(n, self.permits)?, false)
     }
 
     /// Takes a permit if one is free and no other caller waits for it. Otherwise returns `None`.
