@@ -120,7 +120,7 @@ pub(super) fn inside(hold: &Arc<Hold>, witness: &Witness) {
 
 /// Releases the lock in one of several ways.
 pub(super) fn leave(hold: Arc<Hold>) {
-    let holding = Holding::new(hold);
+    let mut holding = Holding::new(hold);
     match roll(3) {
         0 => drop(holding),
         1 => match block_on(holding.unlock()) {
