@@ -131,13 +131,13 @@ impl Transition<'_> {
         let is_known = compared.is_some_and(|it| it.each_ref().map(program) == [ours, theirs]);
         if ours != theirs && !is_known {
             let (name, now) = (self.queue.name.clone(), self.now);
-            let (here, there) = (ours.1, theirs.1);
-            let differ = here != there && self.queue.core.other_permits.pass(now).is_some();
+            let permits = ours.1.zip(theirs.1).filter(|(here, there)| here != there);
+            let permits = permits.filter(|_| self.queue.core.other_permits.pass(now).is_some());
             let [ours, theirs] = found.map(SharedStr::clone);
             self.slot.compared = Some([ours.clone(), theirs.clone()]);
             self.wakes.report(move || {
                 note_holder(&name, &ours, &theirs, now);
-                if differ {
+                if let Some((here, there)) = permits {
                     let holder = CallerLocation(&theirs);
                     tracing::warn!(target: ACQUIRE, %name, here, there, %holder, "the holder's program gives the semaphore another number of permits: the smallest number counts, as long as calls with it hold or wait");
                 }

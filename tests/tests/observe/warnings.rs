@@ -1,4 +1,5 @@
-//! Warnings about calls that timed out, and about numbers of permits. Long waits and long holds are tested in the conformance suite (`slow`).
+//! Warnings about calls that timed out, and about numbers of permits. Long waits and long holds are tested in the
+//! conformance suite (`slow`).
 
 use auto_mutex_tests::spans::Spans;
 use auto_mutex_tests::stores::TestStore;
@@ -54,6 +55,8 @@ pub(crate) async fn another_number_of_permits_is_told_once(store: &dyn TestStore
     let (spans, _listening) = Spans::listen();
     let few = here.semaphore("s", 1).block("20ms");
     let many = here.semaphore("s", 3).block("20ms");
+    // A mutex has none.
+    assert!(here.mutex("s").block("20ms").lock().await.is_err());
     for semaphore in [few, many.clone(), many] {
         assert!(semaphore.acquire().await.is_err());
     }
