@@ -127,6 +127,9 @@ fn until_the_end_of_this(command: &Command) -> Command {
         false => Command::new(words.next().unwrap_or_default()),
     };
     guarded.args(words);
+    if let Some(folder) = command.get_current_dir() {
+        guarded.current_dir(folder);
+    }
     for (name, value) in command.get_envs() {
         match value {
             Some(value) => guarded.env(name, value),
