@@ -254,13 +254,14 @@ fn of_namespaces(sites: &HashMap<String, String>, findings: &mut Findings) {
 
 /// Adds a finding if programs give a semaphore several numbers of permits.
 fn of_permits(lock: &Lock, findings: &mut Findings) {
-    let holders = lock.holders.iter().filter_map(|hold| hold.who.as_ref());
-    let waiters = lock.waiters.iter().filter_map(|wait| wait.who.as_ref());
-    let given: BTreeMap<_, _> = holders
-        .chain(waiters)
+    let given: BTreeMap<_, _> = processes(lock)
+        .flatten()
         .filter_map(|who| Some((who.permits?, who)))
         .collect();
-    if let [(few, who), .., (many, other)] = &*given.into_iter().collect::<Vec<_>>() {
+    if let (Some((few, who)), Some((many, other))) =
+        (given.first_key_value(), given.last_key_value())
+        && few < many
+    {
         findings.add(
             Id::Permits,
             &lock.name,

@@ -63,7 +63,7 @@ pub(super) struct Slot {
     pub(super) bounds: Vec<(CallId, Weak<Bound>)>,
     pub(super) look_at_workers: Option<Instant>,
     pub(super) warned_of: u64,
-    /// The caller and the holder whose functions were compared last.
+    /// The caller and the holder whose programs were compared last.
     pub(super) compared: Option<[SharedStr; 2]>,
     numbers: u64,
     /// Whether the name counts as one that the client keeps.

@@ -130,13 +130,11 @@ impl State {
     /// Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
     /// somebody asks for more units.
     fn agree(&self, share: &Share) -> Result<u32, Reply> {
-        let mut holders: Vec<_> = self.holders().collect();
-        holders.sort_by_key(|record| (record.token, record.place));
-        let waiters = self.queue.values().chain(self.quiet.values());
-        let tickets = holders
-            .into_iter()
-            .chain(waiters.filter_map(|it| self.record(*it)));
-        let Some(least) = tickets.min_by_key(|record| record.capacity) else {
+        let order = |it: &&Record| {
+            let is_quiet = self.quiet.contains_key(&it.place);
+            (it.capacity, it.is_waiting(), is_quiet, it.token, it.place)
+        };
+        let Some(least) = self.records.values().min_by_key(order) else {
             return Ok(share.capacity);
         };
         let (capacity, takes) = (least.capacity, least.takes);

@@ -1,5 +1,6 @@
 //! [`Holding`]: the holds of a guard. Dropping it releases them in the background.
 
+use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -167,13 +168,9 @@ impl Holding {
         let mut error = self.check().err().map(Box::new);
         let mut answers = self.holds.all().iter().map(leave);
         // Avoids a list in the usual case of one hold.
-        let (mut first, mut rest) = (answers.next().flatten(), answers.collect::<Vec<_>>());
+        let (first, rest) = (answers.next().flatten(), answers.collect::<Vec<_>>());
         let mut released = true;
-        for index in 0..=rest.len() {
-            let answer = match index.checked_sub(1) {
-                None => first.take(),
-                Some(index) => rest[index].take(),
-            };
+        for (index, answer) in iter::once(first).chain(rest).enumerate() {
             released &= answer.is_some();
             if let Some(answer) = answer
                 && answer.wait().await?.is_none()

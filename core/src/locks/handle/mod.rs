@@ -24,7 +24,7 @@ pub use self::holding::Guard;
 pub(crate) use self::holding::Holding;
 pub use self::info::{LockInfo, Waiter};
 pub(crate) use self::last::Last;
-pub(crate) use self::options::{Given, Options, Reentry, option_methods, retain_method};
+pub(crate) use self::options::{HandleOptions, Options, Reentry, option_methods, retain_method};
 pub(crate) use self::owned::owned;
 pub(crate) use self::query::query_methods;
 pub(crate) use self::take::{Taking, log_obtained, unless_taken};
@@ -45,7 +45,7 @@ pub(crate) struct Handle {
     first: OnceLock<(u64, Option<(Name, SharedStr)>)>,
     /// `None` if the calling task is the owner.
     pub(crate) owner: Option<Arc<str>>,
-    pub(crate) options: Given,
+    pub(crate) options: HandleOptions,
     last: Arc<Last>,
 }
 
@@ -58,7 +58,7 @@ impl Handle {
             at: Location::caller(),
             first: OnceLock::new(),
             owner: None,
-            options: Given::default(),
+            options: HandleOptions::default(),
         }
     }
 

@@ -40,9 +40,9 @@ pub(crate) struct Options {
 
 /// The options of a handle. Most handles have none, and are small.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given(Option<Box<Options>>);
+pub(crate) struct HandleOptions(Option<Box<Options>>);
 
-impl Deref for Given {
+impl Deref for HandleOptions {
     type Target = Options;
 
     #[inline]
@@ -52,7 +52,7 @@ impl Deref for Given {
     }
 }
 
-impl DerefMut for Given {
+impl DerefMut for HandleOptions {
     fn deref_mut(&mut self) -> &mut Options {
         self.0.get_or_insert_default()
     }

@@ -42,7 +42,7 @@
     elseif code == TOUCH then
       renews = true
     elseif code == ACQUIRE or code == TRY then
-      local own = unpack_struct('<d', text, 97)
+      local own = unpack_struct('<d', text, CAPACITY_AT)
       cap = cap or own
       plain = plain and own == cap
     else

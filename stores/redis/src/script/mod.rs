@@ -93,6 +93,8 @@ fn constants() -> HashMap<&'static str, String> {
         ("SINGLE_SIZE", MARK + 3 * 8 + REQUEST_SIZE),
         ("RECORD_SIZE", RECORD_SIZE),
         ("REQUEST_SIZE", REQUEST_SIZE),
+        // In a request, whose last byte is MODE.
+        ("CAPACITY_AT", REQUEST_SIZE - 8),
         ("QUEUE_START", queue),
         ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE)),
         ("NAME_START", KEY.len() as u64 + 1),

@@ -188,7 +188,7 @@
       local agrees, holders, least, given = is_semaphore(capacity, takes), all_holders(), FAR, nil
       for _, list in ipairs({holders, all_waiters()}) do
         for _, r in ipairs(list) do
-          local own = unpack_struct('<d', r[REQUEST], 97)
+          local own = unpack_struct('<d', r[REQUEST], CAPACITY_AT)
           if own < least then least, given = own, r end
           units, agrees = max(units, r[UNITS]), agrees and is_semaphore(own, r[MODE] % 2)
         end

@@ -4,7 +4,7 @@
     local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
-    -- `known`: the record of another kind of lock.
+    -- `cap`: the capacity of the name with a new ticket. `known`: the first holder of another kind of lock.
     local r, own, heard, word, capacity, unclaimed, known, cap
     if code == UNTIL then
       opens = unpack_struct('<d', text, 1)

@@ -16,7 +16,7 @@
       return answer
     end
     text = (s[KNOWN] == 1 and '2 i ' or '2 d ') .. pack('<d', s[TOK])
-  elseif r and r[FLAG] == 0 and r[WHEN] == r[HEARD] + r[HOLD] * 1000 and s[CAP] == unpack_struct('<d', r[REQUEST], 97) then
+  elseif r and r[FLAG] == 0 and r[WHEN] == r[HEARD] + r[HOLD] * 1000 and s[CAP] == unpack_struct('<d', r[REQUEST], CAPACITY_AT) then
     text = '2 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
   else
     local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0

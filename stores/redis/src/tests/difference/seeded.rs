@@ -188,7 +188,7 @@ pub(super) const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     ),
     (
         "the only ticket's number of permits replaces a smaller one",
-        " and s[CAP] == unpack_struct('<d', r[REQUEST], 97)",
+        " and s[CAP] == unpack_struct('<d', r[REQUEST], CAPACITY_AT)",
         "",
         false,
         4,
