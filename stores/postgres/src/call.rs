@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::Duration;
 
-use auto_mutex_seam::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
+use auto_mutex_seam::store::{Lease, MemberId, Mode, Name, Op, Retain, Share, Signal, millis};
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use crate::epoch::number;
 pub(crate) const LOST: &str = "LOST";
 
 pub(crate) const INSPECT: &str = "inspect";
+pub(crate) const RUN: &str = "run";
 
 /// A plan that was made when a table was empty must not read the whole table later. For the server, one that has to do so costs enough to be
 /// compiled.
@@ -42,12 +43,14 @@ pub(crate) fn query(function: &str, count: usize, in_epoch: bool) -> String {
     let settings = SETTINGS
         .map(|(name, value)| format!("pg_catalog.set_config('{name}', '{value}', true) AS {name}"));
     let settings = settings.join(", ");
-    if function == "read_mail" {
-        format!(
+    match function {
+        "read_mail" => format!(
             "SELECT pg_catalog.unnest(CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END) FROM {settings}"
-        )
-    } else {
-        format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {settings}")
+        ),
+        RUN => {
+            format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{{{LOST}}}' END FROM {settings}")
+        }
+        _ => format!("SELECT CASE WHEN {is_same} THEN {call} ELSE '{LOST}' END FROM {settings}"),
     }
 }
 
@@ -59,8 +62,11 @@ pub(crate) fn text(text: &str) -> Value {
 }
 
 pub(crate) fn id(id: impl Display) -> Value {
-    let id = Uuid::try_parse(&id.to_string()).unwrap_or_default();
-    (Box::new(id), Type::UUID)
+    (Box::new(uuid(id)), Type::UUID)
+}
+
+fn uuid(id: impl Display) -> Uuid {
+    Uuid::try_parse(&id.to_string()).unwrap_or_default()
 }
 
 fn int(number: impl Into<i64>) -> Value {
@@ -82,6 +88,64 @@ fn flag(is: bool) -> Value {
 /// 0, 1 or 2, as in the table.
 fn retain(retain: Retain) -> Value {
     (Box::new(retain as i16), Type::INT2)
+}
+
+/// Whether [`Call::together`] takes the operation.
+pub(crate) fn is_plain(op: &Op) -> bool {
+    match op {
+        Op::Acquire { .. } | Op::Touch { .. } => true,
+        Op::Release {
+            park, tomb, used, ..
+        } => park.is_zero() && !tomb && *used == 0,
+        _ => false,
+    }
+}
+
+/// What [`Call::together`] does with one name.
+struct Part<'a> {
+    name: &'a Name,
+    leaving: Option<Uuid>,
+    next: Option<&'a Op>,
+}
+
+impl<'a> Part<'a> {
+    fn lease(&self) -> Option<&'a Lease> {
+        match self.next {
+            Some(Op::Acquire { lease, .. } | Op::Touch { lease, .. }) => Some(lease),
+            _ => None,
+        }
+    }
+
+    fn share(&self) -> Option<&'a Share> {
+        match self.next {
+            Some(Op::Acquire { share, .. }) => Some(share),
+            _ => None,
+        }
+    }
+
+    fn units(&self) -> u32 {
+        match self.next {
+            Some(Op::Touch { units, .. }) => *units,
+            _ => self.share().map_or(0, |share| share.units),
+        }
+    }
+
+    fn tries(&self) -> bool {
+        matches!(
+            self.next,
+            Some(Op::Acquire {
+                mode: Mode::Try,
+                ..
+            })
+        )
+    }
+
+    fn meta(&self) -> Option<String> {
+        match self.next {
+            Some(Op::Acquire { meta, .. }) => Some(storable(meta).into_owned()),
+            _ => None,
+        }
+    }
 }
 
 /// A request as the driver takes it.
@@ -173,6 +237,77 @@ impl Call {
         Self { function, values }
     }
 
+    /// Plain operations, sorted by name. A release and the acquire after it share a part.
+    pub(crate) fn together<'a>(
+        operations: impl Iterator<Item = (&'a Name, &'a Op)>,
+        caller: MemberId,
+        opens: i64,
+    ) -> Self {
+        let mut parts: Vec<Part<'_>> = Vec::new();
+        for (name, op) in operations {
+            match (op, parts.last_mut()) {
+                (Op::Acquire { .. }, Some(last)) if last.next.is_none() && last.name == name => {
+                    last.next = Some(op);
+                }
+                (Op::Release { ticket, .. }, _) => parts.push(Part {
+                    name,
+                    leaving: Some(uuid(ticket)),
+                    next: None,
+                }),
+                _ => parts.push(Part {
+                    name,
+                    leaving: None,
+                    next: Some(op),
+                }),
+            }
+        }
+        let parts = &parts;
+        let lease = |of: fn(&Lease) -> u64| {
+            let column = move |part: &Part<'_>| number(part.lease().map_or(0, of));
+            column_of(parts, column, Type::INT8_ARRAY)
+        };
+        let values = vec![
+            column_of(
+                parts,
+                |it| storable(it.name.as_str()).into_owned(),
+                Type::TEXT_ARRAY,
+            ),
+            id(caller),
+            column_of(parts, |it| it.leaving, Type::UUID_ARRAY),
+            column_of(
+                parts,
+                |it| it.lease().map(|it| uuid(it.ticket)),
+                Type::UUID_ARRAY,
+            ),
+            lease(|it| it.counter),
+            column_of(parts, |it| i64::from(it.units()), Type::INT8_ARRAY),
+            column_of(
+                parts,
+                |it| it.share().map_or(0, |it| i64::from(it.capacity)),
+                Type::INT8_ARRAY,
+            ),
+            column_of(
+                parts,
+                |it| it.share().is_some_and(Share::takes),
+                Type::BOOL_ARRAY,
+            ),
+            lease(|it| millis(it.hold)),
+            lease(|it| millis(it.place)),
+            column_of(
+                parts,
+                |it| it.lease().map_or(0, |it| it.retain as i16),
+                Type::INT2_ARRAY,
+            ),
+            column_of(parts, |it| it.tries(), Type::BOOL_ARRAY),
+            column_of(parts, |it| it.meta(), Type::TEXT_ARRAY),
+            int(opens),
+        ];
+        Self {
+            function: RUN,
+            values,
+        }
+    }
+
     /// A polling member's question for its messages.
     pub(crate) fn read_mail(member: MemberId) -> Self {
         let values = vec![id(member)];
@@ -193,6 +328,13 @@ impl Call {
     pub(crate) fn plain(&self) -> Vec<&(dyn ToSql + Sync)> {
         self.values.iter().map(|(value, _)| &**value as _).collect()
     }
+}
+
+fn column_of<T>(parts: &[Part<'_>], of: impl Fn(&Part<'_>) -> T, kind: Type) -> Value
+where
+    Vec<T>: ToSql + Send + Sync + 'static,
+{
+    (Box::new(parts.iter().map(of).collect::<Vec<_>>()), kind)
 }
 
 /// The text without NUL characters, which PostgreSQL cannot store. [`stored`] is the inverse.

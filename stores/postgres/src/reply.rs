@@ -8,18 +8,26 @@ use auto_mutex_seam::store::{
 };
 use tokio_postgres::Row;
 
-use crate::call::{INSPECT, LOST, stored};
+use crate::call::{INSPECT, LOST, RUN, stored};
 
-pub(crate) fn parse(function: &str, rows: &[Row]) -> Result<Reply, StoreError> {
-    let reply = match (function, rows) {
-        (INSPECT, rows) => record(rows).map(|(_, record)| Reply::Info(record)),
-        (_, [row]) => match row.try_get::<_, &str>(0) {
+/// The replies of a function: one, but of `run`.
+pub(crate) fn parse(function: &str, rows: &[Row]) -> Result<Vec<Reply>, StoreError> {
+    let read = |text: &str| Reply::parse(&stored(text));
+    let replies = match (function, rows) {
+        (INSPECT, rows) => record(rows).map(|(_, record)| vec![Reply::Info(record)]),
+        (RUN, [row]) => match row.try_get::<_, Vec<&str>>(0).as_deref() {
+            Ok([LOST]) => return Err(lost()),
+            texts => texts
+                .ok()
+                .and_then(|texts| texts.iter().map(|text| read(text)).collect()),
+        },
+        (_, [row]) => match row.try_get(0) {
             Ok(LOST) => return Err(lost()),
-            text => text.ok().and_then(|text| Reply::parse(&stored(text))),
+            text => text.ok().and_then(read).map(|reply| vec![reply]),
         },
         _ => None,
     };
-    reply.ok_or_else(nonsense)
+    replies.ok_or_else(nonsense)
 }
 
 /// The messages for a member.

@@ -540,6 +540,10 @@ impl Events for ClientCore {
         self.own(name, public)
     }
 
+    fn is_idle(&self) -> bool {
+        self.is_flushed()
+    }
+
     fn told(&self, name: &Name, message: Message) {
         if let Message::Probe { from, text } = &message {
             return self.probed(name, *from, text);

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use auto_mutex_net::{BEAT, Serves, Watchdog};
+use auto_mutex_net::{BEAT, Courtesy, Serves, Watchdog};
 use auto_mutex_seam::StoreError;
 use auto_mutex_seam::store::{
     self, Answer, Boxed, Closed, ConnectError, Events, Node, NodeChange, Op, Request,
@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep};
 use tokio_postgres::{AsyncMessage, Error, Row};
 
 use super::Pipeline;
-use crate::call::{Call, stored};
+use crate::call::{Call, is_plain, stored};
 use crate::epoch::Epoch;
 use crate::error;
 use crate::reply;
@@ -27,15 +27,22 @@ use crate::session::{Connector, Ready};
 const ASKS_EVERY: Duration = Duration::from_secs(10);
 /// Forgets what nobody has used for long, if no client has done so lately.
 const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
-/// The limit of requests in flight.
+/// The limit of requests in flight. Plain ones run together while `FEW` are: the server works on one, and has the next.
 const MOST: usize = 1024;
+const FEW: usize = 2;
+/// How many requests run together: no transaction takes long. A request that waited too long for a row made the others fail with it; for a
+/// while, each goes alone then.
+const TOGETHER: usize = 12;
+const APART: Duration = Duration::from_secs(10);
+/// After this many beats without a request, an idle client stops listening.
+const QUIET: u32 = 10;
 /// The pause after a brief connection: if a part of a table is missing, each one ends with its first request.
 const BRIEF: Duration = Duration::from_millis(200);
 
 /// What an answer is for.
 enum Use {
     /// With the function that was called.
-    Request(Request, &'static str),
+    Requests(Vec<Request>, &'static str),
     Mail,
     Epoch,
     /// Only to see whether the server is there.
@@ -48,7 +55,14 @@ struct Link<'a> {
     pipeline: &'a Pipeline,
     events: &'a dyn Events,
     ready: Ready,
+    waiting: VecDeque<Request>,
     flying: VecDeque<(Use, Run)>,
+    /// Until then, each request goes alone.
+    apart_until: store::Instant,
+    listens: bool,
+    /// How many beats there was no request.
+    quiet: u32,
+    courtesy: Courtesy,
     watchdog: Watchdog,
     /// Whether something was sent since the last beat.
     wrote: bool,
@@ -83,13 +97,25 @@ impl Serves for Pipeline {
             pipeline: self,
             events,
             ready,
+            waiting: VecDeque::new(),
             flying: VecDeque::new(),
+            apart_until: store::Instant::START,
+            listens: asks,
+            quiet: 0,
+            courtesy: Courtesy::default(),
             watchdog: Watchdog::new(lease, Duration::ZERO),
             wrote: false,
             next_ask: store::clock::now().after(ASKS_EVERY),
             beat: Box::pin(sleep(BEAT)),
             mail: asks.then(|| Box::pin(sleep(Duration::ZERO))),
         };
+        if !events.is_idle() {
+            poll_fn(|cx| {
+                link.listen(cx);
+                Poll::Ready(())
+            })
+            .await;
+        }
         let served = poll_fn(|cx| link.poll(cx)).await;
         let lost = served.err()?.as_kind(StoreErrorKind::Disconnected);
         link.lose(&lost);
@@ -122,21 +148,26 @@ impl Link<'_> {
         loop {
             self.ask_for_mail(cx, false);
             let closed = self.send(cx);
-            let mut is_busy = self.hear(cx)?;
+            let mut answered = self.hear(cx)?;
+            let mut is_busy = answered > 0;
             while let Some((_, run)) = self.flying.front_mut()
                 && let Poll::Ready(answer) = run.as_mut().poll(cx)
                 && let Some((purpose, _)) = self.flying.pop_front()
             {
                 self.watchdog.answered();
+                if let Use::Requests(requests, _) = &purpose {
+                    answered += requests.len();
+                }
                 self.land(purpose, answer.map_err(|error| error::of(&error)))?;
                 is_busy = true;
             }
             if !is_busy {
-                return match closed && self.flying.is_empty() {
+                return match closed && self.flying.is_empty() && self.waiting.is_empty() {
                     true => Poll::Ready(Ok(())),
                     false => Poll::Pending,
                 };
             }
+            self.courtesy.after(answered);
         }
     }
 
@@ -155,16 +186,16 @@ impl Link<'_> {
         self.flying.push_back((purpose, run));
     }
 
-    /// Reads and writes. Returns whether a message has arrived. Answers go to their futures.
-    fn hear(&mut self, cx: &mut Context<'_>) -> Result<bool, StoreError> {
-        let mut heard = false;
+    /// Reads and writes. Returns how many messages have arrived. Answers go to their futures.
+    fn hear(&mut self, cx: &mut Context<'_>) -> Result<usize, StoreError> {
+        let mut heard = 0;
         loop {
             match self.ready.requests.connection.poll_message(cx) {
                 Poll::Pending => return Ok(heard),
                 Poll::Ready(Some(Ok(message))) => {
                     if let AsyncMessage::Notification(message) = message {
                         tell(self.events, message.payload());
-                        heard = true;
+                        heard += 1;
                     }
                     self.watchdog.heard();
                 }
@@ -190,22 +221,49 @@ impl Link<'_> {
 
     /// Sends what has come. Returns whether the store was closed.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        let closed = loop {
+            match lock(&self.pipeline.coming).poll_recv(cx) {
+                Poll::Ready(Some(request)) => self.waiting.push_back(request),
+                Poll::Ready(None) => break true,
+                Poll::Pending => break false,
+            }
+        };
         let (caller, opens) = (self.pipeline.connector.member, self.pipeline.opens());
-        while self.flying.len() < MOST {
-            let Poll::Ready(request) = lock(&self.pipeline.coming).poll_recv(cx) else {
-                return false;
-            };
-            let Some(request) = request else {
-                return true;
-            };
+        while let Some(first) = self.waiting.front()
+            && self.flying.len() < if is_plain(&first.op) { FEW } else { MOST }
+        {
             // If a lock was broken, the message says so; the answer to a renewal says only that it is gone.
-            self.ask_for_mail(cx, matches!(request.op, Op::Touch { .. }));
-            let call = Call::of(&request.name, &request.op, caller, opens);
-            let purpose = Use::Request(request, call.function);
+            let touches = matches!(first.op, Op::Touch { .. });
+            self.listen(cx);
+            self.quiet = 0;
+            let apart = store::clock::now() < self.apart_until;
+            let plain = self.waiting.iter().take_while(|it| is_plain(&it.op));
+            let count = plain.take(if apart { 1 } else { TOGETHER }).count().max(1);
+            let mut requests: Vec<_> = self.waiting.drain(..count).collect();
+            self.ask_for_mail(cx, touches);
+            let call = match &*requests {
+                [only] => Call::of(&only.name, &only.op, caller, opens),
+                _ => {
+                    requests.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
+                    let operations = requests.iter().map(|it| (&it.name, &it.op));
+                    Call::together(operations, caller, opens)
+                }
+            };
+            let purpose = Use::Requests(requests, call.function);
             let run = self.ready.run(call);
             self.start(cx, purpose, run);
         }
-        false
+        closed
+    }
+
+    fn listen(&mut self, cx: &mut Context<'_>) {
+        if !std::mem::replace(&mut self.listens, true) {
+            let hear = self
+                .ready
+                .requests
+                .hear(self.pipeline.connector.member, true);
+            self.start(cx, Use::Nothing, hear);
+        }
     }
 
     /// Passes an answer on. An error ends the connection.
@@ -215,11 +273,30 @@ impl Link<'_> {
         answer: Result<Vec<Row>, StoreError>,
     ) -> Result<(), StoreError> {
         match purpose {
-            Use::Request(request, function) => {
-                let result = answer.and_then(|rows| reply::parse(function, &rows));
-                let fatal = result.as_ref().err().filter(|it| it.is_disconnected());
+            Use::Requests(requests, function) => {
+                let replies = answer.and_then(|rows| reply::parse(function, &rows));
+                let replies = replies.and_then(|replies| match replies.len() == requests.len() {
+                    true => Ok(replies),
+                    false => Err(reply::nonsense()),
+                });
+                let fatal = replies.as_ref().err().filter(|it| it.is_disconnected());
                 let outlives = fatal.cloned().map_or(Ok(()), Err);
-                self.events.answered(Answer { request, result });
+                match replies {
+                    Ok(replies) => {
+                        for (request, reply) in requests.into_iter().zip(replies) {
+                            let result = Ok(reply);
+                            self.events.answered(Answer { request, result });
+                        }
+                    }
+                    Err(error) => {
+                        if requests.len() > 1 {
+                            self.apart_until = store::clock::now().after(APART);
+                        }
+                        for request in requests {
+                            self.events.answered(request.failed(error.clone()));
+                        }
+                    }
+                }
                 outlives
             }
             Use::Mail => {
@@ -265,6 +342,15 @@ impl Link<'_> {
             let tidied = async move { tidying.query_typed(TIDY, &[]).await.or(Ok(Vec::new())) };
             self.start(cx, Use::Nothing, tidied);
         }
+        self.quiet += 1;
+        if self.quiet >= QUIET && self.listens && !self.ready.in_epoch && self.events.is_idle() {
+            self.listens = false;
+            let hear = self
+                .ready
+                .requests
+                .hear(self.pipeline.connector.member, false);
+            self.start(cx, Use::Nothing, hear);
+        }
         let wrote = std::mem::take(&mut self.wrote);
         if self.watchdog.beat(now, wrote, self.flying.is_empty())? {
             let ping = async move { client.batch_execute("").await.map(|()| Vec::new()) };
@@ -277,11 +363,12 @@ impl Link<'_> {
         lock(&self.pipeline.state).down = Some(error.clone());
         let unsent = std::iter::from_fn(|| lock(&self.pipeline.coming).try_recv().ok());
         let flying = std::mem::take(&mut self.flying).into_iter();
-        let flying = flying.filter_map(|(purpose, _)| match purpose {
-            Use::Request(request, _) => Some(request),
-            _ => None,
+        let flying = flying.flat_map(|(purpose, _)| match purpose {
+            Use::Requests(requests, _) => requests,
+            _ => Vec::new(),
         });
-        for request in flying.chain(unsent) {
+        let waiting = std::mem::take(&mut self.waiting);
+        for request in flying.chain(waiting).chain(unsent) {
             self.events.answered(request.failed(error.clone()));
         }
     }

@@ -14,7 +14,7 @@ pub use self::script::{grants, operating_grants, reading_grants, schema};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version(pub(crate) u32, pub(crate) u32);
 
-pub(crate) const VERSION: Version = Version(4, 0);
+pub(crate) const VERSION: Version = Version(4, 1);
 /// The comment of the schema, before its version.
 pub(crate) const MARK: &str = "auto-mutex schema ";
 const NEWER: &str = "its schema `auto_mutex` is of a newer version of this library: update the crate auto-mutex in this program";

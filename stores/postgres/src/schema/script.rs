@@ -26,10 +26,10 @@ const OWNER: &str = "auto_mutex_owner";
 const DEFINER: &str = "SECURITY DEFINER SET search_path = pg_catalog, pg_temp";
 /// The functions for readers, for operators beside those, and for programs.
 const LOOKS: &str = "auto_mutex.inspect, auto_mutex.scan, auto_mutex.see_epoch, auto_mutex.size";
-const BREAKS: &str = "auto_mutex.enter, auto_mutex.read_mail, auto_mutex.is_epoch, auto_mutex.begin_epoch, auto_mutex.tidy, \
+const BREAKS: &str = "auto_mutex.enter, auto_mutex.hear, auto_mutex.read_mail, auto_mutex.is_epoch, auto_mutex.begin_epoch, auto_mutex.tidy, \
     auto_mutex.drop_holders";
-const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.adopt, auto_mutex.signal, \
-    auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
+const LOCKS: &str = "auto_mutex.acquire, auto_mutex.touch, auto_mutex.release, auto_mutex.run, auto_mutex.adopt, \
+    auto_mutex.signal, auto_mutex.remove, auto_mutex.probe, auto_mutex.raise, auto_mutex.fence";
 
 /// Returns the query for what is wrong with a server: see `sql/problems.sql`.
 pub(crate) fn problems() -> String {

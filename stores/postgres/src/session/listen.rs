@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use auto_mutex_seam::StoreError;
 use auto_mutex_seam::store::{ConnectError, MemberId, Trouble, lock};
 use tokio_postgres::types::Type;
+use tokio_postgres::{Error, Row};
 use uuid::Uuid;
 
 use super::Session;
@@ -17,6 +18,7 @@ const OF_SESSION: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHA
     SET idle_session_timeout = 0; SET synchronous_commit = local; \
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 const ENTER: &str = "SELECT auto_mutex.enter($1, $2, $3, $4)";
+const HEAR: &str = "SELECT auto_mutex.hear($1, $2)";
 const COPY: &str = "another connection of this client is there, that of a copy of this process: start one of them again";
 /// How many numbers are remembered.
 const MOST: usize = 16;
@@ -28,9 +30,9 @@ impl Session {
         self.run(&(settings.concat() + OF_SESSION)).await
     }
 
-    /// Listens on a channel that nobody else can guess. `before` are the numbers by which the server may know the last connection of this
+    /// Registers a channel that nobody else can guess. `before` are the numbers by which the server may know the last connection of this
     /// client: that of the last one that was set up, then those of attempts that failed later.
-    pub(super) async fn listen(
+    pub(super) async fn enter(
         &mut self,
         member: MemberId,
         before: &Mutex<Vec<i64>>,
@@ -69,5 +71,19 @@ impl Session {
         }
         *lock(before) = vec![chosen];
         Ok(())
+    }
+
+    /// Starts or stops listening on that channel.
+    pub(crate) fn hear(
+        &self,
+        member: MemberId,
+        listens: bool,
+    ) -> impl Future<Output = Result<Vec<Row>, Error>> + Send + 'static {
+        let client = self.client.clone();
+        async move {
+            let (member, member_type) = id(member);
+            let parameters = [(&*member as _, member_type), (&listens as _, Type::BOOL)];
+            client.query_typed(HEAR, &parameters).await
+        }
     }
 }

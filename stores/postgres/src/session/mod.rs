@@ -19,7 +19,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 pub(crate) use self::connection::{Session, rows};
 use self::connection::{nonsense, silent};
-use crate::call::{Call, INSPECT, id, query};
+use crate::call::{Call, INSPECT, RUN, id, query};
 use crate::engine::Postgres;
 use crate::epoch::Epoch;
 use crate::facts::Facts;
@@ -29,7 +29,7 @@ use crate::schema::Found;
 const STEPS: u32 = 4;
 /// The functions that most requests call, and how many parameters each has. They are prepared, unless a pooler may pass each
 /// request to another process.
-const FREQUENT: [(&str, usize); 3] = [("acquire", 13), ("touch", 9), ("release", 7)];
+const FREQUENT: [(&str, usize); 4] = [("acquire", 13), ("touch", 9), ("release", 7), (RUN, 14)];
 
 pub(crate) struct Connector {
     pub(crate) postgres: Postgres,
@@ -49,7 +49,7 @@ pub(crate) struct Ready {
     pub(crate) requests: Session,
     prepared: HashMap<&'static str, Statement>,
     /// Whether requests run only in the epoch in which the connection was made, behind a pooler.
-    in_epoch: bool,
+    pub(crate) in_epoch: bool,
     pub(crate) epoch: Epoch,
     pub(crate) facts: Facts,
 }
@@ -174,7 +174,7 @@ impl Connector {
             epoch = Epoch::read(&rows).ok_or_else(nonsense)?;
         }
         if listens {
-            requests.listen(self.member, &self.presence).await?;
+            requests.enter(self.member, &self.presence).await?;
         }
         let mut prepared = HashMap::new();
         for (function, count) in FREQUENT.into_iter().filter(|_| listens) {

@@ -31,7 +31,7 @@ BEGIN
   RETURN false;
 END $$;
 
--- Makes this process the one that listens for a member. `chosen` is random: nobody can have locked it before. Returns the process that did
+-- Makes this process the one that may listen for a member. `chosen` is random: nobody can have locked it before. Returns the process that did
 -- so before, if it is there. If it has not locked one of `before`, which only its client knows, it is that of a copy of the client, and
 -- stays: the result is 0.
 CREATE FUNCTION auto_mutex.enter(listener uuid, channel uuid, chosen bigint, before bigint[]) RETURNS integer
@@ -51,11 +51,18 @@ BEGIN
   INSERT INTO auto_mutex.members AS x VALUES (listener, auto_mutex.clock(NULL), channel, pg_backend_pid(), chosen)
     ON CONFLICT (member) DO UPDATE SET
       heard = excluded.heard, channel = excluded.channel, pid = excluded.pid, presence = excluded.presence;
+  RETURN earlier;
+END $$;
+
+-- Starts or stops listening. Each message wakes all processes of the database that listen, so a client without locks does not.
+CREATE FUNCTION auto_mutex.hear(listener uuid, listens boolean) RETURNS void LANGUAGE plpgsql @DEFINER@ AS $$
+DECLARE
+  own CONSTANT uuid := (SELECT channel FROM auto_mutex.members WHERE member = listener AND pid = pg_backend_pid());
+BEGIN
   -- Without this, LISTEN fails after the server has removed the files of a long queue.
   PERFORM pg_notification_queue_usage();
   -- In a query of its own, it would stand in `pg_stat_activity`.
-  EXECUTE format('LISTEN %I', auto_mutex.id(channel));
-  RETURN earlier;
+  EXECUTE format(CASE WHEN listens THEN 'LISTEN %I' ELSE 'UNLISTEN %I' END, auto_mutex.id(own));
 END $$;
 
 -- Returns the messages for a member that does not listen, and deletes them.

@@ -1,13 +1,15 @@
 //! Requests and messages on a connection, in each way to hear of others.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use auto_mutex_seam::store::{
-    Message, Mode, Op, RandomId, Reply, Share, Signal, StoreErrorKind, StoreOptions, Ticket,
-    with_sources,
+    Answer, Message, Mode, Name, Op, RandomId, Reply, Request, RequestId, Share, Signal,
+    StoreErrorKind, StoreOptions, Ticket, with_sources,
 };
+use tokio::time::sleep;
+use uuid::Uuid;
 
 use super::peer::{Event, Peer, acquire, lease, options, release, touch};
 use super::real_time::real_time;
@@ -77,24 +79,67 @@ async fn a_member_grants_to_itself_by_a_message() {
 }
 
 #[tokio::test]
-async fn requests_are_answered_in_order_however_many_there_are() {
+async fn requests_for_a_name_are_answered_in_order_however_many_there_are() {
     let server = shared();
     let mut peer = Peer::new(&server.url(&server.database().await)).await;
-    let mut asked = Vec::new();
+    let mut asked: [VecDeque<_>; 7] = Default::default();
     for round in 0..500 {
-        let name = format!("n{}", round % 7);
-        let ticket = Ticket::random();
-        asked.push(peer.enqueue(&name, acquire(ticket, Mode::Queue)));
-        asked.push(peer.enqueue(&name, release(ticket)));
-    }
-    peer.store.flush();
-    for (index, id) in asked.into_iter().enumerate() {
-        let reply = peer.answer(id).await.unwrap();
-        match index % 2 {
-            0 => assert!(matches!(reply, Reply::Granted { .. }), "{reply:?}"),
-            _ => assert_eq!(reply, Reply::Released { free: 1 }),
+        let (ticket, name) = (Ticket::random(), round % asked.len());
+        for op in [acquire(ticket, Mode::Queue), release(ticket)] {
+            let id = peer.enqueue(&name.to_string(), op);
+            asked[name].push_back(id);
         }
     }
+    peer.store.flush();
+    while asked.iter().any(|left| !left.is_empty()) {
+        let Event::Answered(Answer { request, result }) = peer.event().await else {
+            panic!("only answers come");
+        };
+        let name: usize = request.name.as_str().parse().unwrap();
+        assert_eq!(asked[name].pop_front(), Some(request.id));
+        match (&request.op, result.unwrap()) {
+            (Op::Acquire { .. }, Reply::Granted { .. }) => {}
+            (Op::Release { .. }, Reply::Released { free: 1 }) => {}
+            (_, reply) => panic!("{reply:?}"),
+        }
+    }
+    peer.end().await;
+}
+
+/// A request that waits for a row too long makes others fail with it, but only once.
+#[tokio::test]
+async fn requests_go_alone_after_some_failed_together() {
+    let server = shared();
+    let database = server.database().await;
+    let mut peer = Peer::new(&server.url(&database)).await;
+    let (held, _) = peer.holds("stuck").await;
+    let admin = server.admin(&database).await;
+    let lock = "BEGIN; SELECT FROM auto_mutex.names WHERE name = 'stuck' FOR UPDATE";
+    admin.batch_execute(lock).await.unwrap();
+    let mut failures = Vec::new();
+    for _ in 0..2 {
+        // The first goes alone, and the others follow together while it is on its way.
+        for index in 0..4 {
+            peer.enqueue(&format!("other{index}"), touch(Ticket::random(), 1));
+        }
+        peer.enqueue("stuck", touch(held, 2));
+        peer.store.flush();
+        let mut failed = Vec::new();
+        for _ in 0..5 {
+            match peer.event().await {
+                Event::Answered(Answer { request, result }) => {
+                    if let Err(error) = result {
+                        assert_eq!(error.kind(), StoreErrorKind::Busy);
+                        failed.push(request.name.as_str().to_owned());
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        failures.push(failed);
+    }
+    assert!(failures[0].len() > 1, "{failures:?}");
+    assert_eq!(failures[1], ["stuck"]);
     peer.end().await;
 }
 
@@ -460,5 +505,95 @@ async fn closing_answers_everything_first() {
             other => panic!("{other:?}"),
         }
     }
+    peer.end().await;
+}
+
+/// A release with an acquire is one write only if nothing speaks against it.
+#[tokio::test]
+async fn a_release_with_an_acquire_is_refused_or_waits_like_an_acquire() {
+    const NOW: i64 = 1_795_000_000_000_000;
+    let server = shared();
+    let database = server.database().await;
+    // It makes the schema.
+    Peer::new(&server.url(&database)).await.end().await;
+    let admin = server.admin(&database).await;
+    let [held, next] = [Uuid::from_u128(1), Uuid::from_u128(2)];
+    for (opens, tomb, expected) in [
+        (0, false, "GRANTED"),
+        (NOW + 1_000_000, false, "QUEUED"),
+        (0, true, "REFUSED"),
+    ] {
+        let name = format!("{expected} after {opens}");
+        let hold = "SELECT auto_mutex.acquire($1, $2, $2, 1, 1, 1, false, 9000, 9000, 0::int2, false, '', 0, $3)";
+        let bury = "SELECT auto_mutex.release($1, $2, $2, 0, true, 0, 0, $3)";
+        admin.query_one(hold, &[&name, &held, &NOW]).await.unwrap();
+        if tomb {
+            admin.query_one(bury, &[&name, &next, &NOW]).await.unwrap();
+        }
+        let both = "SELECT auto_mutex.run(ARRAY[$1::text], $2::uuid, ARRAY[$2], ARRAY[$3::uuid], '{1}', '{1}', '{1}', '{f}', '{9000}', '{9000}', \
+            '{0}', '{f}', '{meta}', $4, $5)";
+        let row = admin
+            .query_one(both, &[&name, &held, &next, &opens, &NOW])
+            .await;
+        let replies: Vec<String> = row.unwrap().get(0);
+        let words = replies.iter().map(|reply| reply.split(' ').next().unwrap());
+        assert_eq!(
+            words.collect::<Vec<_>>(),
+            ["RELEASED", expected],
+            "{replies:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn only_a_client_with_locks_listens() {
+    let _watch = real_time();
+    let server = shared();
+    let database = server.database().await;
+    let admin = server.admin(&database).await;
+    let log = format!("ALTER DATABASE {database} SET log_statement = 'all'");
+    admin.batch_execute(&log).await.unwrap();
+    let mut peer = Peer::idle(&server.url(&database)).await;
+    let member = Uuid::try_parse(&peer.member.to_string()).unwrap();
+    let said = async |public: u64| {
+        let text = format!("probe {} n {public}", member.simple());
+        let publish = "SELECT auto_mutex.publish($1, $2)";
+        admin.query_one(publish, &[&member, &text]).await.unwrap();
+    };
+    said(1).await;
+    // Its first request makes it listen, and the pause after the last one stops it.
+    let request = || touch(Ticket::random(), 1);
+    let (name, id) = (Name::from_escaped("n"), RequestId(1));
+    let submit = |id| {
+        peer.store.submit(Request {
+            name: name.clone(),
+            op: request(),
+            id,
+        })
+    };
+    assert!(submit(id).is_none());
+    let stops = format!("$1 = '{member}', $2 = 'f'");
+    let rests =
+        "SELECT bool_and(state = 'idle') FROM pg_stat_activity JOIN auto_mutex.members USING (pid)";
+    // It is logged when it begins.
+    while !server.log().contains(&stops)
+        || !admin.query_one(rests, &[]).await.unwrap().get::<_, bool>(0)
+    {
+        sleep(Duration::from_millis(20)).await;
+    }
+    said(2).await;
+    assert!(submit(RequestId(2)).is_none());
+    let mut answers = 0;
+    while answers < 2 {
+        match peer.event().await {
+            Event::Answered(_) => answers += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    said(3).await;
+    let Event::Told(_, Message::Probe { text, .. }) = peer.event().await else {
+        panic!("no message");
+    };
+    assert_eq!(&*text, "3");
     peer.end().await;
 }

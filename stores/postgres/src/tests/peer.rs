@@ -27,11 +27,14 @@ pub(crate) enum Event {
     Forgotten,
 }
 
-struct Recorder(UnboundedSender<Event>);
+struct Recorder {
+    events: UnboundedSender<Event>,
+    is_idle: bool,
+}
 
 impl Recorder {
     fn note(&self, event: Event) {
-        let _ = self.0.send(event);
+        let _ = self.events.send(event);
     }
 }
 
@@ -46,6 +49,10 @@ impl Events for Recorder {
 
     fn told(&self, name: &Name, message: Message) {
         self.note(Event::Told(name.clone(), message));
+    }
+
+    fn is_idle(&self) -> bool {
+        self.is_idle
     }
 
     fn node_changed(&self, _: Node, change: NodeChange) {
@@ -110,18 +117,33 @@ impl Peer {
     ) -> Result<Self, SetupError> {
         let (store, mut driver) = engine.unconnected(&options, member);
         driver.open(options.connect_timeout).await?;
-        let mut peer = Self::run(store, driver, member);
+        let mut peer = Self::run(store, driver, member, false);
         assert!(!peer.connected().await);
         Ok(peer)
     }
 
-    fn run(store: Arc<dyn Store>, driver: Box<dyn Driver>, member: MemberId) -> Self {
-        let (sender, events) = unbounded_channel();
-        let driver = tokio::spawn(driver.run(Arc::new(Recorder(sender))));
+    /// Holds nothing and waits for nothing, whatever it asks.
+    pub(crate) async fn idle(url: &str) -> Self {
+        let (options, member) = (options(), MemberId::random());
+        let (store, mut driver) = engine(url).unconnected(&options, member);
+        driver.open(options.connect_timeout).await.unwrap();
+        let mut peer = Self::run(store, driver, member, true);
+        peer.connected().await;
+        peer
+    }
+
+    fn run(
+        store: Arc<dyn Store>,
+        driver: Box<dyn Driver>,
+        member: MemberId,
+        is_idle: bool,
+    ) -> Self {
+        let (events, received) = unbounded_channel();
+        let driver = tokio::spawn(driver.run(Arc::new(Recorder { events, is_idle })));
         Self {
             member,
             store,
-            events,
+            events: received,
             driver,
             submitted: 0,
             closed: None,
@@ -131,7 +153,7 @@ impl Peer {
     pub(crate) fn lazily(engine: Arc<dyn Engine>, options: StoreOptions) -> Self {
         let member = MemberId::random();
         let (store, driver) = engine.unconnected(&options, member);
-        Self::run(store, driver, member)
+        Self::run(store, driver, member, false)
     }
 
     /// The next event but closings, which are noted, and failed attempts.

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use auto_mutex_net::{BEAT, Serves, Serving, Watchdog};
+use auto_mutex_net::{BEAT, Courtesy, Serves, Serving, Watchdog};
 use auto_mutex_seam::store::{
     Boxed, Closed, Events, Request, StoreErrorKind, clock, deliver, first, lock,
 };
@@ -35,10 +35,6 @@ const ASKS_EVERY: Duration = Duration::from_secs(10);
 /// The settings are read with the first epoch, when the replicas of a new primary are back, and every ten minutes.
 const ASKS_PER_FACTS: u32 = 60;
 
-/// If one read brings at most this many answers, they belong to one or two tasks that are about to submit more
-/// requests.
-const A_FEW: u32 = 2;
-
 pub(super) struct Link<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) events: &'a dyn Events,
@@ -46,6 +42,7 @@ pub(super) struct Link<'a> {
     pub(super) awaited: VecDeque<Awaited>,
     /// Requests that must be sent again.
     pub(super) again: Vec<Sending>,
+    courtesy: Courtesy,
     watchdog: Watchdog,
     next_ask: store::Instant,
     asks: u32,
@@ -86,6 +83,7 @@ impl Serves for Pipeline {
             renewal: ready.renewal,
             awaited: VecDeque::new(),
             again: Vec::new(),
+            courtesy: Courtesy::default(),
             watchdog: Watchdog::new(lease, connection.slowest),
             next_ask: store::clock::now().after(ASKS_EVERY),
             asks: 0,
@@ -200,7 +198,7 @@ impl Link<'_> {
             if let Value::Push(words) = &value {
                 replied |= self.confirm(words);
                 let granted = reply::message(words).is_some_and(|it| deliver(self.events, it));
-                answered += u32::from(granted);
+                answered += usize::from(granted);
                 continue;
             }
             replied = true;
@@ -210,10 +208,7 @@ impl Link<'_> {
         if replied {
             self.watchdog.answered();
         }
-        if (1..=A_FEW).contains(&answered) {
-            // Let the woken task run first, so that its release and its next acquire share one write.
-            thread::yield_now();
-        }
+        self.courtesy.after(answered);
         result
     }
 

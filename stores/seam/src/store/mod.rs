@@ -79,6 +79,11 @@ pub trait Events: Send + Sync + 'static {
 
     /// The state of `node` has changed.
     fn node_changed(&self, node: Node, change: NodeChange);
+
+    /// Whether the member holds nothing and waits for nothing, so that it expects no message.
+    fn is_idle(&self) -> bool {
+        false
+    }
 }
 
 /// An implementation of the lock operations.

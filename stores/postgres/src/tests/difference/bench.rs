@@ -22,6 +22,8 @@ use crate::tests::server::shared;
 const TABLES: [&str; 4] = ["names", "tickets", "signals", "gone"];
 /// One in so many operations runs as it does behind a pooler.
 const IN_EPOCH: u32 = 4;
+/// One in so many plain operations runs as it does together with others.
+const TOGETHER: u32 = 3;
 /// Before one in so many operations, the tables are rewritten, which must not change anything.
 const COMPACT: u32 = 499;
 /// A member that listens has locked this number.
@@ -138,9 +140,16 @@ impl Bench {
         statement
     }
 
-    fn ask(&mut self, request: &Request<'_>) -> Outcome {
+    /// Runs the last request after the one before it, if any, whose reply comes first.
+    fn ask(&mut self, before: Option<&Op>, request: &Request<'_>) -> (Option<Reply>, Outcome) {
         let (caller, opens) = (request.member, request.opens as i64);
-        let call = Call::of(request.name, request.op, caller, opens);
+        let together = call::is_plain(request.op) && self.steps.is_multiple_of(TOGETHER);
+        let call = if before.is_some() || together {
+            let all = before.into_iter().chain([request.op]);
+            Call::together(all.map(|op| (request.name, op)), caller, opens)
+        } else {
+            Call::of(request.name, request.op, caller, opens)
+        };
         let looks = matches!(request.op, Op::Inspect { .. });
         let in_epoch = self.steps.is_multiple_of(IN_EPOCH) && !looks;
         let statement = self.prepare(&call, in_epoch);
@@ -167,15 +176,27 @@ impl Bench {
         });
         let form = answers.0.unwrap();
         let rows = [(call.function, answers.1), (look.function, answers.2)];
-        let [reply, info] = rows.map(|(function, rows)| reply::parse(function, &rows.unwrap()));
-        let Ok(Reply::Info(info)) = info else {
-            panic!("{info:?}");
+        let replies = rows.map(|(function, rows)| reply::parse(function, &rows.unwrap()));
+        let [mut replies, mut info] = replies.map(Result::unwrap);
+        let Some(Reply::Info(info)) = info.pop() else {
+            panic!("no record");
         };
-        Outcome {
-            reply: reply.unwrap(),
+        let outcome = Outcome {
+            reply: replies.pop().unwrap(),
             messages: self.messages(request.name),
             info,
             form: form.map_or("absent".to_owned(), |row| row.get(0)),
+        };
+        (replies.pop(), outcome)
+    }
+
+    fn prepare_for(&mut self, request: &Request<'_>) {
+        self.steps += 1;
+        if request.spread {
+            self.execute(SPREAD, &[&request.name.as_str()]);
+        }
+        if self.steps.is_multiple_of(COMPACT) {
+            self.execute("SELECT auto_mutex.compact()", &[]);
         }
     }
 
@@ -235,14 +256,20 @@ impl Subject for Bench {
     }
 
     fn apply(&mut self, request: &Request<'_>) -> Outcome {
-        self.steps += 1;
-        if request.spread {
-            self.execute(SPREAD, &[&request.name.as_str()]);
+        self.prepare_for(request);
+        self.ask(None, request).1
+    }
+
+    fn pair(&mut self, release: &Request<'_>, acquire: &Request<'_>) -> (Reply, Outcome) {
+        if !call::is_plain(release.op) {
+            let first = self.apply(release);
+            let mut last = self.apply(acquire);
+            last.messages.splice(0..0, first.messages);
+            return (first.reply, last);
         }
-        if self.steps.is_multiple_of(COMPACT) {
-            self.execute("SELECT auto_mutex.compact()", &[]);
-        }
-        self.ask(request)
+        self.prepare_for(release);
+        let (first, last) = self.ask(Some(release.op), acquire);
+        (first.unwrap(), last)
     }
 
     fn keep(&mut self, name: &Name) -> Self::Kept {
