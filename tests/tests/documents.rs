@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use auto_mutex::{Client, Config, LockError, auto_mutex};
 use auto_mutex_tests::redis::Redis;
 
-/// The table in which each row is shown by a test.
-const MIGRATION: &str = "docs/migration.md";
+/// The tables in which each row is shown by a test.
+const MIGRATION: &str = "tests/tests/migration.md";
 
 /// The list in which each promise is shown by tests.
 const GUARANTEES: &str = "docs/guarantees.md";
@@ -298,6 +298,10 @@ fn each_row_of_the_migration_tables_names_its_test() {
             "{MIGRATION}:{}: no test shows it",
             number + 1
         );
+        for (text, target) in links(line) {
+            let wrong = broken(tree, MIGRATION, text, target);
+            assert_eq!(wrong, None, "{MIGRATION}:{}", number + 1);
+        }
     }
     assert!(rows > 100, "{rows} rows");
 }
