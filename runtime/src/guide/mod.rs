@@ -7,7 +7,10 @@
 use crate::*;
 
 macro_rules! chapters {
-    ($($chapter:ident: $file:literal $(with $picture:literal)*,)*) => {$(
+    ($($chapter:ident: $file:literal $(shows $reference:literal)? $(with $picture:literal)*,)*) => {$(
+        // The picture that a page shows as `![…][fenced]`. Rustdoc uses the first definition of a reference; the page itself has
+        // another one, for readers of the repository.
+        $(#[doc = include_str!($reference)])?
         #[doc = include_str!($file)]
         $(#[doc = concat!("\n<div>\n", include_str!($picture), "</div>\n")])*
         pub mod $chapter {}
@@ -20,11 +23,11 @@ chapters! {
     cron: "cron.md",
     axum: "axum.md",
     kubernetes: "kubernetes.md",
-    managed_redis: "managed_redis.md",
+    managed_redis: "managed_redis.md" shows "failover.ref",
     managed_services: "managed_services.md",
     postgres: "postgres.md",
-    leader_election: "leader_election.md",
-    fencing: "fencing.md",
+    leader_election: "leader_election.md" shows "leader.ref",
+    fencing: "fencing.md" shows "fenced.ref",
     lock_order: "lock_order.md",
     testing: "testing.md",
     observe: "observe.md",
