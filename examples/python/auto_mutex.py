@@ -221,7 +221,7 @@ class Client(AbstractContextManager):
         self.opens, left, _, *self.epoch = reply
         self.closed_until = now() + left / 1e6 * 1.01 + 0.002 if self.opens else 0.0
 
-    # Requests, replies and messages: "What a member does".
+    # Requests, replies and messages: "What a client must do".
     def request(self, ticket):  # what the state of the ticket calls for; a second copy is harmless
         ticket.due = now() + self.lease / 3
         if ticket.state == HOLDING and now() >= ticket.valid_until:
