@@ -5,11 +5,13 @@ use super::{Find, Goal, Limit};
 use crate::peer::Contender::{
     self, AutoMutex, AutoMutexAttribute, AutoMutexAwaited, AutoMutexKept, AutoMutexKeptAwaited,
     AutoMutexLocal, AutoMutexLocalAwaited, AutoMutexPostgres, AutoMutexPostgresAwaited,
-    AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, Rslock, RslockThreads, TwoSelects,
+    AutoMutexPostgresLocal, AutoMutexRwLock, AutoMutexSemaphore, AutoMutexThreads, PgAdvisoryLock,
+    Rslock, RslockThreads, TwoSelects,
 };
-use crate::results::Report;
 use crate::run::Placement::{self, Alone, Both, Same, Split};
-use crate::worker::Kind;
+use crate::scenario::herd::place::Kind::{self, Cluster, Sentinel, Server};
+use crate::scenario::postgres::{ALONE, THOUSAND};
+use crate::worker::Kind as Call;
 
 /// Returns the goals of all scenarios, in the order of the scenarios.
 pub(super) fn all() -> Vec<Goal> {
@@ -26,15 +28,9 @@ pub(super) fn all() -> Vec<Goal> {
 /// Goals of S1, S2 and S5.
 fn speed() -> Vec<Goal> {
     let cycle = |who, placement| against("S1", placement, who, Rslock, "cycle_p50_us");
-    let many = |placement| {
-        against(
-            "S2",
-            placement,
-            AutoMutexThreads,
-            RslockThreads,
-            "per_second",
-        )
-    };
+    let many = |who, placement| against("S2", placement, who, Rslock, "per_second");
+    let handoff =
+        |placement, name| against("S5", placement, AutoMutexAwaited, PgAdvisoryLock, name);
     vec![
         time(
             "S1 same: cycle to rslock's",
@@ -53,33 +49,48 @@ fn speed() -> Vec<Goal> {
         ),
         time(
             "S1 same: cycle with an awaited unlock to rslock's",
-            AtMost(1.1),
+            AtMost(1.0),
             cycle(AutoMutexAwaited, Same),
         ),
         time(
             "S1 split: cycle with an awaited unlock to rslock's",
-            AtMost(1.1),
+            AtMost(0.95),
             cycle(AutoMutexAwaited, Split),
+        ),
+        count(
+            "S1: bytes per call",
+            AtMost(240.0),
+            figure("S1", Split, AutoMutex, "bytes"),
+        ),
+        count(
+            "S1: bytes per call with an awaited unlock",
+            AtMost(240.0),
+            figure("S1", Split, AutoMutexAwaited, "bytes"),
+        ),
+        time(
+            "S2 same: cycles/s to rslock's",
+            AtLeast(1.3),
+            many(AutoMutex, Same),
         ),
         time(
             "S2 split: cycles/s to rslock's",
+            AtLeast(1.5),
+            many(AutoMutex, Split),
+        ),
+        time(
+            "S2 same: cycles/s with an awaited unlock to rslock's",
             AtLeast(1.0),
-            against("S2", Split, AutoMutex, Rslock, "per_second"),
+            many(AutoMutexAwaited, Same),
         ),
         time(
             "S2 split: cycles/s with an awaited unlock to rslock's",
-            AtLeast(0.9),
-            against("S2", Split, AutoMutexAwaited, Rslock, "per_second"),
-        ),
-        time(
-            "S2 split: cycles/s to rslock's, 2 threads each",
-            AtLeast(1.2),
-            many(Split),
+            AtLeast(1.1),
+            many(AutoMutexAwaited, Split),
         ),
         time(
             "S2 both: cycles/s to rslock's, 2 threads each",
             AtLeast(1.2),
-            many(Both),
+            against("S2", Both, AutoMutexThreads, RslockThreads, "per_second"),
         ),
         time(
             "S5 split: handoff to the release's round trip",
@@ -87,9 +98,24 @@ fn speed() -> Vec<Goal> {
             figure("S5", Split, AutoMutexAwaited, "handoff_per_release"),
         ),
         time(
-            "S5 split: handoff p99 µs",
-            AtMost(1500.0),
-            figure("S5", Split, AutoMutexAwaited, "handoff_p99_us"),
+            "S5 same: handoff p50 to PgAdvisoryLock's",
+            AtMost(1.0),
+            handoff(Same, "handoff_p50_us"),
+        ),
+        time(
+            "S5 split: handoff p50 to PgAdvisoryLock's",
+            AtMost(1.0),
+            handoff(Split, "handoff_p50_us"),
+        ),
+        time(
+            "S5 same: handoff p99 to PgAdvisoryLock's",
+            AtMost(1.0),
+            handoff(Same, "handoff_p99_us"),
+        ),
+        time(
+            "S5 split: handoff p99 to PgAdvisoryLock's",
+            AtMost(1.0),
+            handoff(Split, "handoff_p99_us"),
         ),
     ]
 }
@@ -181,6 +207,11 @@ fn through_redis() -> Vec<Goal> {
             "S4: cycles/s to rslock's",
             AtLeast(1.4),
             to_rslock("S4", "per_second"),
+        ),
+        time(
+            "S4: cycles/s to PgAdvisoryLock's",
+            AtLeast(1.2),
+            against("S4", Split, AutoMutex, PgAdvisoryLock, "per_second"),
         ),
         time(
             "S4: max wait to median",
@@ -298,27 +329,53 @@ fn local() -> Vec<Goal> {
     ]
 }
 
-/// Goals of S12.
+/// Goals of S12 and S14.
 fn postgres() -> Vec<Goal> {
     let cycle = |placement| {
         let ours = AutoMutexPostgresAwaited;
         against("S12", placement, ours, TwoSelects, "cycle_p50_us")
     };
+    let rate = |table, ours| against(table, Split, ours, PgAdvisoryLock, "per_second");
     vec![
         time(
             "S12 same: cycle with an awaited unlock to two SELECT 1",
-            AtMost(3.0),
+            AtMost(2.5),
             cycle(Same),
         ),
         time(
             "S12 split: cycle with an awaited unlock to two SELECT 1",
-            AtMost(3.0),
+            AtMost(1.2),
             cycle(Split),
+        ),
+        time(
+            "S12: cycles/s of 64 keys to PgAdvisoryLock's",
+            AtLeast(1.0),
+            rate("S12 many", AutoMutexPostgres),
+        ),
+        time(
+            "S12: cycles/s of one key to PgAdvisoryLock's",
+            AtLeast(0.6),
+            rate("S12 one key", AutoMutexPostgres),
+        ),
+        time(
+            "S12: cycles/s of one key to PgAdvisoryLock's, local handoff",
+            AtLeast(5.0),
+            rate("S12 one key", AutoMutexPostgresLocal),
+        ),
+        time(
+            "S12: cycles/s beside 1,000 idle clients to those without",
+            AtLeast(1.0 / 3.0),
+            Box::new(|report| report.ratio("S12 idle", Split, THOUSAND, ALONE, "per_second")),
         ),
         count(
             "S12 one key: overlaps",
             AtMost(0.0),
             figure("S12 one key", Split, AutoMutexPostgres, "overlaps"),
+        ),
+        count(
+            "S12 one key: overlaps, local handoff",
+            AtMost(0.0),
+            figure("S12 one key", Split, AutoMutexPostgresLocal, "overlaps"),
         ),
         count(
             "S12: connections of 1,000 waiters, and of the holder",
@@ -330,6 +387,16 @@ fn postgres() -> Vec<Goal> {
             AtMost(0.0),
             figure("S12 waiters", Split, AutoMutexPostgres, "overtaken"),
         ),
+        time(
+            "S14: longest script with 10,000 waiters, ms",
+            AtMost(2.0),
+            figure("S14 waiters", Split, AutoMutex, "longest_ms"),
+        ),
+        time(
+            "S14: longest function of PostgreSQL with 10,000 waiters, ms",
+            AtMost(2.0),
+            figure("S14 waiters", Split, AutoMutexPostgres, "longest_ms"),
+        ),
     ]
 }
 
@@ -338,10 +405,9 @@ fn idle() -> Vec<Goal> {
     let waiting = |name| figure("S6", Split, AutoMutex, name);
     let many = |name| figure("S6 100k", Split, AutoMutexLocal, name);
     let held = |name| figure("S9", Split, AutoMutex, name);
-    let herd = |name| figure("S10", Both, AutoMutex, name);
+    let herd = |kind: Kind, name| named("S10", Both, kind.label(), name);
     let nested = |name| figure("S11", Split, AutoMutex, name);
-    let by_sentinels = |name| figure("S10 sentinel", Both, AutoMutex, name);
-    let in_cluster = |name| figure("S10 cluster", Both, AutoMutex, name);
+    let memory = |name| figure("S9 memory", Split, AutoMutex, name);
     vec![
         time(
             "S6: requests/s",
@@ -388,23 +454,45 @@ fn idle() -> Vec<Goal> {
             held("requests_per_lock_and_beat"),
         ),
         time("S9: bursts per beat", AtMost(1.5), held("bursts_per_beat")),
-        time("S10: clients not served", AtMost(0.0), herd("not_served")),
-        time("S10: all served after s", AtMost(30.0), herd("served_s")),
+        count(
+            "S9: server's bytes per held lock",
+            AtMost(250.0),
+            memory("server_bytes_held"),
+        ),
+        count(
+            "S9: client's bytes per held lock",
+            AtMost(1536.0),
+            memory("client_bytes_held"),
+        ),
+        time(
+            "S10: clients not served",
+            AtMost(0.0),
+            herd(Server, "not_served"),
+        ),
+        time(
+            "S10: all served after s",
+            AtMost(30.0),
+            herd(Server, "served_s"),
+        ),
         time(
             "S10: KB sent per client",
             AtMost(20.0),
-            herd("kb_per_client"),
+            herd(Server, "kb_per_client"),
         ),
-        time("S10: start of all, s", AtMost(30.0), herd("start_s")),
+        time(
+            "S10: start of all, s",
+            AtMost(30.0),
+            herd(Server, "start_s"),
+        ),
         time(
             "S10, Sentinel: clients not served",
             AtMost(0.0),
-            by_sentinels("not_served"),
+            herd(Sentinel, "not_served"),
         ),
         time(
             "S10, Cluster: clients not served",
             AtMost(0.0),
-            in_cluster("not_served"),
+            herd(Cluster, "not_served"),
         ),
         time(
             "S11: server's time to that without a search",
@@ -431,30 +519,30 @@ fn idle() -> Vec<Goal> {
 
 /// Goals of S7.
 fn attribute() -> Vec<Goal> {
-    let call = |kind: Kind, name| named("S7", Alone, kind.label(), name);
+    let call = |kind: Call, name| named("S7", Alone, kind.label(), name);
     vec![
         time(
             "S7: ns of a call under another lock, beyond one that isn't",
             AtMost(100.0),
-            call(Kind::Nested, "over_plain_ns"),
+            call(Call::Nested, "over_plain_ns"),
         ),
         count(
             "S7: allocations of a call under another lock",
             // Those of the list of the locks that its task holds, for the store, for
             // the lock order and for the search for deadlocks. The one outer call is shared by all nested calls.
             AtMost(6.01),
-            call(Kind::Nested, "allocations"),
+            call(Call::Nested, "allocations"),
         ),
         // A call has the memory of the last call of its name.
         count(
             "S7 fn: allocations per call",
             AtMost(0.01),
-            call(Kind::Sync, "allocations"),
+            call(Call::Sync, "allocations"),
         ),
         count(
             "S7 async fn: allocations per call",
             AtMost(0.01),
-            call(Kind::Async, "allocations"),
+            call(Call::Async, "allocations"),
         ),
         count(
             "S7 Redis: allocations beyond redis-rs's",
@@ -462,46 +550,49 @@ fn attribute() -> Vec<Goal> {
             named("S7 heap", Same, "auto-mutex beyond redis-rs", "allocations"),
         ),
         compile(
-            "S7: check of 1,000 fns to plain",
+            "S7: check of fns of three lines to plain",
             2.5,
-            "1,000 annotated, sync",
-            "1,000 plain, sync",
+            "1,000 of three lines, sync",
         ),
         compile(
-            "S7: check of 1,000 async fns to plain",
+            "S7: check of async fns of three lines to plain",
             2.5,
-            "1,000 annotated, async",
-            "1,000 plain, async",
+            "1,000 of three lines, async",
         ),
         compile(
-            "S7: check of ordinary fns to plain",
+            "S7: check of fns of six lines to plain",
             1.5,
-            "300 ordinary annotated, sync",
-            "300 ordinary plain, sync",
+            "300 of six lines, sync",
         ),
         compile(
-            "S7: check of ordinary async fns to plain",
+            "S7: check of async fns of six lines to plain",
             1.5,
-            "300 ordinary annotated, async",
-            "300 ordinary plain, async",
+            "300 of six lines, async",
         ),
         compile(
             "S7: check of chains of 25 to plain",
             2.5,
-            "10 annotated chains of 25, async",
-            "10 plain chains of 25, async",
+            "10 chains of 25, async",
         ),
         compile(
             "S7: check of async_trait to plain",
             2.5,
-            "200 annotated methods of async_trait",
-            "200 plain methods of async_trait",
+            "200 methods of async_trait",
         ),
         compile(
-            "S7: build of ordinary fns to plain",
+            "S7: build of fns of six lines to plain",
             1.3,
-            "300 ordinary annotated, built",
-            "300 ordinary plain, built",
+            "300 of six lines, built",
+        ),
+        time(
+            "S7: a user's clean release build to rslock's",
+            AtMost(0.9),
+            against("S7 build", Both, AutoMutex, Rslock, "build_cpu_s"),
+        ),
+        time(
+            "S7: a user's stripped program, MB",
+            AtMost(2.5),
+            figure("S7 build", Both, AutoMutex, "megabytes"),
         ),
         // It was 1,914 with a constructor for each site.
         expansion(
@@ -517,10 +608,12 @@ fn attribute() -> Vec<Goal> {
     ]
 }
 
-fn compile(what: &'static str, limit: f64, ours: &'static str, plain: &'static str) -> Goal {
-    let find =
-        move |report: &Report| report.ratio("S7 compile", Both, ours, plain, "compile_cpu_s");
-    time(what, AtMost(limit), Box::new(find))
+fn compile(what: &'static str, limit: f64, who: &'static str) -> Goal {
+    time(
+        what,
+        AtMost(limit),
+        named("S7 compile", Both, who, "to_plain"),
+    )
 }
 
 /// Not measured with `--gates counts`, which builds nothing.

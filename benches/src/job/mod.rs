@@ -1,10 +1,11 @@
 //! The jobs of worker processes. Their answers are defined in `worker`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::peer::Contender;
+use crate::peer::{Access, Contender};
 
 /// The work of one process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub(crate) enum Job {
     Wait(Names),
     /// Uses many clients, each with a lock of its own, before and after an outage of the server.
     Herd(Herd),
+    /// Connects many clients that use a lock once.
+    Fleet(Fleet),
     /// Waits for one lock in many tasks that hold another one.
     Nested(Nested),
     /// Calls annotated and plain functions.
@@ -48,6 +51,16 @@ pub(crate) struct Names {
     pub(crate) lease_s: u64,
     pub(crate) count: usize,
     pub(crate) names: usize,
+    /// The clients that wait for them. Only one client holds.
+    pub(crate) clients: usize,
+}
+
+/// Clients that connect at once. Each takes and releases a lock of its own, and then does nothing.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Fleet {
+    pub(crate) contender: Contender,
+    pub(crate) url: String,
+    pub(crate) clients: usize,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -69,5 +82,15 @@ impl Names {
     /// The name of the lock with this number.
     pub(crate) fn name(&self, number: usize) -> String {
         format!("bench:{}", number % self.names.max(1))
+    }
+
+    /// How each of the clients uses its library.
+    pub(crate) fn access(&self) -> Access {
+        Access {
+            contender: self.contender,
+            url: self.url.clone(),
+            lease: Duration::from_secs(self.lease_s),
+            locks: self.count.div_ceil(self.clients.max(1)),
+        }
     }
 }

@@ -18,8 +18,8 @@ auto-mutex-bench [OPTIONS]
   --out DIR            where JSON and plots go (target/bench)
   --compare FILE       an earlier results.json: its medians are shown beside those of this run
   --report             no measurements: shows what DIR has already
-  --page               writes docs/benchmarks.md, its plots, and the three numbers of README.md. Measures as many
-                       rounds as the spread needs (3 or 4 of 1.5 s). With --only: the other scenarios come from
+  --page               writes docs/benchmarks.md, its plots, and the three numbers of README.md. Measures
+                       five rounds of 1 s, two of what takes long. With --only: the other scenarios come from
                        DIR's results.json. With --report: measures nothing
 ";
 
@@ -103,7 +103,7 @@ impl Options {
         let (repetitions, seconds) = match (counts, self.quick, self.page) {
             (true, _, _) => (1, 1.0),
             (_, true, _) => (2, 0.5),
-            (_, _, true) => (4, 1.5),
+            (_, _, true) => (5, 1.0),
             _ => (7, 3.0),
         };
         if self.repetitions == 0 {

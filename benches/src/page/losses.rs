@@ -1,6 +1,4 @@
-//! Where another library is ahead, and why. Computed from the figures.
-
-use std::fmt::Write as _;
+//! Where another library is ahead. Computed from the figures.
 
 use super::markdown::table;
 use super::{name, words};
@@ -16,49 +14,24 @@ struct Compared {
     tables: &'static [&'static str],
     figure: &'static str,
     heading: &'static str,
-    group: Group,
     /// Whether a higher figure is better.
     higher: bool,
-}
-
-/// Figures with the same reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
-    AwaitedRelease,
-    Uncontended,
-    Contended,
-    Handoff,
-    Server,
-    Bytes,
-    Waiting,
-    Memory,
-}
-
-impl Group {
-    const ALL: [Self; 8] = [
-        Self::AwaitedRelease,
-        Self::Uncontended,
-        Self::Contended,
-        Self::Handoff,
-        Self::Server,
-        Self::Bytes,
-        Self::Waiting,
-        Self::Memory,
-    ];
+    /// Why another library may be ahead.
+    why: &'static str,
 }
 
 const fn lower(
     tables: &'static [&'static str],
     figure: &'static str,
     heading: &'static str,
-    group: Group,
+    why: &'static str,
 ) -> Compared {
     Compared {
         tables,
         figure,
         heading,
-        group,
         higher: false,
+        why,
     }
 }
 
@@ -66,11 +39,11 @@ const fn higher(
     tables: &'static [&'static str],
     figure: &'static str,
     heading: &'static str,
-    group: Group,
+    why: &'static str,
 ) -> Compared {
     Compared {
         higher: true,
-        ..lower(tables, figure, heading, group)
+        ..lower(tables, figure, heading, why)
     }
 }
 
@@ -80,166 +53,133 @@ const WAITERS: &[&str] = &["S6"];
 const MEMORY: &[&str] = &["S9 memory"];
 
 const COMPARED: &[Compared] = &[
-    lower(&["S1"], "cycle_p50_us", "call, p50 µs", Group::Uncontended),
-    lower(
-        &["S1", "S2"],
-        "cycle_p99_us",
-        "call, p99 µs",
-        Group::Uncontended,
+    lower(&["S1"], "cycle_p50_us", "call, p50 µs", words::UNCONTENDED),
+    higher(
+        &["S2"],
+        "per_second",
+        "calls/s, many locks",
+        words::UNCONTENDED,
     ),
-    higher(&["S2"], "per_second", "calls/s", Group::Uncontended),
-    higher(ONE_KEY, "per_second", "calls/s", Group::Contended),
-    lower(ONE_KEY, "wait_p99_ms", "wait, p99 ms", Group::Contended),
-    lower(ONE_KEY, "wait_max_ms", "longest wait, ms", Group::Contended),
-    lower(&["S5"], "handoff_p50_us", "handoff, p50 µs", Group::Handoff),
-    lower(&["S5"], "handoff_p99_us", "handoff, p99 µs", Group::Handoff),
-    lower(ALL_TURNS, "server_us", "server µs per call", Group::Server),
-    lower(ALL_TURNS, "requests", "requests per call", Group::Server),
-    lower(ALL_TURNS, "bytes", "bytes per call", Group::Bytes),
-    lower(WAITERS, "requests_per_second", "requests/s", Group::Waiting),
+    higher(ONE_KEY, "per_second", "calls/s, one lock", words::CONTENDED),
+    lower(ONE_KEY, "wait_max_ms", "longest wait, ms", words::CONTENDED),
+    lower(&["S5"], "handoff_p50_us", "handoff, p50 µs", words::HANDOFF),
+    lower(&["S5"], "handoff_p99_us", "handoff, p99 µs", words::HANDOFF),
+    lower(ALL_TURNS, "server_us", "server µs per call", words::SERVER),
+    lower(ALL_TURNS, "bytes", "bytes per call", words::BYTES),
     lower(
         WAITERS,
-        "client_cpu_ms_per_10_s",
-        "client's ms in 10 s",
-        Group::Waiting,
+        "requests_per_second",
+        "requests/s, waiting",
+        words::WAITING,
     ),
-    lower(WAITERS, "connections", "connections", Group::Waiting),
     lower(
         WAITERS,
         "bytes_per_waiter",
         "client's bytes per waiter",
-        Group::Memory,
-    ),
-    lower(
-        WAITERS,
-        "server_bytes_per_waiter",
-        "server's bytes per waiter",
-        Group::Memory,
+        words::CLIENT,
     ),
     lower(
         MEMORY,
         "server_bytes_held",
         "server's bytes per held lock",
-        Group::Memory,
+        words::MEMORY,
     ),
     lower(
         MEMORY,
         "server_bytes_idle",
         "server's bytes per released lock",
-        Group::Memory,
+        words::MEMORY,
     ),
     lower(
         MEMORY,
         "client_bytes_held",
         "client's bytes per held lock",
-        Group::Memory,
+        words::CLIENT,
     ),
 ];
 
-/// One row of a table: our figure, and those of the libraries that are ahead.
+/// A comparison in which another library is ahead.
 struct Loss {
-    group: Group,
-    cells: Vec<String>,
+    /// Our figure divided by theirs, or the inverse where higher is better; infinite if theirs is zero.
+    factor: f64,
+    cells: [String; 3],
 }
 
+/// Returns the table, with one row for each figure: that where the other library is ahead most.
 pub(super) fn section(report: &Report) -> String {
-    let losses = losses(report);
-    if losses.is_empty() {
-        return words::NO_LOSSES.to_owned();
-    }
-    let mut text = String::from(words::LOSSES);
-    for group in Group::ALL {
-        let rows: Vec<_> = losses
-            .iter()
-            .filter(|loss| loss.group == group)
-            .map(|loss| loss.cells.clone())
-            .collect();
-        if !rows.is_empty() {
-            let header = [
-                "where",
-                "figure",
-                "auto-mutex",
-                "",
-                "who is ahead (ours ÷ theirs)",
-            ];
-            let (title, why) = words::why(group);
-            let _ = write!(text, "\n### {title}\n\n{why}\n{}", table(&header, &rows));
+    let mut rows = Vec::new();
+    for compared in COMPARED {
+        let (mut losses, all) = compared.losses(report);
+        losses.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+        if let Some(worst) = losses.first() {
+            let mut row = vec![compared.heading.to_owned()];
+            row.extend(worst.cells.clone());
+            row.push(format!("{} of {all}", losses.len()));
+            row.push(compared.why.to_owned());
+            rows.push(row);
         }
     }
-    text
+    if rows.is_empty() {
+        return words::NO_LOSSES.to_owned();
+    }
+    let header = ["", "worst case", "auto-mutex", "other", "behind in", "why"];
+    format!("{}\n{}", words::LOSSES, table(&header, &rows))
 }
 
-fn losses(report: &Report) -> Vec<Loss> {
-    let mut losses = Vec::new();
-    for compared in COMPARED {
-        for &table in compared.tables {
+impl Compared {
+    /// Returns also the number of comparisons.
+    fn losses(&self, report: &Report) -> (Vec<Loss>, usize) {
+        let (mut losses, mut all) = (Vec::new(), 0);
+        for &table in self.tables {
             let rows = report.rows(table);
             for &(placement, who) in &rows {
                 let Some(ours) = Contender::of_label(who).filter(|who| who.is_ours()) else {
                     continue;
                 };
-                let peers = rows.iter().filter(|(other, _)| *other == placement);
-                let ahead: Vec<_> = peers
-                    .filter_map(|(_, peer)| compared.ahead(report, (table, placement), ours, peer))
-                    .collect();
-                let own = report.summary(table, placement, who, compared.figure);
-                let Some(own) = own.filter(|_| !ahead.is_empty()) else {
-                    continue;
-                };
-                losses.push(Loss {
-                    group: compared.group_of(ours),
-                    cells: vec![
-                        format!("{table}, {}", placement.label()),
-                        compared.heading.to_owned(),
-                        name(who),
-                        number(own.median),
-                        ahead.join(", "),
-                    ],
-                });
+                for (_, peer) in rows.iter().filter(|(other, _)| *other == placement) {
+                    let compared = self.compare(report, (table, placement), ours, peer);
+                    all += usize::from(compared.is_some());
+                    losses.extend(compared.flatten());
+                }
             }
         }
-    }
-    losses
-}
-
-impl Compared {
-    fn group_of(&self, ours: Contender) -> Group {
-        match (self.group, ours) {
-            (Group::Uncontended, Contender::AutoMutexAwaited) => Group::AwaitedRelease,
-            (group, _) => group,
-        }
+        (losses, all)
     }
 
-    /// If `peer` is another library that is ahead, returns its name and figure.
-    fn ahead(
+    /// Returns `None` if the two cannot be compared, and `Some(None)` if ours is not behind.
+    #[expect(clippy::option_option, reason = "compared, and behind")]
+    fn compare(
         &self,
         report: &Report,
         (table, placement): (&str, Placement),
         ours: Contender,
         peer: &str,
-    ) -> Option<String> {
-        let who = Contender::of_label(peer).filter(|who| who.is_library() && !who.is_ours())?;
+    ) -> Option<Option<Loss>> {
+        let who = Contender::of_label(peer).filter(|who| who.is_peer())?;
         // Rust's runtimes are compared if they have the same number of threads.
-        if who.threads() != ours.threads() && !who.needs_postgres() && !who.is_external() {
+        if who.threads() != ours.threads() && !who.needs_postgres() {
             return None;
         }
-        // Bytes are the same on one and on two processors, and the list of all libraries would be long.
-        if self.group == Group::Bytes && (placement != Placement::Split || who.is_external()) {
+        // They are the same on one and on two processors.
+        if self.figure == "bytes" && placement != Placement::Split {
             return None;
         }
         let summary = |who: &str| report.summary(table, placement, who, self.figure);
-        let (own, theirs) = (summary(ours.label())?, summary(peer)?);
-        let Some(ratio) = report.ratio(table, placement, ours.label(), peer, self.figure) else {
-            // There is no ratio to zero.
-            let is_ahead = !self.higher && own.median > theirs.median;
-            return is_ahead.then(|| format!("{} {}", name(peer), number(theirs.median)));
+        let (own, theirs) = (summary(ours.label())?.median, summary(peer)?.median);
+        let ratio = report.ratio(table, placement, ours.label(), peer, self.figure);
+        // There is no ratio to zero. On a busy machine, the median of the ratios may contradict the medians.
+        let (factor, is_behind) = match ratio.map(|ratio| ratio.median) {
+            None => (f64::INFINITY, !self.higher && own > theirs),
+            Some(ratio) if self.higher => (1.0 / ratio, ratio < 1.0 - NOTABLE && own < theirs),
+            Some(ratio) => (ratio, ratio > 1.0 + NOTABLE && own > theirs),
         };
-        // The ratio is the median of the rounds. On a busy machine, it may contradict the medians.
-        let is_ahead = match self.higher {
-            true => ratio.median < 1.0 - NOTABLE && own.median < theirs.median,
-            false => ratio.median > 1.0 + NOTABLE && own.median > theirs.median,
-        };
-        let (theirs, ratio) = (number(theirs.median), number(ratio.median));
-        is_ahead.then(|| format!("{} {theirs} ({ratio})", name(peer)))
+        Some(is_behind.then(|| Loss {
+            factor,
+            cells: [
+                format!("{table} {}, {}", placement.label(), name(ours.label())),
+                number(own),
+                format!("{} {}", name(peer), number(theirs)),
+            ],
+        }))
     }
 }

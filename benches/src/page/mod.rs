@@ -21,19 +21,32 @@ use crate::gate::Verdict;
 use crate::peer::Contender;
 use crate::report::plot;
 use crate::results::{Report, number};
-use crate::scenario::{self, Scenario, Table};
+use crate::run::Placement::{self, Split};
+use crate::scenario::{self, Column, OnPage, Plot, Scenario, Table};
 
 const PAGE: &str = "docs/benchmarks.md";
 const PICTURES: &str = "docs/pictures";
+/// How the names of the plots begin.
+const PICTURE: &str = "bench-";
 const README: &str = "README.md";
 const BEGIN: &str = "<!-- three numbers -->\n";
 const END: &str = "<!-- end -->";
 
 /// Rewrites the page, its plots, and the block of the README, in the working tree `root`.
 pub(crate) fn write(report: &Report, root: &Path) -> Result<(), Failure> {
-    for table in scenario::ALL.iter().flat_map(|scenario| scenario.tables) {
+    let pictures = root.join(PICTURES);
+    for entry in fs::read_dir(&pictures)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(PICTURE) {
+            fs::remove_file(path)?;
+        }
+    }
+    let shown = |scenario: &&&Scenario| words::of(scenario.id).is_some();
+    let scenarios = scenario::ALL.iter().filter(shown);
+    for table in scenarios.flat_map(|scenario| scenario.tables) {
         if let Some(svg) = plot::plot(report, table) {
-            fs::write(root.join(PICTURES).join(picture(table)), svg)?;
+            fs::write(pictures.join(picture(table)), svg)?;
         }
     }
     fs::write(root.join(PAGE), render(report))?;
@@ -52,7 +65,10 @@ fn with_block(text: &str, block: &str) -> Option<String> {
 }
 
 fn picture(table: &Table) -> String {
-    format!("bench-{}.svg", table.name.to_lowercase().replace(' ', "-"))
+    format!(
+        "{PICTURE}{}.svg",
+        table.name.to_lowercase().replace(' ', "-")
+    )
 }
 
 /// Returns the page.
@@ -116,10 +132,9 @@ fn servers(report: &Report) -> String {
 fn section(report: &Report, scenario: &Scenario) -> String {
     let measured = |table: &&Table| !report.rows(table.name).is_empty();
     let tables: Vec<_> = scenario.tables.iter().filter(measured).collect();
-    if tables.is_empty() {
+    let Some(words) = words::of(scenario.id).filter(|_| !tables.is_empty()) else {
         return String::new();
-    }
-    let words = words::of(scenario.id);
+    };
     let mut text = format!("\n## {}: {}\n\n{}", scenario.id, words.title, words.about);
     for table in tables {
         text += &figures(report, table);
@@ -127,68 +142,77 @@ fn section(report: &Report, scenario: &Scenario) -> String {
     text
 }
 
-/// Returns a table of medians, after its plot.
+/// Returns a table of medians, after its plot, whose title is in the picture.
 fn figures(report: &Report, table: &Table) -> String {
-    let rows = report.rows(table.name);
-    let mut text = format!("\n{}", wrap(&format!("**{}.**", escape(table.title))));
-    if rows.iter().any(|(placement, who)| {
-        table.plot.is_some_and(|figure| {
-            report
-                .summary(table.name, *placement, who, figure)
-                .is_some()
-        })
-    }) {
-        let alt = escape(table.title).replace(['[', ']'], "");
-        let _ = write!(text, "\n![{alt}](pictures/{})\n", picture(table));
+    let title = escape(table.title);
+    let mut text = match plot::plot(report, table) {
+        Some(_) => format!("\n![{title}](pictures/{})\n", picture(table)),
+        None => format!("\n{}", wrap(&format!("**{title}.**"))),
+    };
+    let mut rows = report.rows(table.name);
+    rows.retain(|(_, who)| Contender::of_label(who).is_none_or(|who| !who.is_external()));
+    let mut placements: Vec<_> = rows.iter().map(|(placement, _)| *placement).collect();
+    placements.dedup();
+    let mut names: Vec<&str> = Vec::new();
+    for (_, who) in &rows {
+        if !names.contains(who) {
+            names.push(who);
+        }
     }
-    let foreign = |column: &&scenario::Column| column.key == "foreign_cpu";
+    names.sort_by_key(|who| Contender::ALL.iter().position(|it| it.label() == *who));
+    let found = |column: &Column, placement: Option<Placement>, who: &str| {
+        let wanted = |(at, name): &&(Placement, &str)| {
+            *name == who && placement.is_none_or(|placement| placement == *at)
+        };
+        let mut found = rows.iter().filter(wanted).collect::<Vec<_>>();
+        found.sort_by_key(|(at, _)| *at != Split);
+        let (at, _) = found.first()?;
+        report.summary(table.name, *at, who, column.key)
+    };
+    let by_placement = |column: &&'static Column| match column.page {
+        OnPage::Hidden => Vec::new(),
+        OnPage::ByPlacement if placements.len() > 1 => {
+            let columns = placements.iter().map(|it| (*column, Some(*it)));
+            columns.collect()
+        }
+        _ => vec![(*column, None)],
+    };
     let columns: Vec<_> = table
         .columns
         .iter()
-        .filter(|column| !foreign(column))
-        .filter(|column| {
-            rows.iter().any(|(placement, who)| {
-                report
-                    .summary(table.name, *placement, who, column.key)
-                    .is_some()
-            })
+        .flat_map(|column| by_placement(&column))
+        .filter(|(column, at)| names.iter().any(|who| found(column, *at, who).is_some()))
+        .collect();
+    let headings: Vec<_> = columns
+        .iter()
+        .map(|(column, at)| match at {
+            Some(at) => format!("{}, {}", column.heading, at.label()),
+            None => column.heading.to_owned(),
         })
         .collect();
-    let placed = rows.iter().any(|(placement, _)| *placement != rows[0].0);
     let mut header = vec![""];
-    if placed {
-        header.push("processors");
-    }
-    header.extend(columns.iter().map(|column| column.heading));
-    let lines: Vec<Vec<String>> = rows
+    header.extend(headings.iter().map(String::as_str));
+    let lines: Vec<Vec<String>> = names
         .iter()
-        .map(|(placement, who)| {
+        .map(|who| {
             let mut line = vec![name(who)];
-            if placed {
-                line.push(placement.label().to_owned());
-            }
-            line.extend(columns.iter().map(|column| {
-                let summary = report.summary(table.name, *placement, who, column.key);
-                cell(
-                    summary,
-                    if table.plot == Some(column.key) {
-                        Cell::Range
-                    } else {
-                        Cell::Median
-                    },
-                )
+            line.extend(columns.iter().map(|(column, at)| {
+                let kind = match table.plot == Plot::Figure(column.key) {
+                    true => Cell::Range,
+                    false => Cell::Median,
+                };
+                cell(found(column, *at, who), kind)
             }));
             line
         })
         .collect();
     let _ = write!(text, "\n{}", markdown::table(&header, &lines));
-    let _ = write!(text, "\n{}", wrap(&circumstances(report, table)));
+    let _ = write!(text, "\n{}\n", circumstances(report, table, &rows));
     text
 }
 
 /// Returns how often the rows of a table were measured, and what else ran meanwhile.
-fn circumstances(report: &Report, table: &Table) -> String {
-    let rows = report.rows(table.name);
+fn circumstances(report: &Report, table: &Table, rows: &[(Placement, &str)]) -> String {
     let counts = rows.iter().map(|(placement, who)| {
         let all = report.measurements.iter();
         all.filter(|it| it.table == table.name && it.placement == *placement && it.who == *who)
@@ -210,11 +234,8 @@ fn circumstances(report: &Report, table: &Table) -> String {
         .map(|summary| summary.median)
         .reduce(f64::max);
     match busiest {
-        Some(busiest) => format!(
-            "{rounds}. Other programs used at most {} processors meanwhile (the highest median of a row).",
-            number(busiest)
-        ),
-        None => format!("{rounds}."),
+        Some(busiest) => format!("*{rounds}; others used {} processors.*", number(busiest)),
+        None => format!("*{rounds}.*"),
     }
 }
 
@@ -272,8 +293,9 @@ fn goals(report: &Report) -> String {
                 escape(&it.what),
                 it.limit.to_string(),
                 cell(it.found, Cell::Range),
+                words::reason(&it.what).unwrap_or("–").to_owned(),
             ]
         })
         .collect();
-    text + &table(&["goal", "limit", "measured"], &rows)
+    text + &table(&["goal", "limit", "measured", "reason"], &rows)
 }

@@ -5,21 +5,23 @@ use std::fmt::Write as _;
 use super::markdown::{Cell, cell, table};
 use super::name;
 use crate::peer::Contender::{
-    self, AutoMutex, AutoMutexAwaited, AutoMutexLocal, AutoMutexThreads, Distkit, PgAdvisoryLock,
-    Rslock, RslockThreads,
+    self, AutoMutex, AutoMutexAwaited, AutoMutexLocal, AutoMutexPostgres, Distkit, PgAdvisoryLock,
+    Rslock,
 };
 use crate::results::{Report, number};
 use crate::run::Placement::{self, Both, Same, Split};
+use crate::scenario::herd::place::Kind;
 
 const CALLS: &str = "\
-These figures are computed from those above, for one server on the machine of this page. Leave room: at half of a rate a server
-answers promptly, at the full rate it has a queue.
+Computed from the figures above, for one server on this machine. At half of a rate a server answers promptly; at the full rate it has a
+queue.
 
-### Calls a second that one core serves
+### What a lock costs a month
 
-*calls/s = 1,000,000 ÷ server µs per call.* Requests that come one at a time cost the server most, because it wakes up for each. If many
-tasks of a client call at a time, their requests travel together. Expect a fleet of services to be between the first two groups.
-One Redis server uses one core for commands. PostgreSQL uses a process for each connection, so its figure is for each core.
+The processor time of the server. *calls/s* is what one core serves: 1,000,000 ÷ server µs. *hours a month* is the processor time of
+100 calls a second for 30 days. In S1 and S12, calls come one at a time, which costs the server most. In S2, 64 tasks of a client call
+at a time; in S4, 64 tasks of eight clients want one lock. A fleet of services is between S1 and S2. Redis uses one core, PostgreSQL a
+process for each connection.
 
 ";
 
@@ -31,10 +33,13 @@ const CLIENTS: &str = "
 const MEMORY: &str = "
 ### Memory per name
 
-Bytes, from S9 and S6. *1 GB holds* is 10⁹ ÷ bytes. Of PostgreSQL, the memory is that of the connection which each held lock and
-each waiter needs.
+Bytes, from S9 and S6. *1 GB holds* is 10⁹ ÷ bytes. Of PostgreSQL, it's the memory of the connection that each lock and waiter needs.
 
 ";
+
+/// A hundred calls a second, for thirty days: the number of calls.
+const MONTH: f64 = 100.0 * 30.0 * 86_400.0;
+const MICROSECONDS_AN_HOUR: f64 = 3.6e9;
 
 const LOCKS: f64 = 10_000.0;
 
@@ -58,76 +63,62 @@ pub(super) fn section(report: &Report) -> String {
 }
 
 fn calls(report: &Report) -> String {
-    let cases: [(&str, Placement, &str, &[Contender]); 3] = [
+    let cases: [(&str, Placement, &[Contender]); 4] = [
         (
             "S1",
             Same,
-            "one request at a time",
-            &[AutoMutex, AutoMutexAwaited, Rslock, Distkit, PgAdvisoryLock],
+            &[AutoMutex, AutoMutexAwaited, Rslock, PgAdvisoryLock],
         ),
+        ("S12", Same, &[AutoMutexPostgres]),
         (
             "S2",
             Split,
-            "64 tasks of one client",
-            &[
-                AutoMutexThreads,
-                AutoMutex,
-                AutoMutexAwaited,
-                RslockThreads,
-                Distkit,
-                PgAdvisoryLock,
-            ],
+            &[AutoMutex, AutoMutexAwaited, Rslock, PgAdvisoryLock],
         ),
         (
             "S4",
             Split,
-            "64 tasks of eight clients want one lock",
-            &[AutoMutex, AutoMutexLocal, Rslock, Distkit, PgAdvisoryLock],
+            &[AutoMutex, AutoMutexLocal, Rslock, PgAdvisoryLock],
         ),
     ];
     let mut rows = Vec::new();
-    for (table, placement, what, contenders) in cases {
+    for (table, placement, contenders) in cases {
         for &who in contenders {
             let Some(micros) = median(report, (table, placement, who), "server_us") else {
                 continue;
             };
             rows.push(vec![
                 name(who.label()),
-                format!("{what} ({table}, {})", placement.label()),
+                format!("{table}, {}", placement.label()),
                 number(micros),
                 number(1e6 / micros),
+                number(micros * MONTH / MICROSECONDS_AN_HOUR),
             ]);
         }
     }
-    table(
-        &["", "", "server µs per call", "calls/s of one core"],
-        &rows,
-    )
+    let header = ["", "", "server µs per call", "calls/s", "hours a month"];
+    table(&header, &rows)
 }
 
 fn clients(report: &Report) -> String {
     let mut rows = Vec::new();
-    let mut row = |what: &str, formula: &str, from: String, result: f64| {
-        rows.push(vec![
-            what.to_owned(),
-            formula.to_owned(),
-            from,
-            number(result),
-        ]);
+    let mut row = |what: &str, from: String, result: f64| {
+        rows.push(vec![what.to_owned(), from, number(result)]);
     };
-    let herd = ("S10", Both, AutoMutex);
     if let Some(micros) = median(report, ("S1", Same, AutoMutexAwaited), "server_us") {
         row(
-            "clients that one core serves, with one call a second each",
-            "1,000,000 ÷ server µs per call",
-            format!("{} µs (S1, same, unlock awaited)", number(micros)),
+            "clients of one core, with one call a second each",
+            format!("{} µs per call (S1, same, awaited)", number(micros)),
             1e6 / micros,
         );
     }
-    if let Some(kilobytes) = median(report, herd, "memory_kb_per_client") {
+    let herd = |figure| {
+        let summary = report.summary("S10", Both, Kind::Server.label(), figure)?;
+        Some(summary.median).filter(|value| *value > 0.0)
+    };
+    if let Some(kilobytes) = herd("memory_kb_per_client") {
         row(
             "clients for each GB of the server's memory",
-            "1,000,000 ÷ KB per client, with one connection and one name",
             format!("{} KB (S10)", number(kilobytes)),
             1e6 / kilobytes,
         );
@@ -135,44 +126,31 @@ fn clients(report: &Report) -> String {
     if let Some(percent) = median(report, ("S9", Split, AutoMutex), "server_cpu_percent") {
         row(
             "held locks that one core renews, with a lease of 10 s",
-            "10,000 ÷ the part of a core that 10,000 locks need",
-            format!("{} % (S9)", number(percent)),
+            format!("{} % for 10,000 (S9)", number(percent)),
             LOCKS / (percent / 100.0),
         );
     }
-    if let Some(per_name) = median(
-        report,
-        ("S6 100k", Split, AutoMutexLocal),
-        "requests_per_name",
-    ) && let Some(cpu) = median(report, ("S6 100k", Split, AutoMutexLocal), "server_cpu")
-    {
+    if let Some(cpu) = median(report, ("S6 100k", Split, AutoMutexLocal), "server_cpu") {
         row(
-            "names for which tasks of a client wait, that one core serves",
-            "1,000 ÷ the part of a core that 1,000 such names need",
-            format!(
-                "{} %, {} requests/s and name (S6)",
-                number(cpu * 100.0),
-                number(per_name)
-            ),
+            "names for which tasks of a client wait, of one core",
+            format!("{} % for 1,000 (S6)", number(cpu * 100.0)),
             1000.0 / cpu,
         );
     }
-    if let Some(start) = median(report, herd, "start_s")
-        && let Some(clients) = median(report, herd, "clients")
+    if let Some(start) = herd("start_s")
+        && let Some(clients) = herd("clients")
     {
         row(
             "clients a second that connect and take their first lock",
-            "clients ÷ time until all were served",
             format!("{} in {} s (S10)", number(clients), number(start)),
             clients / start,
         );
     }
-    let mut text = table(&["what", "formula", "measured", "result"], &rows);
+    let mut text = table(&["", "measured", "result"], &rows);
     let _ = write!(
         text,
-        "\nA client needs one connection to each server, however many locks it holds and however many of its tasks wait. Redis accepts 10,000\n\
-         connections by default (`maxclients`). `PgAdvisoryLock` needs a connection for each lock that is held or waited for;\n\
-         PostgreSQL accepts 100 by default (`max_connections`).\n"
+        "\nA client needs one connection to each server, however many locks it holds and however many of its tasks wait. Redis accepts\n\
+         10,000 connections by default (`maxclients`), PostgreSQL 100 (`max_connections`).\n"
     );
     text
 }
@@ -183,26 +161,8 @@ fn memory(report: &Report) -> String {
         ("S9 memory", "server_bytes_held", "server, a held name"),
         ("S9 memory", "server_bytes_idle", "server, a released name"),
         ("S9 memory", "client_bytes_held", "client, a held name"),
-        (
-            "S6",
-            "server_bytes_per_waiter",
-            "server, a waiter for the only name",
-        ),
-        (
-            "S6",
-            "bytes_per_waiter",
-            "client, a waiter for the only name",
-        ),
-        (
-            "S6 100k",
-            "server_bytes_per_waiter",
-            "server, a waiter (100 for each of 1,000 names)",
-        ),
-        (
-            "S6 100k",
-            "bytes_per_waiter",
-            "client, a waiter (100 for each of 1,000 names)",
-        ),
+        ("S6", "server_bytes_per_waiter", "server, a waiter"),
+        ("S6", "bytes_per_waiter", "client, a waiter"),
     ];
     let libraries = [AutoMutex, Rslock, Distkit, PgAdvisoryLock];
     for (from, figure, what) in figures {

@@ -7,28 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sqlx::postgres::{PgAdvisoryLock, PgAdvisoryLockGuard};
 use sqlx::{Connection, PgConnection};
 
-use super::{Library, Lock};
+use super::{Access, Library, Lock};
 use crate::Failure;
 
 pub(crate) struct Advisory {
     free: Arc<Mutex<Vec<PgConnection>>>,
 }
 
-impl Advisory {
-    /// Opens a connection for each of `locks` locks.
-    pub(crate) async fn connect(url: &str, locks: usize) -> Result<Self, Failure> {
-        let mut free = Vec::with_capacity(locks);
-        for _ in 0..locks {
-            free.push(PgConnection::connect(url).await?);
+impl Library for Advisory {
+    type Lock = AdvisoryLock;
+
+    /// Opens a connection for each lock.
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let mut free = Vec::with_capacity(access.locks);
+        for _ in 0..access.locks {
+            free.push(PgConnection::connect(&access.url).await?);
         }
         Ok(Self {
             free: Arc::new(Mutex::new(free)),
         })
     }
-}
-
-impl Library for Advisory {
-    type Lock = AdvisoryLock;
 
     fn lock(&self, key: &str, _task: usize) -> AdvisoryLock {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

@@ -33,6 +33,8 @@ pub(crate) enum Contender {
     AutoMutexPostgres,
     /// As `AutoMutexAwaited`, on PostgreSQL.
     AutoMutexPostgresAwaited,
+    /// As `AutoMutexLocal`, on PostgreSQL.
+    AutoMutexPostgresLocal,
     /// sqlx's lock on PostgreSQL.
     PgAdvisoryLock,
     /// A row of PostgreSQL, locked by a transaction.
@@ -49,7 +51,7 @@ pub(crate) enum Contender {
 
 impl Contender {
     /// All contenders, in the order of the tables.
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::AutoMutex,
         Self::AutoMutexThreads,
         Self::AutoMutexAwaited,
@@ -65,6 +67,7 @@ impl Contender {
         Self::Distkit,
         Self::AutoMutexPostgres,
         Self::AutoMutexPostgresAwaited,
+        Self::AutoMutexPostgresLocal,
         Self::PgAdvisoryLock,
         Self::SelectForUpdate,
         Self::TwoSelects,
@@ -97,6 +100,7 @@ impl Contender {
             Self::Distkit => "distkit",
             Self::AutoMutexPostgres => "auto-mutex, PostgreSQL",
             Self::AutoMutexPostgresAwaited => "auto-mutex, PostgreSQL, unlock awaited",
+            Self::AutoMutexPostgresLocal => "auto-mutex, PostgreSQL, local handoff",
             Self::PgAdvisoryLock => "PgAdvisoryLock",
             Self::SelectForUpdate => "SELECT FOR UPDATE",
             Self::TwoSelects => "two SELECT 1",
@@ -136,7 +140,7 @@ impl Contender {
     pub(crate) fn needs_postgres(self) -> bool {
         let ours = matches!(
             self,
-            Self::AutoMutexPostgres | Self::AutoMutexPostgresAwaited
+            Self::AutoMutexPostgres | Self::AutoMutexPostgresAwaited | Self::AutoMutexPostgresLocal
         );
         ours || self.connects_each()
     }

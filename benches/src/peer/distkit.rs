@@ -7,7 +7,7 @@ use distkit::DistkitRedisKey;
 use distkit::lock::{LockOptions, Mutex, MutexGuard};
 use redis::aio::ConnectionManager;
 
-use super::{Library, Lock};
+use super::{Access, Library, Lock};
 use crate::Failure;
 
 pub(crate) struct Distkit {
@@ -15,15 +15,16 @@ pub(crate) struct Distkit {
     ttl: Duration,
 }
 
-impl Distkit {
-    pub(crate) async fn connect(url: &str, ttl: Duration) -> Result<Self, Failure> {
-        let connection = redis::Client::open(url)?.get_connection_manager().await?;
-        Ok(Self { connection, ttl })
-    }
-}
-
 impl Library for Distkit {
     type Lock = DistkitLock;
+
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let client = redis::Client::open(&*access.url)?;
+        Ok(Self {
+            connection: client.get_connection_manager().await?,
+            ttl: access.lease,
+        })
+    }
 
     fn lock(&self, key: &str, _task: usize) -> DistkitLock {
         // Its keys have no colons.

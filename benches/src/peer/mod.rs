@@ -28,9 +28,21 @@ use crate::Failure;
 /// The lease in all scenarios, unless a scenario sets another.
 pub(crate) const LEASE: Duration = Duration::from_secs(10);
 
+/// How a process uses a library.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub(crate) contender: Contender,
+    pub(crate) url: String,
+    pub(crate) lease: Duration,
+    /// The number of locks that will be used.
+    pub(crate) locks: usize,
+}
+
 /// A connected lock library.
-pub(crate) trait Library: Sized + Send {
+pub(crate) trait Library: Sized + Send + 'static {
     type Lock: Lock;
+
+    fn connect(access: &Access) -> impl Future<Output = Result<Self, Failure>> + Send;
 
     /// Returns the lock `key` for the task `task`.
     fn lock(&self, key: &str, task: usize) -> Self::Lock;
@@ -53,35 +65,32 @@ pub(crate) trait Lock: Send + 'static {
     }
 }
 
-/// Connects a library, other than our special ones, and evaluates the expression with it. `locks` is the number of locks
-/// that will be used.
+/// Evaluates the expression with the type of the contender's library, other than our special ones.
 macro_rules! with_library {
-    ($contender:expr, $url:expr, $lease:expr, $locks:expr, |$library:ident| $then:expr) => {{
+    ($contender:expr, |$library:ident| $then:expr) => {{
         match $contender {
             #[cfg(feature = "peers")]
             crate::peer::Contender::Rslock | crate::peer::Contender::RslockThreads => {
-                let $library = crate::peer::redlock::Rslock::connect($url, $lease).await?;
+                type $library = crate::peer::redlock::Rslock;
                 $then
             }
             #[cfg(feature = "peers")]
             crate::peer::Contender::Distkit => {
-                let $library = crate::peer::distkit::Distkit::connect($url, $lease).await?;
+                type $library = crate::peer::distkit::Distkit;
                 $then
             }
             #[cfg(feature = "peers")]
             crate::peer::Contender::PgAdvisoryLock => {
-                let $library = crate::peer::advisory::Advisory::connect($url, $locks).await?;
+                type $library = crate::peer::advisory::Advisory;
                 $then
             }
             #[cfg(feature = "peers")]
-            rows @ (crate::peer::Contender::SelectForUpdate
-            | crate::peer::Contender::TwoSelects) => {
-                let $library =
-                    crate::peer::statements::Statements::connect(rows, $url, $locks).await?;
+            crate::peer::Contender::SelectForUpdate | crate::peer::Contender::TwoSelects => {
+                type $library = crate::peer::statements::Statements;
                 $then
             }
-            ours => {
-                let $library = crate::peer::ours::Ours::connect(ours, $url, $lease)?;
+            _ => {
+                type $library = crate::peer::ours::Ours;
                 $then
             }
         }

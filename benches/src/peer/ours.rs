@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
 
-use super::{Contender, LEASE, Library, Lock};
+use super::{Access, Contender, Library, Lock};
 use crate::Failure;
 
 /// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process, and
@@ -12,7 +12,9 @@ use crate::Failure;
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {
-        Contender::AutoMutexLocal | Contender::AutoMutexLocalAwaited => config,
+        Contender::AutoMutexLocal
+        | Contender::AutoMutexLocalAwaited
+        | Contender::AutoMutexPostgresLocal => config,
         Contender::AutoMutexKept | Contender::AutoMutexKeptAwaited => {
             config.local_handoff(0, "0s").retain("1s")
         }
@@ -32,14 +34,14 @@ pub(crate) struct Ours {
     lasts: bool,
 }
 
-impl Ours {
-    pub(crate) fn connect(
-        contender: Contender,
-        url: &str,
-        lease: Duration,
-    ) -> Result<Self, Failure> {
+impl Library for Ours {
+    type Lock = OursLock;
+
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let contender = access.contender;
+        let config = config(contender, &access.url, access.lease)?;
         Ok(Self {
-            client: connect(contender, url, lease)?,
+            client: Client::connect_async(config).await?,
             lasts: contender.needs_postgres(),
             awaits: matches!(
                 contender,
@@ -50,10 +52,6 @@ impl Ours {
             ),
         })
     }
-}
-
-impl Library for Ours {
-    type Lock = OursLock;
 
     fn lock(&self, key: &str, _task: usize) -> OursLock {
         OursLock {
@@ -95,15 +93,14 @@ impl Lock for OursLock {
 /// The annotated function. It uses the client that `connect` sets up.
 pub(crate) struct Annotated;
 
-impl Annotated {
-    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
-        auto_mutex::setup(config(Contender::AutoMutexAttribute, url, LEASE)?)?;
-        Ok(Self)
-    }
-}
-
 impl Library for Annotated {
     type Lock = AnnotatedCall;
+
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let config = config(Contender::AutoMutexAttribute, &access.url, access.lease)?;
+        auto_mutex::setup_async(config).await?;
+        Ok(Self)
+    }
 
     fn lock(&self, _key: &str, _task: usize) -> AnnotatedCall {
         AnnotatedCall

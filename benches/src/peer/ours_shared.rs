@@ -2,7 +2,7 @@
 
 use auto_mutex::{Client, Permit, RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore};
 
-use super::{Contender, LEASE, Library, Lock, ours};
+use super::{Access, Library, Lock, ours};
 use crate::Failure;
 
 pub(crate) const PERMITS: u32 = 8;
@@ -15,18 +15,13 @@ const WRITES: u64 = 10;
 
 pub(crate) struct OursSemaphore(Client);
 
-impl OursSemaphore {
-    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
-        Ok(Self(ours::connect(
-            Contender::AutoMutexSemaphore,
-            url,
-            LEASE,
-        )?))
-    }
-}
-
 impl Library for OursSemaphore {
     type Lock = Permits;
+
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let client = ours::connect(access.contender, &access.url, access.lease)?;
+        Ok(Self(client))
+    }
 
     fn lock(&self, key: &str, _task: usize) -> Permits {
         Permits(self.0.semaphore(key, PERMITS))
@@ -54,14 +49,13 @@ impl Lock for Permits {
 
 pub(crate) struct OursRwLock(Client);
 
-impl OursRwLock {
-    pub(crate) fn connect(url: &str) -> Result<Self, Failure> {
-        Ok(Self(ours::connect(Contender::AutoMutexRwLock, url, LEASE)?))
-    }
-}
-
 impl Library for OursRwLock {
     type Lock = ReadOrWrite;
+
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let client = ours::connect(access.contender, &access.url, access.lease)?;
+        Ok(Self(client))
+    }
 
     fn lock(&self, key: &str, task: usize) -> ReadOrWrite {
         ReadOrWrite {

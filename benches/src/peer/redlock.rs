@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rslock::{LockGuard, LockManager};
 
-use super::{Library, Lock};
+use super::{Access, Library, Lock};
 use crate::Failure;
 
 pub(crate) struct Rslock {
@@ -12,17 +12,19 @@ pub(crate) struct Rslock {
     ttl: Duration,
 }
 
-impl Rslock {
-    /// Takes a lock once, because the manager would otherwise connect at the first turn.
-    pub(crate) async fn connect(url: &str, ttl: Duration) -> Result<Self, Failure> {
-        let manager = LockManager::new(vec![url.to_owned()]);
-        manager.acquire("bench:warm", ttl).await?.release().await;
-        Ok(Self { manager, ttl })
-    }
-}
-
 impl Library for Rslock {
     type Lock = RslockLock;
+
+    /// Takes a lock once, because the manager would otherwise connect at the first turn.
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let manager = LockManager::new(vec![access.url.clone()]);
+        let warm = format!("bench:warm:{}", std::process::id());
+        manager.acquire(&*warm, access.lease).await?.release().await;
+        Ok(Self {
+            manager,
+            ttl: access.lease,
+        })
+    }
 
     fn lock(&self, key: &str, _task: usize) -> RslockLock {
         RslockLock {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::{Connection, Executor, PgConnection};
 
-use super::{Contender, Library, Lock};
+use super::{Access, Contender, Library, Lock};
 use crate::Failure;
 
 /// A row for each lock.
@@ -17,18 +17,17 @@ pub(crate) struct Statements {
     free: Arc<Mutex<Vec<PgConnection>>>,
 }
 
-impl Statements {
-    /// Opens a connection for each of `locks` locks.
-    pub(crate) async fn connect(
-        contender: Contender,
-        url: &str,
-        locks: usize,
-    ) -> Result<Self, Failure> {
+impl Library for Statements {
+    type Lock = StatementsLock;
+
+    /// Opens a connection for each lock.
+    async fn connect(access: &Access) -> Result<Self, Failure> {
+        let locks = access.locks;
         let mut free = Vec::with_capacity(locks);
         for _ in 0..locks {
-            free.push(PgConnection::connect(url).await?);
+            free.push(PgConnection::connect(&access.url).await?);
         }
-        let locks_rows = contender == Contender::SelectForUpdate;
+        let locks_rows = access.contender == Contender::SelectForUpdate;
         if locks_rows && let Some(connection) = free.first_mut() {
             // Several processes may do so at a time.
             connection.execute("SELECT pg_advisory_lock(1)").await?;
@@ -43,10 +42,6 @@ impl Statements {
             free: Arc::new(Mutex::new(free)),
         })
     }
-}
-
-impl Library for Statements {
-    type Lock = StatementsLock;
 
     fn lock(&self, key: &str, _task: usize) -> StatementsLock {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);

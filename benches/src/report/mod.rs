@@ -1,7 +1,9 @@
 //! Shows a [`Report`]: as JSON, on the terminal and as plots.
 
 mod compare;
+mod growth;
 pub(crate) mod plot;
+mod svg;
 mod table;
 
 use std::fs;

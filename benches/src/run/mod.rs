@@ -2,12 +2,14 @@
 
 mod child;
 mod contest;
+mod fleet;
 mod order;
 pub(crate) mod pin;
 mod window;
 
 pub(crate) use child::Child;
 pub(crate) use contest::{Contest, contest};
+pub(crate) use fleet::Fleets;
 pub(crate) use order::order;
 pub(crate) use pin::Placement;
 pub(crate) use window::{Window, window};

@@ -15,7 +15,6 @@ use crate::{Failure, clock};
 pub(crate) struct Bench {
     options: Options,
     report: Report,
-    started: Instant,
     /// The folder for the records of the workers.
     dir: PathBuf,
 }
@@ -35,7 +34,6 @@ impl Bench {
         Ok(Self {
             report,
             options,
-            started: Instant::now(),
             dir,
         })
     }
@@ -94,24 +92,9 @@ impl Bench {
         present
     }
 
-    /// Returns whether enough rounds were measured: the plotted figure hardly differs between the rounds, for each contender.
-    fn is_settled(&self, table: &str, placement: Placement, present: &[Contender]) -> bool {
-        let Some(figure) = super::table(table).and_then(|table| table.plot) else {
-            return false;
-        };
-        let mut judged = present.iter().filter(|who| !who.is_external());
-        judged.all(|who| {
-            let rounds = self.report.rounds(table, placement, who.label(), figure);
-            let summary = self.report.summary(table, placement, who.label(), figure);
-            rounds.count() >= LEAST_ROUNDS
-                && summary.is_some_and(|it| it.max - it.min <= SPREAD * it.median)
-        })
-    }
-
     /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
-    /// server of each kind, and all measurements use it. With `--page`, the rounds end early if the plotted figure hardly
-    /// differs between them, or the run takes long. Libraries of other languages, whose processes start slowly, take part in
-    /// the first rounds only.
+    /// server of each kind, and all measurements use it. With `--page`, libraries of other languages, whose processes start
+    /// slowly, take part in the first rounds only.
     pub(super) fn rounds(
         &mut self,
         table: &str,
@@ -150,22 +133,13 @@ impl Bench {
                     Err(error) => self.note(format!("{table}, {label}, a round: {error}")),
                 }
             }
-            let late = round + 1 >= LEAST_ROUNDS && self.started.elapsed() > LATE;
-            if self.options.page && (late || self.is_settled(table, placement, &present)) {
-                break;
-            }
         }
         Ok(())
     }
 }
 
-/// With `--page`: the least number of rounds of a measurement that is repeated, that of libraries of other languages, and
-/// the time after which there are no more than the least rounds.
-const LEAST_ROUNDS: usize = 3;
+/// With `--page`.
 const EXTERNAL_ROUNDS: usize = 2;
-const LATE: Duration = Duration::from_secs(6 * 60);
-/// See [`Bench::is_settled`].
-const SPREAD: f64 = 0.1;
 
 /// A repetition counts as disturbed if other processes use more than this number of processors.
 const DISTURBED: f64 = 0.2;

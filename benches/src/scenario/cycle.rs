@@ -1,6 +1,6 @@
 //! S1: one task, one key: the time of a cycle.
 
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -13,16 +13,16 @@ pub(super) const SCENARIO: Scenario = Scenario {
         name: NAME,
         title: "S1: one task, one key; the time of a cycle",
         columns: &[
-            Column::with_ratio("cycle_p50_us", "p50 µs"),
-            Column::new("cycle_p99_us", "p99 µs"),
-            Column::new("wait_p50_us", "to enter µs"),
+            Column::new("cycle_p50_us", "p50 µs").ratio().by_placement(),
+            Column::new("cycle_p99_us", "p99 µs").hidden(),
+            Column::new("wait_p50_us", "to enter µs").hidden(),
             Column::new("requests", "requests"),
             BYTES,
             SERVER_US,
             CONNECTIONS,
             FOREIGN,
         ],
-        plot: Some("cycle_p50_us"),
+        plot: Plot::Figure("cycle_p50_us"),
     }],
     counts: false,
     run,

@@ -1,6 +1,6 @@
 //! S5: the time from the release in one process to the entry of a waiter in another process.
 
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -16,18 +16,20 @@ pub(super) const SCENARIO: Scenario = Scenario {
         name: NAME,
         title: "S5: two processes, 2 ms inside; from leaving in one to entering in the other",
         columns: &[
-            Column::with_ratio("handoff_p50_us", "p50 µs"),
-            Column::new("handoff_p99_us", "p99 µs"),
-            Column::new("release_p50_us", "release µs"),
-            Column::new("handoff_per_release", "per release"),
-            Column::new("handoffs", "handoffs"),
-            Column::new("requests", "requests"),
+            Column::new("handoff_p50_us", "p50 µs")
+                .ratio()
+                .by_placement(),
+            Column::new("handoff_p99_us", "p99 µs").by_placement(),
+            Column::new("release_p50_us", "release µs").hidden(),
+            Column::new("handoff_per_release", "per release").hidden(),
+            Column::new("handoffs", "handoffs").hidden(),
+            Column::new("requests", "requests").hidden(),
             BYTES,
             SERVER_US,
             CONNECTIONS,
             FOREIGN,
         ],
-        plot: Some("handoff_p50_us"),
+        plot: Plot::Figure("handoff_p50_us"),
     }],
     counts: false,
     run,
@@ -52,8 +54,6 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             ],
             options.repetitions,
             |server, contender| {
-                // Libraries that poll hand off rarely.
-                let longer = options.page && !contender.is_external();
                 let two = Contest {
                     contender,
                     placement,
@@ -61,7 +61,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
                     tasks: 1,
                     one_key: true,
                     body_us: BODY_US,
-                    seconds: options.seconds * if longer { 2.0 } else { 1.0 },
+                    seconds: options.seconds,
                 };
                 contest(server, &two, &dir, true)
             },

@@ -1,9 +1,6 @@
 //! S9: the cost of holding: 10,000 locks of one process, while nothing else happens.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
-use super::{Bench, CONNECTIONS, Column, FOREIGN, Scenario, Table};
+use super::{Bench, CONNECTIONS, Column, FOREIGN, Plot, Scenario, Table};
 use crate::Failure;
 use crate::job::{Job, Names};
 use crate::measure::Values;
@@ -18,7 +15,7 @@ pub(super) const MEMORY: &str = "S9 memory";
 
 const LOCKS: usize = 10_000;
 /// Renewals are sent three times per lease.
-const BEATS_PER_LEASE: f64 = 3.0;
+pub(super) const BEATS_PER_LEASE: f64 = 3.0;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: NAME,
@@ -30,12 +27,12 @@ pub(super) const SCENARIO: Scenario = Scenario {
                 Column::new("client_cpu_percent", "% of a CPU"),
                 Column::new("server_cpu_percent", "server %"),
                 Column::new("requests_per_second", "requests/s"),
-                Column::new("requests_per_lock_and_beat", "per lock and beat"),
-                Column::new("bursts_per_beat", "bursts per beat"),
-                Column::new("connections", "connections"),
+                Column::new("requests_per_lock_and_beat", "per lock and beat").hidden(),
+                Column::new("bursts_per_beat", "bursts per beat").hidden(),
+                CONNECTIONS,
                 FOREIGN,
             ],
-            plot: None,
+            plot: Plot::None,
         },
         Table {
             name: MEMORY,
@@ -46,7 +43,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
                 Column::new("client_bytes_held", "client B/held"),
                 CONNECTIONS,
             ],
-            plot: Some("server_bytes_held"),
+            plot: Plot::Figure("server_bytes_held"),
         },
     ],
     counts: true,
@@ -70,6 +67,7 @@ fn memory(server: &mut Server, contender: Contender) -> Result<Values, Failure> 
         lease_s: MEMORY_LEASE_S,
         count: locks,
         names: locks,
+        clients: 1,
     });
     let mut holder = Child::start(&job, Placement::Split)?;
     let holding: Holding = holder.expect("holding")?;
@@ -80,11 +78,8 @@ fn memory(server: &mut Server, contender: Contender) -> Result<Values, Failure> 
     holder.dismiss();
     holder.expect::<u64>("done")?;
     holder.wait()?;
-    // Until the server has noticed the end of the connections, it keeps their memory.
-    let ends = Instant::now() + Duration::from_secs(5);
-    while server.connections() > 0 && Instant::now() < ends {
-        thread::sleep(Duration::from_millis(20));
-    }
+    // Until then, it keeps the memory of the connections.
+    server.until_alone();
     let per_lock = |bytes: f64| bytes.max(0.0) / locks as f64;
     let values = [
         ("server_bytes_held", per_lock(held - empty)),
@@ -93,6 +88,43 @@ fn memory(server: &mut Server, contender: Contender) -> Result<Values, Failure> 
         ("connections", connections as f64),
     ];
     Ok(values.map(|(name, value)| (name.to_owned(), value)).into())
+}
+
+/// Measures for this time what it costs that a process holds locks.
+pub(super) fn hold(
+    server: &mut Server,
+    contender: Contender,
+    locks: usize,
+    seconds: f64,
+    bursts: bool,
+) -> Result<Values, Failure> {
+    server.clear();
+    let job = Job::Hold(Names {
+        contender,
+        url: server.url(),
+        lease_s: LEASE.as_secs(),
+        count: locks,
+        names: locks,
+        clients: 1,
+    });
+    let mut holder = Child::start(&job, Placement::Split)?;
+    holder.expect::<Holding>("holding")?;
+    holder.expect::<()>("ready")?;
+    holder.go(Span { start: 0, until: 0 })?;
+    let values = window(
+        server,
+        &Window {
+            contender,
+            pid: holder.pid(),
+            other: None,
+            seconds,
+            bursts,
+        },
+    );
+    holder.dismiss();
+    holder.expect::<u64>("done")?;
+    holder.wait()?;
+    Ok(values)
 }
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
@@ -111,28 +143,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         &[Contender::AutoMutex, Contender::Distkit],
         rounds,
         |server, contender| {
-            server.clear();
-            let job = Job::Hold(Names {
-                contender,
-                url: server.url(),
-                lease_s: LEASE.as_secs(),
-                count: LOCKS,
-                names: LOCKS,
-            });
-            let mut holder = Child::start(&job, placement)?;
-            holder.expect::<Holding>("holding")?;
-            holder.expect::<()>("ready")?;
-            holder.go(Span { start: 0, until: 0 })?;
-            let mut values = window(
-                server,
-                &Window {
-                    contender,
-                    pid: holder.pid(),
-                    other: None,
-                    seconds,
-                    bursts: true,
-                },
-            );
+            let mut values = hold(server, contender, LOCKS, seconds, true)?;
             let percent = |name| values.get(name).copied().unwrap_or(0.0) * 100.0;
             let derived = [
                 ("client_cpu_percent", percent("client_cpu")),
@@ -144,9 +155,6 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
                 ),
             ];
             values.extend(derived.map(|(name, value)| (name.to_owned(), value)));
-            holder.dismiss();
-            holder.expect::<u64>("done")?;
-            holder.wait()?;
             Ok(values)
         },
     )?;

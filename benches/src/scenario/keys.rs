@@ -1,6 +1,6 @@
 //! S2: 64 tasks, 64 keys: cycles per second.
 
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -13,16 +13,16 @@ pub(super) const SCENARIO: Scenario = Scenario {
         name: NAME,
         title: "S2: 64 tasks, 64 keys; the raw limit pipelines 64 commands",
         columns: &[
-            Column::with_ratio("per_second", "cycles/s"),
-            Column::new("cycle_p50_us", "p50 µs"),
-            Column::new("cycle_p99_us", "p99 µs"),
+            Column::new("per_second", "cycles/s").ratio().by_placement(),
+            Column::new("cycle_p50_us", "p50 µs").hidden(),
+            Column::new("cycle_p99_us", "p99 µs").hidden(),
             Column::new("requests", "requests"),
             BYTES,
             SERVER_US,
             CONNECTIONS,
             FOREIGN,
         ],
-        plot: Some("per_second"),
+        plot: Plot::Figure("per_second"),
     }],
     counts: false,
     run,
@@ -30,9 +30,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
     let (options, dir) = (bench.options().clone(), bench.dir());
-    let contenders = [
-        Contender::AutoMutexThreads,
-        Contender::RslockThreads,
+    let same = [
+        Contender::AutoMutex,
+        Contender::Rslock,
+        Contender::AutoMutexAwaited,
+        Contender::PgAdvisoryLock,
+    ];
+    let split = [
         Contender::AutoMutex,
         Contender::Rslock,
         Contender::AutoMutexAwaited,
@@ -45,12 +49,18 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         Contender::PythonRedis,
         Contender::PythonRedisLock,
     ];
-    // On both processors, only the two contenders with two threads are measured. The server shares one of the processors.
-    for (placement, count) in [(Placement::Split, contenders.len()), (Placement::Both, 2)] {
+    // The server shares one of the processors.
+    let both = [Contender::AutoMutexThreads, Contender::RslockThreads];
+    let all: [(_, &[_]); 3] = [
+        (Placement::Same, &same),
+        (Placement::Split, &split),
+        (Placement::Both, &both),
+    ];
+    for (placement, contenders) in all {
         bench.rounds(
             NAME,
             placement,
-            &contenders[..count],
+            contenders,
             options.repetitions,
             |server, contender| {
                 let many = Contest {

@@ -2,13 +2,14 @@
 
 mod bench;
 mod cycle;
+pub(crate) mod growth;
 mod handoff;
 mod held;
-mod herd;
+pub(crate) mod herd;
 mod keys;
 mod nested;
 mod one_key;
-mod postgres;
+pub(crate) mod postgres;
 mod shared;
 mod snapshot;
 mod waiters;
@@ -33,16 +34,37 @@ pub(crate) struct Table {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) columns: &'static [Column],
-    /// The key of the figure that is plotted, on a logarithmic scale.
-    pub(crate) plot: Option<&'static str>,
+    pub(crate) plot: Plot,
+}
+
+/// What is plotted of a table, on a logarithmic scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Plot {
+    None,
+    /// The figure with this key.
+    Figure(&'static str),
+    /// A line for each row, over the columns whose keys are numbers: numbers of this.
+    Growth(&'static str),
 }
 
 /// One figure of a table.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) key: &'static str,
     pub(crate) heading: &'static str,
     /// Whether the figure is also shown as a ratio to rslock, pair by pair.
     pub(crate) ratio: bool,
+    pub(crate) page: OnPage,
+}
+
+/// How the page shows a column. The terminal shows all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnPage {
+    Hidden,
+    /// Where a contender was measured in several placements, that of clients on the second processor.
+    Once,
+    /// One column for each placement.
+    ByPlacement,
 }
 
 impl Column {
@@ -51,19 +73,34 @@ impl Column {
             key,
             heading,
             ratio: false,
+            page: OnPage::Once,
         }
     }
 
-    const fn with_ratio(key: &'static str, heading: &'static str) -> Self {
+    const fn ratio(self) -> Self {
         Self {
             ratio: true,
-            ..Self::new(key, heading)
+            ..self
+        }
+    }
+
+    const fn hidden(self) -> Self {
+        Self {
+            page: OnPage::Hidden,
+            ..self
+        }
+    }
+
+    const fn by_placement(self) -> Self {
+        Self {
+            page: OnPage::ByPlacement,
+            ..self
         }
     }
 }
 
 /// All scenarios, in the order of the report.
-pub(crate) const ALL: [&Scenario; 13] = [
+pub(crate) const ALL: [&Scenario; 14] = [
     &cycle::SCENARIO,
     &keys::SCENARIO,
     &one_key::ONE_PROCESS,
@@ -77,12 +114,8 @@ pub(crate) const ALL: [&Scenario; 13] = [
     &nested::SCENARIO,
     &postgres::SCENARIO,
     &snapshot::SCENARIO,
+    &growth::SCENARIO,
 ];
-
-pub(crate) fn table(name: &str) -> Option<&'static Table> {
-    let mut tables = ALL.iter().flat_map(|scenario| scenario.tables);
-    tables.find(|table| table.name == name)
-}
 
 /// Runs the requested scenarios.
 pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
@@ -100,5 +133,5 @@ pub(crate) fn run(bench: &mut Bench) -> Result<(), Failure> {
 const BYTES: Column = Column::new("bytes", "bytes");
 /// The server's processor time per cycle.
 const SERVER_US: Column = Column::new("server_us", "server µs");
-const CONNECTIONS: Column = Column::new("connections", "connections");
-const FOREIGN: Column = Column::new("foreign_cpu", "others' CPUs");
+const CONNECTIONS: Column = Column::new("connections", "connections").hidden();
+const FOREIGN: Column = Column::new("foreign_cpu", "others' CPUs").hidden();

@@ -1,6 +1,6 @@
 //! S11: the cost of the search for deadlocks, where all tasks of a crowd hold a lock and wait for the same one.
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{Bench, Column, FOREIGN, Plot, Scenario, Table};
 use crate::Failure;
 use crate::clock;
 use crate::job::{Job, Nested};
@@ -23,16 +23,16 @@ pub(super) const SCENARIO: Scenario = Scenario {
         name: NAME,
         title: "S11: tasks of 20 clients, each inside a lock of its own, wait for one lock; the server's processor",
         columns: &[
-            Column::new("off_percent", "2,000, no search: %"),
-            Column::new("on_percent", "2,000: %"),
-            Column::new("large_percent", "10,000: %"),
+            Column::new("off_percent", "2,000, no search: %").hidden(),
+            Column::new("on_percent", "2,000: %").hidden(),
+            Column::new("large_percent", "10,000: %").hidden(),
             Column::new("to_off", "to no search"),
             Column::new("to_small", "10,000 to 2,000"),
             Column::new("found_s", "found in s"),
             Column::new("found_large_s", "of 10,000: in s"),
             FOREIGN,
         ],
-        plot: None,
+        plot: Plot::None,
     }],
     counts: false,
     run,
@@ -42,7 +42,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let (rounds, seconds) = match options.quick {
         true => (1, 4.0),
-        false if options.page => (options.few_repetitions(), 10.0),
+        false if options.page => (1, 10.0),
         false => (options.few_repetitions(), 20.0),
     };
     let ours = [Contender::AutoMutex];

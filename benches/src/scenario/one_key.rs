@@ -1,6 +1,6 @@
 //! S3 and S4: 64 tasks on one key, in one process and in eight.
 
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -10,18 +10,18 @@ pub(super) const MANY: &str = "S4";
 pub(super) const MANY_WITH_BODY: &str = "S4 1 ms";
 
 const COLUMNS: &[Column] = &[
-    Column::with_ratio("per_second", "cycles/s"),
-    Column::new("wait_p50_ms", "wait p50 ms"),
-    Column::new("wait_p99_ms", "p99 ms"),
-    Column::with_ratio("wait_max_ms", "max wait ms"),
-    Column::new("wait_max_per_p50", "max/median"),
+    Column::new("per_second", "cycles/s").ratio(),
+    Column::new("wait_p50_ms", "wait p50 ms").hidden(),
+    Column::new("wait_p99_ms", "p99 ms").hidden(),
+    Column::new("wait_max_ms", "max wait ms").ratio(),
+    Column::new("wait_max_per_p50", "max/median").hidden(),
     Column::new("jain_tasks", "Jain, tasks"),
-    Column::new("jain_processes", "processes"),
+    Column::new("jain_processes", "processes").hidden(),
     Column::new("requests", "requests"),
     BYTES,
     SERVER_US,
     CONNECTIONS,
-    Column::new("overlaps", "overlaps"),
+    Column::new("overlaps", "overlaps").hidden(),
     FOREIGN,
 ];
 
@@ -31,7 +31,7 @@ pub(super) const ONE_PROCESS: Scenario = Scenario {
         name: ONE,
         title: "S3: 64 tasks, one key, one process",
         columns: COLUMNS,
-        plot: Some("per_second"),
+        plot: Plot::Figure("per_second"),
     }],
     counts: true,
     run: |bench| run(bench, ONE, 1, 0),
@@ -44,13 +44,13 @@ pub(super) const MANY_PROCESSES: Scenario = Scenario {
             name: MANY,
             title: "S4: 8 processes of 8 tasks, one key",
             columns: COLUMNS,
-            plot: Some("per_second"),
+            plot: Plot::Figure("per_second"),
         },
         Table {
             name: MANY_WITH_BODY,
             title: "S4, 1 ms inside: 8 processes of 8 tasks, one key",
             columns: COLUMNS,
-            plot: Some("wait_max_ms"),
+            plot: Plot::Figure("wait_max_ms"),
         },
     ],
     counts: true,

@@ -2,22 +2,24 @@
 
 use super::bench::progress;
 use super::waiters::{self, Crowd};
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
-use crate::run::{Contest, Placement, contest};
+use crate::run::{Contest, Fleets, Placement, contest, order};
 use crate::server::Server;
 
 pub(super) const ID: &str = "S12";
 const MANY: &str = "S12 many";
 const ONE_KEY: &str = "S12 one key";
 const WAITERS: &str = "S12 waiters";
-const LISTENERS: &str = "S12 listeners";
-/// How many idle clients listen beside the two that take turns.
-const IDLE: [(usize, &str); 3] = [
-    (0, "auto-mutex, alone"),
+const IDLE: &str = "S12 idle";
+pub(crate) const ALONE: &str = "auto-mutex, alone";
+pub(crate) const THOUSAND: &str = "auto-mutex, 1,000 idle clients";
+/// How many idle clients are connected, besides the two that take turns.
+const FLEETS: [(usize, &str); 3] = [
+    (0, ALONE),
     (100, "auto-mutex, 100 idle clients"),
-    (1_000, "auto-mutex, 1,000 idle clients"),
+    (1_000, THOUSAND),
 ];
 
 pub(super) const SCENARIO: Scenario = Scenario {
@@ -27,67 +29,66 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: ID,
             title: "S12: one task, one key; the time of a cycle",
             columns: &[
-                Column::new("cycle_p50_us", "p50 µs"),
-                Column::new("cycle_p99_us", "p99 µs"),
-                Column::new("wait_p50_us", "to enter µs"),
-                Column::new("requests", "requests"),
+                Column::new("cycle_p50_us", "p50 µs").by_placement(),
+                Column::new("cycle_p99_us", "p99 µs").hidden(),
+                Column::new("wait_p50_us", "to enter µs").hidden(),
+                Column::new("requests", "requests").hidden(),
                 BYTES,
                 SERVER_US,
                 CONNECTIONS,
                 FOREIGN,
             ],
-            plot: Some("cycle_p50_us"),
+            plot: Plot::Figure("cycle_p50_us"),
         },
         Table {
             name: MANY,
             title: "S12: 64 tasks, 64 keys, one process",
             columns: &[
                 Column::new("per_second", "cycles/s"),
-                Column::new("cycle_p50_us", "p50 µs"),
-                Column::new("cycle_p99_us", "p99 µs"),
-                Column::new("requests", "requests"),
+                Column::new("cycle_p50_us", "p50 µs").hidden(),
+                Column::new("cycle_p99_us", "p99 µs").hidden(),
+                Column::new("requests", "requests").hidden(),
                 BYTES,
                 SERVER_US,
                 CONNECTIONS,
                 FOREIGN,
             ],
-            plot: Some("per_second"),
+            plot: Plot::Figure("per_second"),
         },
         Table {
             name: ONE_KEY,
             title: "S12: 8 processes of 8 tasks, one key",
             columns: &[
                 Column::new("per_second", "cycles/s"),
-                Column::new("wait_p50_ms", "wait p50 ms"),
-                Column::new("wait_p99_ms", "p99 ms"),
+                Column::new("wait_p50_ms", "wait p50 ms").hidden(),
+                Column::new("wait_p99_ms", "p99 ms").hidden(),
                 Column::new("wait_max_ms", "max wait ms"),
                 Column::new("jain_tasks", "Jain, tasks"),
-                Column::new("requests", "requests"),
+                Column::new("requests", "requests").hidden(),
                 SERVER_US,
                 CONNECTIONS,
-                Column::new("overlaps", "overlaps"),
+                Column::new("overlaps", "overlaps").hidden(),
                 FOREIGN,
             ],
-            plot: Some("per_second"),
+            plot: Plot::Figure("per_second"),
         },
         Table {
             name: WAITERS,
             title: "S12: 1,000 waiters of one process, 100 for those with a connection each, on a key that another process holds",
             columns: waiters::COLUMNS,
-            plot: None,
+            plot: Plot::None,
         },
         Table {
-            name: LISTENERS,
+            name: IDLE,
             title: "S12: two processes take turns, beside idle clients in the same database",
             columns: &[
                 Column::new("per_second", "cycles/s"),
-                Column::new("wait_p50_ms", "wait p50 ms"),
-                Column::new("wait_p99_ms", "p99 ms"),
-                Column::new("requests", "requests"),
+                Column::new("wait_p50_ms", "wait p50 ms").hidden(),
+                Column::new("wait_p99_ms", "p99 ms").hidden(),
+                Column::new("requests", "requests").hidden(),
                 SERVER_US,
-                FOREIGN,
             ],
-            plot: Some("per_second"),
+            plot: Plot::Figure("per_second"),
         },
     ],
     counts: false,
@@ -100,15 +101,17 @@ const ALL: &[Contender] = &[
     Contender::AutoMutexPostgres,
     Contender::PgAdvisoryLock,
     Contender::SelectForUpdate,
-    Contender::AutoMutex,
-    Contender::AutoMutexAwaited,
 ];
-/// Those with a queue.
-const QUEUES: &[Contender] = &[
+const CROWDED: &[Contender] = &[
+    Contender::AutoMutexPostgres,
+    Contender::PgAdvisoryLock,
+    Contender::AutoMutexPostgresLocal,
+    Contender::SelectForUpdate,
+];
+const WAITING: &[Contender] = &[
     Contender::AutoMutexPostgres,
     Contender::PgAdvisoryLock,
     Contender::SelectForUpdate,
-    Contender::AutoMutex,
 ];
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
@@ -117,7 +120,7 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         (ID, Placement::Same, 1, 1, ALL),
         (ID, Placement::Split, 1, 1, ALL),
         (MANY, Placement::Split, 1, 64, ALL),
-        (ONE_KEY, Placement::Split, 8, 8, QUEUES),
+        (ONE_KEY, Placement::Split, 8, 8, CROWDED),
     ];
     for (table, placement, processes, tasks, contenders) in turns {
         let (rounds, dir) = (options.repetitions, bench.dir());
@@ -134,11 +137,12 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
             contest(server, &contest_of, &dir, false)
         })?;
     }
-    let (rounds, seconds) = match options.quick {
-        true => (1, 3.0),
-        false => (options.few_repetitions(), waiters::WINDOW_S),
+    let (rounds, seconds) = match (options.quick, options.page) {
+        (true, _) => (1, 3.0),
+        (_, true) => (1, waiters::WINDOW_S),
+        _ => (options.few_repetitions(), waiters::WINDOW_S),
     };
-    bench.rounds(WAITERS, Placement::Split, QUEUES, rounds, |server, who| {
+    bench.rounds(WAITERS, Placement::Split, WAITING, rounds, |server, who| {
         let crowd = Crowd {
             waiters: if who.connects_each() { 100 } else { 1_000 },
             names: 1,
@@ -146,10 +150,11 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         };
         waiters::measure(server, who, &crowd)
     })?;
-    listeners(bench)
+    idle(bench)
 }
 
-fn listeners(bench: &mut Bench) -> Result<(), Failure> {
+/// Each round ends with the most clients, and the next one begins with them.
+fn idle(bench: &mut Bench) -> Result<(), Failure> {
     let contender = Contender::AutoMutexPostgres;
     if bench.present(&[contender]).is_empty() {
         return Ok(());
@@ -165,12 +170,18 @@ fn listeners(bench: &mut Bench) -> Result<(), Failure> {
         body_us: 0,
         seconds: options.seconds,
     };
-    for (count, who) in IDLE {
-        server.listen(count)?;
-        for round in 0..options.few_repetitions() {
-            progress(&format!("{LISTENERS}, round {}: {who}", round + 1));
+    let mut connected = (0, None);
+    for round in 0..options.repetitions {
+        for (count, who) in order(&FLEETS, round) {
+            progress(&format!("{IDLE}, round {}: {who}", round + 1));
+            if connected.0 != count {
+                drop(connected.1.take());
+                server.until_alone();
+                let fleets = Fleets::ready(&server, contender, turns.placement, count)?;
+                connected = (count, Some(fleets.connect()?));
+            }
             let values = contest(&mut server, &turns, &dir, false)?;
-            bench.add(LISTENERS, turns.placement, who, round, values);
+            bench.add(IDLE, turns.placement, who, round, values);
         }
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! S8: locks with several holders at a time. No other library offers them fairly, so only ours are measured.
 
-use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -14,18 +14,18 @@ pub(super) const SCENARIO: Scenario = Scenario {
         title: "S8: 64 tasks: a semaphore of 8, and a readers-writer lock with one write in ten",
         columns: &[
             Column::new("per_second", "cycles/s"),
-            Column::new("wait_p50_ms", "wait p50 ms"),
-            Column::new("wait_p99_ms", "p99 ms"),
+            Column::new("wait_p50_ms", "wait p50 ms").hidden(),
+            Column::new("wait_p99_ms", "p99 ms").hidden(),
             Column::new("wait_max_ms", "max wait ms"),
             Column::new("jain_tasks", "Jain, tasks"),
-            Column::new("requests", "requests"),
+            Column::new("requests", "requests").hidden(),
             BYTES,
             SERVER_US,
             CONNECTIONS,
-            Column::new("overlaps", "overlaps"),
+            Column::new("overlaps", "overlaps").hidden(),
             FOREIGN,
         ],
-        plot: Some("per_second"),
+        plot: Plot::Figure("per_second"),
     }],
     counts: true,
     run,

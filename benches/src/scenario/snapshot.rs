@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use super::bench::progress;
-use super::{Bench, Column, FOREIGN, SERVER_US, Scenario, Table};
+use super::{Bench, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
 use crate::Failure;
 use crate::peer::Contender;
 use crate::run::{Contest, Placement, contest};
@@ -27,13 +27,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
                 SERVER_US,
                 FOREIGN,
             ],
-            plot: Some("cycle_p99_us"),
+            plot: Plot::Figure("cycle_p99_us"),
         },
         Table {
             name: SIZE,
             title: "S13: the greatest size of the tables of locks, in MB",
             columns: &[Column::new("table_mb", "MB")],
-            plot: Some("table_mb"),
+            plot: Plot::Figure("table_mb"),
         },
     ],
     counts: false,

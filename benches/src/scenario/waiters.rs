@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::{Bench, Column, FOREIGN, Plot, Scenario, Table};
 use crate::Failure;
 use crate::clock;
 use crate::job::{Job, Names};
@@ -27,15 +27,15 @@ const SETTLE: Duration = Duration::from_secs(2);
 
 pub(super) const COLUMNS: &[Column] = &[
     Column::new("requests_per_second", "requests/s"),
-    Column::new("requests_per_name", "per name"),
+    Column::new("requests_per_name", "per name").hidden(),
     Column::new("connections", "connections"),
     Column::new("client_cpu_ms_per_10_s", "CPU ms in 10 s"),
     Column::new("server_cpu", "server CPUs"),
     Column::new("bytes_per_waiter", "RSS B/waiter"),
     Column::new("server_bytes_per_waiter", "server B/waiter"),
-    Column::new("begun_ms", "begun in ms"),
+    Column::new("begun_ms", "begun in ms").hidden(),
     Column::new("drained_ms", "drained in ms"),
-    Column::new("overtaken", "overtaken"),
+    Column::new("overtaken", "overtaken").hidden(),
     FOREIGN,
 ];
 
@@ -46,13 +46,13 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: NAME,
             title: "S6: 1,000 waiters of one process, 100 for PgAdvisoryLock, on a key that another process holds (its connection counts too)",
             columns: COLUMNS,
-            plot: Some("requests_per_second"),
+            plot: Plot::Figure("requests_per_second"),
         },
         Table {
             name: MANY,
             title: "S6: 100,000 waiters of one process on 1,000 names that another process holds",
             columns: COLUMNS,
-            plot: None,
+            plot: Plot::None,
         },
     ],
     counts: true,
@@ -92,13 +92,9 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
         names: 1_000,
         seconds,
     };
-    // If only counts are of interest, one contender is enough: the two differ only in the time until all waiters have had
-    // the lock.
-    let ours: &[_] = match options.counts_only() {
-        true => &[Contender::AutoMutexLocal],
-        false => &[Contender::AutoMutex, Contender::AutoMutexLocal],
-    };
-    bench.rounds(MANY, Placement::Split, ours, rounds, |server, who| {
+    // Without handoffs inside the process, only the time until all waiters have had the lock differs.
+    let ours = [Contender::AutoMutexLocal];
+    bench.rounds(MANY, Placement::Split, &ours, rounds, |server, who| {
         measure(server, who, &crowd)
     })
 }
@@ -115,6 +111,7 @@ pub(super) fn measure(
         lease_s: LEASE_S,
         count,
         names: crowd.names,
+        clients: 1,
     };
     let (held, waited) = (names(crowd.names), names(crowd.waiters));
     server.clear();

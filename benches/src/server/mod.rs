@@ -6,6 +6,8 @@ mod stats;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use auto_mutex_tests::redis::Redis;
 use auto_mutex_tests::resp::Connection;
@@ -117,12 +119,39 @@ impl Server {
         }
     }
 
-    /// On PostgreSQL, opens connections that listen, as those of idle clients do, until there are as many.
-    pub(crate) fn listen(&mut self, count: usize) -> Result<(), Failure> {
+    /// From now on, the server keeps the time of its longest call.
+    pub(crate) fn watch_longest(&mut self) -> Result<(), Failure> {
         match self {
-            Self::Redis(_) => Err(format!("{count} listeners need PostgreSQL").into()),
+            Self::Redis(server) => {
+                for setting in [
+                    ["slowlog-log-slower-than", SLOW],
+                    ["slowlog-max-len", "100000"],
+                ] {
+                    server.call(&[&["CONFIG", "SET"], &setting[..]].concat());
+                }
+                server.call(&["SLOWLOG", "RESET"]);
+                Ok(())
+            }
             #[cfg(feature = "peers")]
-            Self::Postgres(server) => server.listen(count),
+            Self::Postgres(server) => server.watch_longest(),
+        }
+    }
+
+    /// Returns the time of the longest call of a script or function since [`watch_longest`](Self::watch_longest), in
+    /// milliseconds.
+    pub(crate) fn longest(&mut self) -> f64 {
+        match self {
+            Self::Redis(server) => server.longest(),
+            #[cfg(feature = "peers")]
+            Self::Postgres(server) => server.longest(),
+        }
+    }
+
+    /// Waits until the server has noticed that its clients have gone.
+    pub(crate) fn until_alone(&mut self) {
+        let ends = Instant::now() + Duration::from_secs(10);
+        while self.connections() > 0 && Instant::now() < ends {
+            thread::sleep(Duration::from_millis(20));
         }
     }
 
@@ -156,7 +185,27 @@ impl Server {
     }
 }
 
+/// Redis keeps calls that take at least this number of microseconds.
+const SLOW: &str = "100";
+
 impl RedisServer {
+    /// If no script was slow, returns the least time that counts as slow.
+    fn longest(&mut self) -> f64 {
+        let reply = self.connection.call(&["SLOWLOG", "GET", "-1"]);
+        let scripts = reply.list().iter().filter_map(|entry| {
+            let [_, _, time, command, ..] = entry.list() else {
+                return None;
+            };
+            let name = command.list().first()?.text();
+            let is_script = ["EVALSHA", "EVAL", "FCALL"]
+                .iter()
+                .any(|script| name.eq_ignore_ascii_case(script));
+            is_script.then(|| time.int())
+        });
+        let slow = SLOW.parse().unwrap_or(0);
+        scripts.fold(slow, i64::max) as f64 / 1000.0
+    }
+
     fn call(&mut self, command: &[&str]) -> String {
         let reply = self.connection.call(command);
         let text = reply.text().to_owned();

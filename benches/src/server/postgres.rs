@@ -25,8 +25,8 @@ pub(crate) struct Postgres {
     runtime: Runtime,
     /// Uses another database than the workers, so its statements are not counted.
     connection: Option<PgConnection>,
-    /// Those of idle clients, and of a transaction that stays open.
-    idle: Vec<PgConnection>,
+    /// That of a transaction that stays open.
+    snapshot: Option<PgConnection>,
 }
 
 /// If PostgreSQL cannot be started on this machine, returns the reason.
@@ -43,7 +43,7 @@ impl Postgres {
             process,
             runtime: Builder::new_current_thread().enable_all().build()?,
             connection: None,
-            idle: Vec::new(),
+            snapshot: None,
         };
         server.connection = Some(server.connect(&server.process.url("postgres"))?);
         server.execute("CREATE DATABASE bench")?;
@@ -61,27 +61,15 @@ impl Postgres {
         Ok(connection.map_err(|error| format!("PostgreSQL: {error}"))?)
     }
 
-    /// Opens a connection that runs `sql`, and nothing after it.
-    fn stay(&mut self, sql: &str) -> Result<(), Failure> {
+    /// Opens a transaction with a snapshot.
+    pub(super) fn hold_snapshot(&mut self) -> Result<(), Failure> {
         let mut connection = self.connect(&self.url())?;
+        let sql = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1";
         self.runtime
             .block_on(sqlx::raw_sql(sql).execute(&mut connection))
             .map_err(|error| format!("PostgreSQL: {sql}: {error}"))?;
-        self.idle.push(connection);
+        self.snapshot = Some(connection);
         Ok(())
-    }
-
-    /// Opens connections that listen, as those of idle clients do, until there are as many.
-    pub(super) fn listen(&mut self, count: usize) -> Result<(), Failure> {
-        while self.idle.len() < count {
-            self.stay("LISTEN bench")?;
-        }
-        Ok(())
-    }
-
-    /// Opens a transaction with a snapshot.
-    pub(super) fn hold_snapshot(&mut self) -> Result<(), Failure> {
-        self.stay("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
     }
 
     /// Reads the size of the tables of locks again and again, until the server stops. The greatest size in bytes is kept in the result.
@@ -115,6 +103,19 @@ impl Postgres {
              JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = 'bench'",
         );
         Stats::of_statements(statements, self.bytes())
+    }
+
+    pub(super) fn watch_longest(&mut self) -> Result<(), Failure> {
+        self.execute("SELECT pg_stat_statements_reset()")
+    }
+
+    pub(super) fn longest(&mut self) -> f64 {
+        let microseconds = self.number(
+            "SELECT coalesce(max(1000 * max_exec_time), 0)::bigint FROM pg_stat_statements s \
+             JOIN pg_database d ON d.oid = s.dbid \
+             WHERE d.datname = 'bench' AND query LIKE 'SELECT%auto_mutex.%'",
+        );
+        microseconds as f64 / 1000.0
     }
 
     pub(super) fn connections(&mut self) -> usize {

@@ -3,10 +3,11 @@
 //! | line out | line in |
 //! |---|---|
 //! | `ready`, when the worker is set up | `go START UNTIL`, in nanoseconds of the common clock |
-//! | `holding JSON`, before `ready`, when a process holds all of its names; `started JSON`, when all clients of a herd have had a turn; `waiting JSON`, when all waiters or tasks of a crowd wait | |
+//! | `holding JSON`, before `ready`, when a process holds all of its names; `started JSON`, when all clients of a herd have had a turn; `served TIME`, when those of a fleet have; `waiting JSON`, when all waiters or tasks of a crowd wait | |
 //! | `done JSON`, at the end | the end of the input: the worker ends its job |
 
 mod calls;
+mod fleet;
 mod herd;
 mod names;
 mod nested;
@@ -29,6 +30,7 @@ pub(crate) fn serve(job: &str) -> Result<(), Failure> {
         Job::Hold(job) => names::hold(&job),
         Job::Wait(job) => names::wait(&job),
         Job::Herd(job) => herd::run(&job),
+        Job::Fleet(job) => fleet::run(&job),
         Job::Nested(job) => nested::run(&job),
         Job::Calls { milliseconds } => say("done", &calls::run(milliseconds)?),
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
@@ -41,17 +40,13 @@ pub(crate) struct Drained {
 
 /// Takes all names and holds them until the input closes.
 pub(super) fn hold(job: &Names) -> Result<(), Failure> {
-    let lease = Duration::from_secs(job.lease_s);
-    runtime(job.contender)?.block_on(async {
-        let before = cpu::resident();
-        with_library!(job.contender, &job.url, lease, job.count, |library| {
-            hold_all(job, library, before).await
-        })
-    })
+    runtime(job.contender)?
+        .block_on(async { with_library!(job.contender, |L| hold_all::<L>(job).await) })
 }
 
-/// `before` is the memory of this process before it connected.
-async fn hold_all<L: Library>(job: &Names, library: L, before: u64) -> Result<(), Failure> {
+async fn hold_all<L: Library>(job: &Names) -> Result<(), Failure> {
+    let before = cpu::resident();
+    let library = L::connect(&job.access()).await?;
     let mut held = Vec::new();
     for number in 0..job.count {
         let mut lock = library.lock(&job.name(number), number);
@@ -76,21 +71,21 @@ async fn hold_all<L: Library>(job: &Names, library: L, before: u64) -> Result<()
 
 /// Starts tasks that all wait. Each task releases the lock as soon as it holds it.
 pub(super) fn wait(job: &Names) -> Result<(), Failure> {
-    let lease = Duration::from_secs(job.lease_s);
-    runtime(job.contender)?.block_on(async {
-        let before = cpu::resident();
-        with_library!(job.contender, &job.url, lease, job.count, |library| {
-            // What all waiters share is no memory of a waiter. But a connection of its own is.
-            let before = match job.contender.connects_each() {
-                true => before,
-                false => cpu::resident(),
-            };
-            wait_all(job, library, before).await
-        })
-    })
+    runtime(job.contender)?
+        .block_on(async { with_library!(job.contender, |L| wait_all::<L>(job).await) })
 }
 
-async fn wait_all<L: Library>(job: &Names, library: L, before: u64) -> Result<(), Failure> {
+async fn wait_all<L: Library>(job: &Names) -> Result<(), Failure> {
+    let before = cpu::resident();
+    let mut clients = Vec::with_capacity(job.clients);
+    for _ in 0..job.clients {
+        clients.push(L::connect(&job.access()).await?);
+    }
+    // What all waiters share is no memory of a waiter. But a connection of its own is.
+    let before = match job.contender.connects_each() {
+        true => before,
+        false => cpu::resident(),
+    };
     ready()?;
     let started = clock::now();
     let begun = Arc::new(AtomicUsize::new(0));
@@ -99,7 +94,7 @@ async fn wait_all<L: Library>(job: &Names, library: L, before: u64) -> Result<()
     let last: Arc<[AtomicUsize]> = (0..job.names).map(|_| AtomicUsize::new(0)).collect();
     let tasks: Vec<_> = (0..job.count)
         .map(|number| {
-            let mut lock = library.lock(&job.name(number), number);
+            let mut lock = clients[number % job.clients].lock(&job.name(number), number);
             let (begun, overtaken, last) = (begun.clone(), overtaken.clone(), last.clone());
             let name = number % job.names;
             tokio::spawn(async move {
@@ -125,10 +120,13 @@ async fn wait_all<L: Library>(job: &Names, library: L, before: u64) -> Result<()
     for task in tasks {
         task.await??;
     }
-    library.close().await;
     let drained = Drained {
         at: clock::now(),
         overtaken: overtaken.load(Ordering::Relaxed),
     };
-    say("done", &drained)
+    say("done", &drained)?;
+    for client in clients {
+        client.close().await;
+    }
+    Ok(())
 }

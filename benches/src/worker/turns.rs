@@ -9,11 +9,12 @@ use crate::job::Turns;
 use crate::measure::record::{self, Record};
 use crate::peer::ours::Annotated;
 use crate::peer::raw::Raw;
-use crate::peer::{Contender, LEASE, Library, Lock, OursRwLock, OursSemaphore, with_library};
+use crate::peer::{
+    Access, Contender, LEASE, Library, Lock, OursRwLock, OursSemaphore, with_library,
+};
 use crate::{Failure, clock};
 
 pub(super) fn run(job: &Turns) -> Result<(), Failure> {
-    let url = &*job.url;
     let tasks = if job.contender == Contender::Raw {
         let mut raw = Raw::connect(job)?;
         let span = ready()?;
@@ -21,10 +22,10 @@ pub(super) fn run(job: &Turns) -> Result<(), Failure> {
     } else {
         runtime(job.contender)?.block_on(async {
             match job.contender {
-                Contender::AutoMutexAttribute => turns(job, Annotated::connect(url)?).await,
-                Contender::AutoMutexSemaphore => turns(job, OursSemaphore::connect(url)?).await,
-                Contender::AutoMutexRwLock => turns(job, OursRwLock::connect(url)?).await,
-                other => with_library!(other, url, LEASE, job.tasks, |it| turns(job, it).await),
+                Contender::AutoMutexAttribute => turns::<Annotated>(job).await,
+                Contender::AutoMutexSemaphore => turns::<OursSemaphore>(job).await,
+                Contender::AutoMutexRwLock => turns::<OursRwLock>(job).await,
+                other => with_library!(other, |L| turns::<L>(job).await),
             }
         })?
     };
@@ -49,7 +50,14 @@ pub(super) fn runtime(contender: Contender) -> Result<Runtime, Failure> {
         .build()?)
 }
 
-async fn turns<L: Library>(job: &Turns, library: L) -> Result<Vec<Vec<Record>>, Failure> {
+async fn turns<L: Library>(job: &Turns) -> Result<Vec<Vec<Record>>, Failure> {
+    let access = Access {
+        contender: job.contender,
+        url: job.url.clone(),
+        lease: LEASE,
+        locks: job.tasks,
+    };
+    let library = L::connect(&access).await?;
     let body = Duration::from_micros(job.body_us);
     let locks: Vec<_> = (0..job.tasks)
         .map(|task| {

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::COMPILE;
 use crate::Failure;
+use crate::measure::Values;
 use crate::measure::cpu::{self, Usage};
 use crate::run::{Placement, order};
 use crate::scenario::Bench;
@@ -16,7 +17,6 @@ use crate::scenario::bench::progress;
 /// A crate that is compiled with the attribute and without.
 struct Kind {
     who: &'static str,
-    plain: &'static str,
     krate: &'static str,
     /// Builds instead of only checking.
     builds: bool,
@@ -24,54 +24,53 @@ struct Kind {
     source: fn(bool) -> String,
 }
 
+impl Kind {
+    fn command(&self) -> &'static [&'static str] {
+        if self.builds { &["build"] } else { &["check"] }
+    }
+}
+
 /// Annotated sync and async functions are each compared with plain functions of the same kind: the compiler takes several
 /// times as long for an async function.
 const KINDS: [Kind; 7] = [
     Kind {
-        who: "1,000 annotated, sync",
-        plain: "1,000 plain, sync",
+        who: "1,000 of three lines, sync",
         krate: "small-sync",
         builds: false,
         source: |annotated| functions(1_000, "fn", 3, SMALL, annotated),
     },
     Kind {
-        who: "1,000 annotated, async",
-        plain: "1,000 plain, async",
+        who: "1,000 of three lines, async",
         krate: "small-async",
         builds: false,
         source: |annotated| functions(1_000, "async fn", 3, SMALL, annotated),
     },
     Kind {
-        who: "300 ordinary annotated, sync",
-        plain: "300 ordinary plain, sync",
+        who: "300 of six lines, sync",
         krate: "ordinary-sync",
         builds: false,
         source: |annotated| functions(300, "fn", 2, ORDINARY, annotated),
     },
     Kind {
-        who: "300 ordinary annotated, async",
-        plain: "300 ordinary plain, async",
+        who: "300 of six lines, async",
         krate: "ordinary-async",
         builds: false,
         source: |annotated| functions(300, "async fn", 2, ORDINARY, annotated),
     },
     Kind {
-        who: "10 annotated chains of 25, async",
-        plain: "10 plain chains of 25, async",
+        who: "10 chains of 25, async",
         krate: "chains",
         builds: false,
         source: chains,
     },
     Kind {
-        who: "200 annotated methods of async_trait",
-        plain: "200 plain methods of async_trait",
+        who: "200 methods of async_trait",
         krate: "methods",
         builds: false,
         source: methods,
     },
     Kind {
-        who: "300 ordinary annotated, built",
-        plain: "300 ordinary plain, built",
+        who: "300 of six lines, built",
         krate: "built",
         builds: true,
         source: |annotated| {
@@ -87,46 +86,59 @@ const KINDS: [Kind; 7] = [
 pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
     let dir = fs::canonicalize(&options.out)?.join("check");
+    let target = dir.join("target");
     let mut crates = Vec::new();
     for kind in &KINDS {
-        for (who, annotated) in [(kind.who, true), (kind.plain, false)] {
-            let name = if annotated { "annotated" } else { "plain" };
+        for name in ["plain", "annotated"] {
             let krate = dir.join(format!("{name}-{}", kind.krate));
-            write_crate(&krate, &(kind.source)(annotated))?;
-            progress(&format!("{COMPILE}, {who}: dependencies"));
-            cargo(&krate, kind)?;
-            crates.push((who, krate, kind));
+            write(&krate, &(kind.source)(name == "annotated"))?;
+            progress(&format!("{COMPILE}, {name} {}: dependencies", kind.who));
+            cargo(&krate, kind.command(), &target)?;
+            crates.push((kind, name, krate));
         }
     }
     let kinds: Vec<usize> = (0..crates.len()).collect();
     for round in 0..options.repetitions.min(if options.page { 3 } else { 5 }) {
-        for kind in order(&kinds, round) {
-            let (who, krate, kind) = &crates[kind];
-            progress(&format!("{COMPILE}, round {}: {who}", round + 1));
+        let mut all = vec![Values::new(); crates.len()];
+        for index in order(&kinds, round) {
+            let (kind, name, krate) = &crates[index];
+            progress(&format!(
+                "{COMPILE}, round {}: {name} {}",
+                round + 1,
+                kind.who
+            ));
             // A new modification time makes cargo compile the crate again.
             let source = krate.join("src/lib.rs");
             fs::write(&source, fs::read(&source)?)?;
             let (usage, used, started) = (Usage::now([]), cpu::ended_children(), Instant::now());
-            cargo(krate, kind)?;
+            cargo(krate, kind.command(), &target)?;
             let seconds = started.elapsed().as_secs_f64();
             let values = [
                 ("compile_s", seconds),
                 ("compile_cpu_s", cpu::ended_children() - used),
                 ("foreign_cpu", Usage::now([]).foreign_since(usage) / seconds),
             ];
-            let values = values.map(|(name, value)| (name.to_owned(), value));
-            bench.add(COMPILE, Placement::Both, who, round, values.into());
+            all[index] = values.map(|(name, value)| (name.to_owned(), value)).into();
+        }
+        for (kind, pair) in KINDS.iter().zip(all.chunks(2)) {
+            let [plain, annotated] = pair else { continue };
+            let mut values = annotated.clone();
+            let used = plain["compile_cpu_s"];
+            values.insert("plain_cpu_s".to_owned(), used);
+            values.insert("to_plain".to_owned(), annotated["compile_cpu_s"] / used);
+            bench.add(COMPILE, Placement::Both, kind.who, round, values);
         }
     }
     Ok(())
 }
 
-fn cargo(krate: &Path, kind: &Kind) -> Result<(), Failure> {
-    let command = if kind.builds { "build" } else { "check" };
+/// Runs cargo in a package, with a target folder of our own.
+pub(super) fn cargo(krate: &Path, command: &[&str], target: &Path) -> Result<(), Failure> {
     let output = Command::new("cargo")
-        .args([command, "--offline", "--quiet"])
+        .args(command)
+        .args(["--offline", "--quiet"])
         .current_dir(krate)
-        .env("CARGO_TARGET_DIR", krate.join("../target"))
+        .env("CARGO_TARGET_DIR", target)
         // Incremental compilation would check nothing again, because the content of the file has not changed.
         .env("CARGO_INCREMENTAL", "0")
         .stdin(Stdio::null())
@@ -135,29 +147,36 @@ fn cargo(krate: &Path, kind: &Kind) -> Result<(), Failure> {
         return Ok(());
     }
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(format!("cargo {command}: {error}").into())
+    Err(format!("cargo {}: {error}", command.join(" ")).into())
 }
 
-fn write_crate(krate: &Path, source: &str) -> Result<(), Failure> {
+fn write(krate: &Path, source: &str) -> Result<(), Failure> {
+    let name = krate.file_name().unwrap_or_default().to_string_lossy();
+    let path = workspace().join("runtime");
+    let dependencies = format!("async-trait = \"0.1\"\nauto-mutex = {{ path = {path:?} }}");
+    package(krate, &name, &dependencies, ("lib.rs", source))
+}
+
+/// Writes a package outside of the workspace, with the workspace's versions of its dependencies.
+pub(super) fn package(
+    krate: &Path,
+    name: &str,
+    dependencies: &str,
+    (file, source): (&str, &str),
+) -> Result<(), Failure> {
     fs::create_dir_all(krate.join("src"))?;
-    let workspace = workspace();
-    let name = krate.file_name().unwrap_or_default();
     let manifest = format!(
-        "[package]\nname = {name:?}\nedition = \"2024\"\n[dependencies]\nasync-trait = \"0.1\"\n\
-         auto-mutex = {{ path = {:?} }}\n[workspace]\n",
-        workspace.join("runtime")
+        "[package]\nname = {name:?}\nedition = \"2024\"\n[dependencies]\n{dependencies}\n[workspace]\n"
     );
     fs::write(krate.join("Cargo.toml"), manifest)?;
-    fs::copy(workspace.join("Cargo.lock"), krate.join("Cargo.lock"))?;
-    fs::write(krate.join("src/lib.rs"), source)?;
+    fs::copy(workspace().join("Cargo.lock"), krate.join("Cargo.lock"))?;
+    fs::write(krate.join("src").join(file), source)?;
     Ok(())
 }
 
-/// A body that compiles so fast that hardly anything but the attribute is measured.
-const SMALL: &str = "    let mut sum = id;
-    for name in names {
-        sum += name.len() as u64;
-    }
+/// Three lines, as small functions have.
+const SMALL: &str = "    let lengths = names.iter().map(String::len);
+    let sum = id + lengths.sum::<usize>() as u64;
     Ok(sum)
 ";
 

@@ -1,63 +1,45 @@
 //! S10: many clients that start at once, and lose their server at once. `place.rs` starts the stores and makes them fail.
 
-mod place;
+pub(crate) mod place;
 
 use std::time::Instant;
 
 use self::place::{Kind, Place};
-use super::{Bench, Column, FOREIGN, Scenario, Table};
+use super::bench::progress;
+use super::{Bench, Column, FOREIGN, Plot, Scenario, Table};
 use crate::Failure;
 use crate::clock;
 use crate::job::{Herd, Job};
 use crate::measure::Values;
 use crate::measure::cpu::Usage;
-use crate::peer::Contender;
 use crate::run::{Child, Placement};
 use crate::worker::talk::Span;
 use crate::worker::{Herded, Started};
 
+const NAME: &str = "S10";
 const CLIENTS: usize = 3_000;
 const PROCESSES: usize = 4;
 
-const COLUMNS: &[Column] = &[
-    Column::new("clients", "clients"),
-    Column::new("start_s", "start: all served after s"),
-    Column::new("start_not_served", "start: not served"),
-    Column::new("not_served", "not served"),
-    Column::new("served_s", "all served after s"),
-    Column::new("again_s", "all once more after s"),
-    Column::new("server_cpu_s", "servers' CPU s"),
-    Column::new("kb_per_client", "KB sent per client"),
-    Column::new("connections_per_client", "connections per client"),
-    Column::new("memory_kb_per_client", "server KB per client"),
-    FOREIGN,
-];
-
-const fn table(name: &'static str, title: &'static str) -> Table {
-    Table {
-        name,
-        title,
-        columns: COLUMNS,
-        plot: None,
-    }
-}
-
 pub(super) const SCENARIO: Scenario = Scenario {
-    id: "S10",
-    tables: &[
-        table(
-            Kind::Server.table(),
-            "S10: 3,000 clients in 4 processes, each with a lock of its own twice a second, start at once; then their server is killed and started again",
-        ),
-        table(
-            Kind::Sentinel.table(),
-            "S10, Sentinel: the same with a primary, two replicas and three sentinels; the primary is killed and replaced",
-        ),
-        table(
-            Kind::Cluster.table(),
-            "S10, Cluster: the same on a cluster of three; one node is killed and started again",
-        ),
-    ],
+    id: NAME,
+    tables: &[Table {
+        name: NAME,
+        title: "S10: 3,000 clients in 4 processes, each with a lock of its own twice a second, start at once; then a primary is killed",
+        columns: &[
+            Column::new("clients", "clients").hidden(),
+            Column::new("start_s", "start: all served after s"),
+            Column::new("start_not_served", "start: not served").hidden(),
+            Column::new("not_served", "not served"),
+            Column::new("served_s", "killed: all served after s"),
+            Column::new("again_s", "all once more after s").hidden(),
+            Column::new("server_cpu_s", "servers' CPU s").hidden(),
+            Column::new("kb_per_client", "KB sent per client"),
+            Column::new("connections_per_client", "connections per client").hidden(),
+            Column::new("memory_kb_per_client", "server KB per client"),
+            FOREIGN,
+        ],
+        plot: Plot::None,
+    }],
     counts: false,
     run,
 };
@@ -71,13 +53,11 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     };
     let placement = Placement::Both;
     for kind in Kind::ALL {
-        bench.rounds(
-            kind.table(),
-            placement,
-            &[Contender::AutoMutex],
-            rounds,
-            |_, _| measure(kind, placement),
-        )?;
+        for round in 0..rounds {
+            progress(&format!("{NAME}, {}, round {}", kind.label(), round + 1));
+            let values = measure(kind, placement)?;
+            bench.add(NAME, placement, kind.label(), round, values);
+        }
         bench.save()?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::run::pin;
 const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Server,
     Sentinel,
     Cluster,
@@ -25,11 +25,11 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Server, Self::Sentinel, Self::Cluster];
 
-    pub(super) const fn table(self) -> &'static str {
+    pub(crate) const fn label(self) -> &'static str {
         match self {
-            Self::Server => "S10",
-            Self::Sentinel => "S10 sentinel",
-            Self::Cluster => "S10 cluster",
+            Self::Server => "one server, started again",
+            Self::Sentinel => "Sentinel: a primary, replaced by a replica",
+            Self::Cluster => "Cluster: one of three, started again",
         }
     }
 }
