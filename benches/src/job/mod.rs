@@ -55,12 +55,14 @@ pub(crate) struct Names {
     pub(crate) clients: usize,
 }
 
-/// Clients that connect at once. Each takes and releases a lock of its own, and then does nothing.
+/// Clients that connect. Each takes and releases a lock of its own, and then does nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Fleet {
     pub(crate) contender: Contender,
     pub(crate) url: String,
     pub(crate) clients: usize,
+    /// How many of them connect at a time.
+    pub(crate) at_once: usize,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

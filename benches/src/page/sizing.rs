@@ -70,11 +70,7 @@ fn calls(report: &Report) -> String {
             &[AutoMutex, AutoMutexAwaited, Rslock, PgAdvisoryLock],
         ),
         ("S12", Same, &[AutoMutexPostgres]),
-        (
-            "S2",
-            Split,
-            &[AutoMutex, AutoMutexAwaited, Rslock, PgAdvisoryLock],
-        ),
+        ("S2", Split, &[AutoMutex, Rslock, PgAdvisoryLock]),
         (
             "S4",
             Split,

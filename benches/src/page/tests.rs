@@ -117,10 +117,18 @@ fn of_several_losses_the_worst_is_shown() {
 #[test]
 fn every_reason_is_that_of_a_goal() {
     let goals = crate::gate::judge(&report(&[]));
-    for (begin, _) in words::REASONS {
-        let is_of = |goal: &&Verdict| goal.what.starts_with(begin);
-        assert!(goals.iter().any(|goal| is_of(&goal)), "{begin}");
+    for (begin, reason) in words::REASONS {
+        let has_it = |goal: &Verdict| words::reason(&goal.what) == Some(*reason);
+        assert!(goals.iter().any(has_it), "{begin}");
     }
+}
+
+#[test]
+fn every_goal_that_depends_on_the_machine_has_a_reason() {
+    let mut goals = crate::gate::judge(&report(&[]));
+    goals.retain(|goal| !goal.count && words::reason(&goal.what).is_none());
+    let missing: Vec<_> = goals.iter().map(|goal| &goal.what).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]

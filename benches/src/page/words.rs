@@ -164,128 +164,142 @@ Where a library needs a connection for each, it ends at 1,000; clients end at 3,
     Some(Words { title, about })
 }
 
-/// Reasons why goals may be missed, by the beginning of their names.
+/// Reasons why goals may be missed, by the beginnings of their names. The first one that fits counts.
 pub(super) const REASONS: &[(&str, &str)] = &[
     (
         "S1 same: cycle to",
-        "one processor: the client's own time counts fully, and rslock's client does less",
+        "both sides share a processor, and our client does more than rslock's",
     ),
     (
         "S1 split: cycle to",
-        "the request's round trip dominates, and the script takes longer than `SET NX`",
+        "the script takes the server longer than `SET NX`",
     ),
     (
         "S1 split: attribute's",
-        "as for handles, plus the key and the place in the code",
+        "as with handles; the attribute also sends its key and its place in the code",
     ),
     (
         "S1 same: cycle with an awaited",
-        "two scripts against `SET NX` and a compare-and-delete",
+        "both sides make two requests, and our scripts do more",
     ),
     (
         "S1 split: cycle with an awaited",
-        "two round trips on both sides; ours run longer scripts",
+        "both sides make two requests, and our scripts do more",
     ),
     (
         "S1: bytes",
         "requests carry the ticket, the client and the place in the code",
     ),
     (
+        "S1 same, retain",
+        "the client's own time is all that is left",
+    ),
+    (
+        "S1 split, retain",
+        "the client's own time is all that is left",
+    ),
+    ("S1 retain", "the first calls of a name ask the server"),
+    (
         "S2 same:",
-        "the server's script and our client share one processor",
+        "our scripts keep a queue and a token, on the processor of the client",
     ),
     (
         "S2 split:",
-        "the server is the limit, and each call runs a script with queue and token",
+        "the server is the limit, and our scripts keep a queue and a token",
     ),
     (
         "S2 both:",
-        "the server is the limit, and shares its processor with a client's thread",
-    ),
-    ("S1 same, retain", "the time of the client alone"),
-    ("S1 split, retain", "the time of the client alone"),
-    (
-        "S4 retain:",
-        "asking for a lock that another client keeps costs a message",
+        "the server is the limit, and shares its processor with the client",
     ),
     (
-        "S5 split, retain:",
-        "asking for a lock that another client keeps costs a message",
+        "S2 split, retain",
+        "the client's own time is all that is left",
     ),
+    ("S2 retain", "the first calls of each name ask the server"),
     (
         "S3: cycles/s",
-        "every turn passes through Redis in order; rslock lets the last holder take the lock again",
+        "each turn passes through Redis in order; with rslock the last holder often takes the lock again",
     ),
     (
         "S4: cycles/s to rslock",
-        "every turn passes through Redis in order; rslock lets the last holder take the lock again",
+        "each turn passes through Redis in order; with rslock the last holder often takes the lock again",
     ),
     (
         "S4: cycles/s to PgAdvisoryLock",
-        "a grant is published and read by another process; PostgreSQL answers a blocked connection",
+        "Redis publishes a grant as one more message; PostgreSQL answers a blocked connection",
+    ),
+    ("S4 retain", "another client has to ask for the lock"),
+    (
+        "S3 local",
+        "the client's own time decides, and rslock's rate varies",
+    ),
+    (
+        "S4 local",
+        "the clients' own time decides, and rslock's rate varies",
     ),
     (
         "S4 1 ms",
-        "the longest wait can't be below 64 turns; rslock's depends on luck",
+        "nobody can wait less than 64 turns; rslock's longest wait varies",
     ),
-    (
-        "S3 local: cycles/s with",
-        "an awaited release wakes the task again",
-    ),
+    ("S3:", "other programs delayed some tasks"),
+    ("S4:", "other programs delayed some tasks"),
     (
         "S5 split: handoff to the release's",
-        "the grant is a message of its own after the release",
+        "the grant is one more message after the release",
     ),
+    ("S5 split, retain", "another client has to ask for the lock"),
     (
         "S5",
-        "the grant is published to another connection; PostgreSQL answers the blocked one",
+        "Redis publishes a grant as one more message; PostgreSQL answers a blocked connection",
     ),
-    ("S6: CPU", "waiters ask again once a second"),
+    ("S6", "waiters ask again about once a second"),
     (
         "S7: ns of a call under",
-        "the order of locks is checked at each call",
+        "each nested call checks the order of locks",
     ),
     (
         "S7: check of",
-        "the expansion is checked for each function, whose own body is small",
+        "the compiler checks the expansion of each function, whose own body is short",
     ),
     (
         "S7: build",
-        "each async function's future is wrapped once more",
+        "the compiler generates code for the expansion too",
     ),
+    ("S7: bytes of an expansion", "the expansion has grown"),
     (
         "S7: a user's clean",
-        "auto-mutex brings a client, macros and more modules; rslock brings TLS",
+        "our crates take longer to compile than rslock's, in spite of its TLS",
     ),
     (
         "S7: a user's stripped",
-        "the client, its recovery and the scripts are linked in",
+        "the program contains a client for Redis with recovery, and its scripts",
     ),
     (
-        "S9: % of a CPU",
-        "10,000 renewals are prepared and answered each third of the lease",
+        "S9: server's",
+        "Redis keeps holder, queue and token of each lock",
     ),
     (
-        "S9: server's bytes",
-        "Redis keeps the holder, the queue's head and the fencing token",
+        "S9: client's",
+        "the client keeps timers, state and the operator's view of each lock",
     ),
-    (
-        "S9: client's bytes",
-        "the client keeps a state machine, its timers and the operator's view for each lock",
-    ),
-    ("S10", "all clients share two processors with the servers"),
+    ("S9", "each lock is renewed three times in a lease"),
+    ("S10", "all clients share two processors with their servers"),
     ("S11", "the search reads who waits for whom"),
     (
-        "S12 same: cycle",
-        "each operation writes rows in a transaction; two `SELECT 1` write nothing",
+        "S12 same",
+        "each operation writes rows in a transaction; `SELECT 1` writes nothing",
     ),
     (
-        "S12 split: cycle",
-        "each operation writes rows in a transaction; two `SELECT 1` write nothing",
+        "S12 split",
+        "each operation writes rows in a transaction; `SELECT 1` writes nothing",
     ),
     (
-        "S12: cycles/s of 64 keys",
-        "each operation writes rows, and all share one connection",
+        "S12: cycles/s of 64",
+        "each operation writes rows; an advisory lock lives in shared memory",
+    ),
+    (
+        "S12: cycles/s of one key to PgAdvisoryLock's, local",
+        "each handoff between processes is a transaction and a `NOTIFY`",
     ),
     (
         "S12: cycles/s of one key",
@@ -293,15 +307,15 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     ),
     (
         "S12: cycles/s beside",
-        "each `NOTIFY` wakes every listening connection, on the server's one processor",
+        "each `NOTIFY` wakes all listening connections, on one processor",
     ),
     (
         "S14: longest script",
-        "a script may clean up many queue entries at once",
+        "other programs delayed the server, or a script removed many waiters",
     ),
     (
         "S14: longest function",
-        "a function may clean up many rows at once, or wait for another transaction",
+        "other programs delayed the server, or a function waited for another one",
     ),
 ];
 

@@ -35,6 +35,10 @@ pub(crate) struct Access {
     pub(crate) url: String,
     pub(crate) lease: Duration,
     /// The number of locks that will be used.
+    #[cfg_attr(
+        not(feature = "peers"),
+        expect(dead_code, reason = "some peers need it")
+    )]
     pub(crate) locks: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Clients that connect at once, in several processes, and stay connected.
+//! Clients in several processes, which connect and stay connected.
 
 use super::{Child, Placement};
 use crate::Failure;
@@ -17,12 +17,13 @@ const LEAD: u64 = 50 * MILLISECOND;
 pub(crate) struct Fleets(Vec<Child>);
 
 impl Fleets {
-    /// Starts the processes.
+    /// Starts the processes. In each of them, `at_once` clients connect at a time.
     pub(crate) fn ready(
         server: &Server,
         contender: Contender,
         placement: Placement,
         clients: usize,
+        at_once: usize,
     ) -> Result<Self, Failure> {
         let mut fleets = Vec::new();
         let mut left = clients;
@@ -31,6 +32,7 @@ impl Fleets {
                 contender,
                 url: server.url(),
                 clients: left.min(CLIENTS),
+                at_once,
             };
             left -= fleet.clients;
             fleets.push(Child::start(&Job::Fleet(fleet), placement)?);

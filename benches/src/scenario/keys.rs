@@ -17,7 +17,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             Column::new("cycle_p50_us", "p50 µs").hidden(),
             Column::new("cycle_p99_us", "p99 µs").hidden(),
             Column::new("requests", "requests"),
-            BYTES,
+            BYTES.hidden(),
             SERVER_US,
             CONNECTIONS,
             FOREIGN,

@@ -18,7 +18,7 @@ const COLUMNS: &[Column] = &[
     Column::new("jain_tasks", "Jain, tasks"),
     Column::new("jain_processes", "processes").hidden(),
     Column::new("requests", "requests"),
-    BYTES,
+    BYTES.hidden(),
     SERVER_US,
     CONNECTIONS,
     Column::new("overlaps", "overlaps").hidden(),

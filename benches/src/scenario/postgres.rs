@@ -153,6 +153,9 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     idle(bench)
 }
 
+/// Few, so that they don't wait for the server. What a crowd costs is measured in S14.
+const AT_ONCE: usize = 2;
+
 /// Each round ends with the most clients, and the next one begins with them.
 fn idle(bench: &mut Bench) -> Result<(), Failure> {
     let contender = Contender::AutoMutexPostgres;
@@ -177,7 +180,8 @@ fn idle(bench: &mut Bench) -> Result<(), Failure> {
             if connected.0 != count {
                 drop(connected.1.take());
                 server.until_alone();
-                let fleets = Fleets::ready(&server, contender, turns.placement, count)?;
+                let placement = turns.placement;
+                let fleets = Fleets::ready(&server, contender, placement, count, AT_ONCE)?;
                 connected = (count, Some(fleets.connect()?));
             }
             let values = contest(&mut server, &turns, &dir, false)?;

@@ -30,7 +30,7 @@ pub(super) const COLUMNS: &[Column] = &[
     Column::new("requests_per_name", "per name").hidden(),
     Column::new("connections", "connections"),
     Column::new("client_cpu_ms_per_10_s", "CPU ms in 10 s"),
-    Column::new("server_cpu", "server CPUs"),
+    Column::new("server_cpu", "server CPUs").hidden(),
     Column::new("bytes_per_waiter", "RSS B/waiter"),
     Column::new("server_bytes_per_waiter", "server B/waiter"),
     Column::new("begun_ms", "begun in ms").hidden(),

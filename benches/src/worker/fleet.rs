@@ -1,4 +1,4 @@
-//! Many clients in one process that connect at once. Each takes and releases a lock of its own, and then does nothing.
+//! Many clients in one process that connect. Each takes and releases a lock of its own, and then does nothing.
 
 use std::future::pending;
 use std::time::Duration;
@@ -22,21 +22,24 @@ pub(super) fn run(job: &Fleet) -> Result<(), Failure> {
 async fn fleet<L: Library>(job: &Fleet) -> Result<(), Failure> {
     let start = ready()?.start;
     tokio::time::sleep(Duration::from_nanos(start.saturating_sub(clock::now()))).await;
-    let tasks: Vec<_> = (0..job.clients)
-        .map(|number| {
-            let access = Access {
-                contender: job.contender,
-                url: job.url.clone(),
-                lease: LEASE,
-                locks: 1,
-            };
-            let name = format!("fleet:{}:{number}", std::process::id());
-            tokio::spawn(use_once::<L>(access, name))
-        })
-        .collect();
     let mut clients = Vec::with_capacity(job.clients);
-    for task in tasks {
-        clients.push(task.await??);
+    while clients.len() < job.clients {
+        let next = clients.len()..job.clients.min(clients.len() + job.at_once);
+        let tasks: Vec<_> = next
+            .map(|number| {
+                let access = Access {
+                    contender: job.contender,
+                    url: job.url.clone(),
+                    lease: LEASE,
+                    locks: 1,
+                };
+                let name = format!("fleet:{}:{number}", std::process::id());
+                tokio::spawn(use_once::<L>(access, name))
+            })
+            .collect();
+        for task in tasks {
+            clients.push(task.await??);
+        }
     }
     say("served", &clock::now())?;
     pending::<()>().await;

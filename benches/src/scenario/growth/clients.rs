@@ -24,7 +24,7 @@ pub(super) fn run(bench: &mut Bench) -> Result<(), Failure> {
 /// Returns the server's processor time per client, in milliseconds.
 fn connect(server: &mut Server, contender: Contender, clients: usize) -> Result<f64, Failure> {
     server.clear();
-    let fleets = Fleets::ready(server, contender, PLACEMENT, clients)?;
+    let fleets = Fleets::ready(server, contender, PLACEMENT, clients, clients)?;
     let before = server.cpu();
     let fleets = fleets.connect()?;
     let per_client = (server.cpu() - before) * 1e3 / clients as f64;
