@@ -1,6 +1,6 @@
 //! Where another library is ahead. Computed from the figures.
 
-use super::markdown::table;
+use super::markdown::{said_once, table};
 use super::{name, words};
 use crate::peer::Contender;
 use crate::results::{Report, number};
@@ -123,7 +123,7 @@ pub(super) fn section(report: &Report) -> String {
         return words::NO_LOSSES.to_owned();
     }
     let header = ["", "worst case", "auto-mutex", "other", "behind in", "why"];
-    format!("{}\n{}", words::LOSSES, table(&header, &rows))
+    format!("{}\n{}", words::LOSSES, table(&header, &said_once(rows)))
 }
 
 impl Compared {

@@ -26,6 +26,18 @@ pub(super) fn code(text: &str) -> String {
     format!("`{text}`")
 }
 
+/// In the last column, a text that is repeated is replaced.
+pub(super) fn said_once(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let mut before = String::new();
+    for last in rows.iter_mut().filter_map(|row| row.last_mut()) {
+        match *last == before {
+            true => "as above".clone_into(last),
+            false => before.clone_from(last),
+        }
+    }
+    rows
+}
+
 /// Columns of numbers are aligned to the right.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|", header.join(" | "));

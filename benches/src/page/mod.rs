@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use self::markdown::{Cell, cell, code, table, wrap};
+use self::markdown::{Cell, cell, code, said_once, table, wrap};
 use crate::Failure;
 use crate::gate::Verdict;
 use crate::peer::Contender;
@@ -114,8 +114,9 @@ fn method(report: &Report) -> String {
     ]);
     rows.push(vec!["day".to_owned(), machine.date.clone()]);
     text += &table(&["", "measured on"], &rows);
-    for note in &report.notes {
-        let _ = write!(text, "\n{}", wrap(&format!("Not measured: {note}.")));
+    if !report.notes.is_empty() {
+        let notes = format!("Not measured: {}.", report.notes.join("; "));
+        let _ = write!(text, "\n{}", wrap(&notes));
     }
     text
 }
@@ -142,7 +143,7 @@ fn section(report: &Report, scenario: &Scenario) -> String {
     text
 }
 
-/// Returns a table of medians, after its plot, whose title is in the picture.
+/// Returns a table of medians, after its plot, whose title is in the picture. If all columns are hidden, the plot is all.
 fn figures(report: &Report, table: &Table) -> String {
     let title = escape(table.title);
     let mut text = match plot::plot(report, table) {
@@ -183,6 +184,9 @@ fn figures(report: &Report, table: &Table) -> String {
         .flat_map(|column| by_placement(&column))
         .filter(|(column, at)| names.iter().any(|who| found(column, *at, who).is_some()))
         .collect();
+    if columns.is_empty() {
+        return text;
+    }
     let headings: Vec<_> = columns
         .iter()
         .map(|(column, at)| match at {
@@ -297,5 +301,6 @@ fn goals(report: &Report) -> String {
             ]
         })
         .collect();
-    text + &table(&["goal", "limit", "measured", "reason"], &rows)
+    let header = ["goal", "limit", "measured", "reason"];
+    text + &table(&header, &said_once(rows))
 }

@@ -13,15 +13,15 @@ use crate::run::Placement::{self, Both, Same, Split};
 use crate::scenario::herd::place::Kind;
 
 const CALLS: &str = "\
-Computed from the figures above, for one server on this machine. At half of a rate a server answers promptly; at the full rate it has a
-queue.
+Computed from the figures above, for one server on this machine. At half of a rate a server answers promptly; at the
+full rate it has a queue.
 
 ### What a lock costs a month
 
-The processor time of the server. *calls/s* is what one core serves: 1,000,000 ÷ server µs. *hours a month* is the processor time of
-100 calls a second for 30 days. In S1 and S12, calls come one at a time, which costs the server most. In S2, 64 tasks of a client call
-at a time; in S4, 64 tasks of eight clients want one lock. A fleet of services is between S1 and S2. Redis uses one core, PostgreSQL a
-process for each connection.
+The processor time of the server. *calls/s* is what one core serves: 1,000,000 ÷ server µs. *hours a month* is the
+processor time of 100 calls a second for 30 days. In S1 and S12, calls come one at a time, which costs the server
+most. In S2, 64 tasks of a client call at a time; in S4, 64 tasks of eight clients want one lock. A fleet of services
+is between S1 and S2. Redis uses one core, PostgreSQL a process for each connection.
 
 ";
 
@@ -33,7 +33,8 @@ const CLIENTS: &str = "
 const MEMORY: &str = "
 ### Memory per name
 
-Bytes, from S9 and S6. *1 GB holds* is 10⁹ ÷ bytes. Of PostgreSQL, it's the memory of the connection that each lock and waiter needs.
+Bytes, from S9 and S6. *1 GB holds* is 10⁹ ÷ bytes. Of PostgreSQL, it's the memory of the connection that each lock
+and waiter needs.
 
 ";
 
@@ -145,8 +146,8 @@ fn clients(report: &Report) -> String {
     let mut text = table(&["", "measured", "result"], &rows);
     let _ = write!(
         text,
-        "\nA client needs one connection to each server, however many locks it holds and however many of its tasks wait. Redis accepts\n\
-         10,000 connections by default (`maxclients`), PostgreSQL 100 (`max_connections`).\n"
+        "\nA client needs one connection to each server, however many locks it holds and however many of its tasks\n\
+         wait. Redis accepts 10,000 connections by default (`maxclients`), PostgreSQL 100 (`max_connections`).\n"
     );
     text
 }

@@ -115,6 +115,13 @@ fn of_several_losses_the_worst_is_shown() {
 }
 
 #[test]
+fn a_repeated_reason_is_said_once() {
+    let rows = ["a", "a", "b", "a"].map(|reason| vec![reason.to_owned()]);
+    let rows = markdown::said_once(rows.to_vec()).concat();
+    assert_eq!(rows, ["a", "as above", "b", "a"]);
+}
+
+#[test]
 fn every_reason_is_that_of_a_goal() {
     let goals = crate::gate::judge(&report(&[]));
     for (begin, reason) in words::REASONS {

@@ -4,19 +4,20 @@ pub(super) const TOP: &str = "\
 <!-- Written by `benches/run --page`. Do not edit. -->
 # Benchmarks
 
-What a lock costs with auto-mutex, beside rslock and distkit (Rust, Redis), sqlx's `PgAdvisoryLock` (Rust, PostgreSQL), and four
-libraries for Node and Python. The *raw limit* is no library: a blocking socket sends the two smallest commands that make a lock,
-without a queue, fencing token, renewal or recovery.
+What a lock costs with auto-mutex, beside rslock and distkit (Rust, Redis), sqlx's `PgAdvisoryLock` (Rust,
+PostgreSQL), and four libraries for Node and Python. The *raw limit* is no library: a blocking socket sends the two
+smallest commands that make a lock, without a queue, fencing token, renewal or recovery.
 
-`benches/run --page` measures everything in less than half an hour and writes this page.
-[The benchmarks' own page](../benches/README.md) has the other options.
+`benches/run --page` measures everything in less than half an hour and writes this page. See also
+[its other options](../benches/README.md).
 ";
 
 pub(super) const AFTER_NUMBERS: &str = "\
-- **An uncontended call** takes a free lock, runs an empty body, and releases the lock, again and again. A dropped guard is released
-  in the background. The other libraries await the release, as they document it.
+- **An uncontended call** takes a free lock, runs an empty body, and releases the lock, again and again. A dropped
+  guard is released in the background. The other libraries await the release, as they document it.
 - **A handoff** lasts from the end of the body in one process to the start of the next body in another.
-- **Requests per call**: in a loop, the release of a dropped guard travels with the next acquire. A single call makes two requests.
+- **Requests per call**: in a loop, the release of a dropped guard travels with the next acquire. A single call makes
+  two requests.
 ";
 
 pub(super) const NO_LOSSES: &str = "\
@@ -24,8 +25,8 @@ In this run, no other library was ahead by more than 5 % in any figure that is c
 ";
 
 pub(super) const LOSSES: &str = "\
-Every figure in which another Rust library was ahead by more than 5 %, in the median of the rounds: the worst case, and in how many
-of the comparisons. PostgreSQL's own locks are compared in S12.
+Every figure in which another Rust library was ahead by more than 5 %, in the median of the rounds: the worst case,
+and in how many of the comparisons. PostgreSQL's own locks are compared in S12.
 ";
 
 pub(super) const UNCONTENDED: &str =
@@ -42,23 +43,23 @@ pub(super) const CLIENT: &str = "the client renews, watches and shows each lock"
 pub(super) const MEMORY: &str = "Redis keeps holder, queue and token; the token outlives the hold";
 
 pub(super) const METHOD: &str = "\
-- Servers have default settings (PostgreSQL more connections) and are pinned to the first processor. *same*: the clients run there
-  too; *split*: on the second; *both*: on both. A column without such a word shows *split*.
-- All connections are TCP over loopback. A network adds its round trip to every request.
-- Contenders take turns (A B, B A) of SECONDS s, of which the first tenth doesn't count. Tables show medians of the rounds, and for
-  plotted figures the range. Below each table: the rounds, and the processors that other programs used meanwhile.
-- A call, or cycle, is one acquire, body and release. *requests*, *bytes* (both ways, without TCP's headers) and *server µs* (processor
-  time of the server, with all processes of PostgreSQL) are per call.
-- auto-mutex is used with handles. Handoffs inside the process are off, except where a row says *local handoff*. Other libraries
-  have their default pauses between attempts.
+- Servers have default settings (PostgreSQL more connections) and are pinned to the first processor. *same*: the
+  clients run there too; *split*: on the second; *both*: on both. A column without such a word shows *split*.
+- Connections are TCP over loopback: a network adds its round trip to every request.
+- Contenders take turns (A B, B A) of SECONDS s, of which the first tenth doesn't count. Tables show medians of the
+  rounds, and for plotted figures the range. Below each table: the rounds, and the processors that other programs used
+  meanwhile.
+- A call, or cycle, is one acquire, body and release. *requests*, *bytes* (both ways, without TCP's headers) and
+  *server µs* (processor time of the server, with all processes of PostgreSQL) are per call.
+- auto-mutex is used with handles. Handoffs inside the process are off, except in rows with *local handoff*.
 - Plots show medians on logarithmic scales; auto-mutex is green. Libraries for Node and Python are only in the plots.
 - Compare ratios: absolute times belong to this machine.
 
 ";
 
 pub(super) const GOALS: &str = "\
-`benches/run --gates` checks the project's goals, most of them ratios to another library or to the plain function. CI checks those
-that hardly depend on the machine.
+`benches/run --gates` checks the project's goals, most of them ratios to another library or to the plain function. CI
+checks those that hardly depend on the machine.
 ";
 
 pub(super) struct Words {
@@ -72,8 +73,8 @@ pub(super) fn of(scenario: &str) -> Option<Words> {
         "S1" => (
             "one task, one lock",
             "\
-The cost of a lock that is usually free. With *retain*, a lock stays with its client until another one asks for it. distkit waits for
-a timer before its first attempt.
+The cost of a lock that is usually free. With *retain*, a lock stays with its client until another one asks for it.
+distkit waits for a timer before its first attempt.
 ",
         ),
         "S2" => (
@@ -85,8 +86,8 @@ Nobody waits: the client's or the server's processor is the limit. The raw limit
         "S3" => (
             "64 tasks of one process want the same lock",
             "\
-*Jain* is Jain's index of fairness: 1 if all tasks had the same number of turns. With local handoff, the default, most turns pass from
-task to task without a request.
+*Jain* is Jain's index of fairness: 1 if all tasks had the same number of turns. With local handoff, the default, most
+turns pass from task to task without a request.
 ",
         ),
         "S4" => (
@@ -98,22 +99,23 @@ As S3, in eight processes. In the second table the body takes a millisecond, so 
         "S5" => (
             "a handoff between two processes",
             "\
-Two processes take turns and hold the lock for 2 ms. A handoff counts if the other process was already waiting. A library that polls
-hands off rarely, so its figures are few samples.
+Two processes take turns and hold the lock for 2 ms. A handoff counts if the other process was already waiting. A
+library that polls hands off rarely, so its figures are few samples.
 ",
         ),
         "S6" => (
             "the cost of waiting",
             "\
-The tasks of one process wait for locks of another one, which is suspended: all requests are the waiters'. *drained* is the time until
-all of them have had the lock. Libraries that poll are not drained: it takes minutes.
+The tasks of one process wait for locks of another one, which is suspended: all requests are the waiters'. *drained*
+is the time until all of them have had the lock. Libraries that poll are not drained: it takes minutes.
 ",
         ),
         "S7" => (
             "the attribute itself",
             "\
-What `#[auto_mutex]` costs without a server, and what it costs to compile. The last table compares a program with rslock's, both with
-tokio, built in an empty target folder; rslock has the feature `tokio-comp`, as it has no runtime by default.
+What `#[auto_mutex]` costs without a server, and what it costs to compile. The last table compares a program with
+rslock's, both with tokio, built in an empty target folder; rslock has the feature `tokio-comp`, as it has no runtime
+by default.
 ",
         ),
         "S8" => (
@@ -125,8 +127,8 @@ tokio, built in an empty target folder; rslock has the feature `tokio-comp`, as 
         "S9" => (
             "the cost of holding",
             "\
-A process holds 10,000 locks, and nothing happens but their renewal. rslock's `acquire` and PostgreSQL renew nothing. *released* is
-what the server keeps after the release.
+A process holds 10,000 locks, and nothing happens but their renewal. rslock's `acquire` and PostgreSQL renew nothing.
+More about memory is in [Sizing](#sizing).
 ",
         ),
         "S10" => (
@@ -138,24 +140,26 @@ The worst moments of a server with many clients. Only auto-mutex is measured.
         "S11" => (
             "the search for deadlocks",
             "\
-2,000 or 10,000 tasks of 20 clients, each inside a lock of its own, wait for one lock: the server's time, relative to clients that don't
-search (`Deadlock::Off`), and how soon a deadlock among them is found.
+2,000 or 10,000 tasks of 20 clients, each inside a lock of its own, wait for one lock: the server's time, relative to
+clients that don't search (`Deadlock::Off`), and how soon a deadlock among them is found.
 ",
         ),
         "S12" => (
             "the locks on PostgreSQL",
             "\
-Beside PostgreSQL's own means: an advisory lock has no lease, a locked row lasts as long as its transaction, neither has a fencing
-token, and both need a connection for each lock and waiter. Two `SELECT 1` are the least that two requests cost. In the last table,
-idle clients of auto-mutex are connected that once took a lock. Before PostgreSQL 19, each `NOTIFY` wakes all listening connections:
-use a database of its own for the locks, fewer clients, or `poll=200ms` in clients that seldom wait.
+Beside PostgreSQL's own means: an advisory lock has no lease, a locked row lasts as long as its transaction, neither
+has a fencing token, and both need a connection for each lock and waiter. Two `SELECT 1` are the least that two
+requests cost. In the last table, idle clients of auto-mutex are connected that once took a lock. Before PostgreSQL
+19, each `NOTIFY` wakes all listening connections: use a database of its own for the locks, fewer clients, or
+`poll=200ms` in clients that seldom wait.
 ",
         ),
         "S14" => (
             "as work grows",
             "\
 Clients, tasks and waiters share the second processor. Waiters are spread over up to 1,000 clients, on PostgreSQL 100.
-Where a library needs a connection for each, it ends at 1,000; clients end at 3,000. A longest script of 0.10 ms means at most that.
+Where a library needs a connection for each, it ends at 1,000; clients end at 3,000. A longest script of 0.10 ms means
+at most that.
 ",
         ),
         // S13 takes an hour, and runs apart.

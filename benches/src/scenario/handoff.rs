@@ -24,7 +24,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
             Column::new("handoff_per_release", "per release").hidden(),
             Column::new("handoffs", "handoffs").hidden(),
             Column::new("requests", "requests").hidden(),
-            BYTES,
+            BYTES.hidden(),
             SERVER_US,
             CONNECTIONS,
             FOREIGN,

@@ -38,9 +38,9 @@ pub(super) const SCENARIO: Scenario = Scenario {
             name: MEMORY,
             title: "S9, memory: 10,000 held locks of one process; of PgAdvisoryLock 100, because each needs a connection",
             columns: &[
-                Column::new("server_bytes_held", "server B/held"),
-                Column::new("server_bytes_idle", "server B/released"),
-                Column::new("client_bytes_held", "client B/held"),
+                Column::new("server_bytes_held", "server B/held").hidden(),
+                Column::new("server_bytes_idle", "server B/released").hidden(),
+                Column::new("client_bytes_held", "client B/held").hidden(),
                 CONNECTIONS,
             ],
             plot: Plot::Figure("server_bytes_held"),

@@ -19,7 +19,7 @@ const COLUMNS: &[Column] = &[
     Column::new("jain_processes", "processes").hidden(),
     Column::new("requests", "requests"),
     BYTES.hidden(),
-    SERVER_US,
+    SERVER_US.hidden(),
     CONNECTIONS,
     Column::new("overlaps", "overlaps").hidden(),
     FOREIGN,

@@ -48,7 +48,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
                 Column::new("cycle_p50_us", "p50 µs").hidden(),
                 Column::new("cycle_p99_us", "p99 µs").hidden(),
                 Column::new("requests", "requests").hidden(),
-                BYTES,
+                BYTES.hidden(),
                 SERVER_US,
                 CONNECTIONS,
                 FOREIGN,
@@ -108,11 +108,7 @@ const CROWDED: &[Contender] = &[
     Contender::AutoMutexPostgresLocal,
     Contender::SelectForUpdate,
 ];
-const WAITING: &[Contender] = &[
-    Contender::AutoMutexPostgres,
-    Contender::PgAdvisoryLock,
-    Contender::SelectForUpdate,
-];
+const WAITING: &[Contender] = &[Contender::AutoMutexPostgres, Contender::PgAdvisoryLock];
 
 fn run(bench: &mut Bench) -> Result<(), Failure> {
     let options = bench.options().clone();
