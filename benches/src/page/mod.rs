@@ -151,7 +151,12 @@ fn figures(report: &Report, table: &Table) -> String {
         None => format!("\n{}", wrap(&format!("**{title}.**"))),
     };
     let mut rows = report.rows(table.name);
-    rows.retain(|(_, who)| Contender::of_label(who).is_none_or(|who| !who.is_external()));
+    let has = |who: Contender| rows.iter().any(|(_, row)| *row == who.label());
+    let has_rslock = has(Contender::Rslock);
+    rows.retain(|(_, who)| match Contender::of_label(who) {
+        Some(Contender::Distkit) => !has_rslock,
+        who => who.is_none_or(|who| !who.is_external()),
+    });
     let mut placements: Vec<_> = rows.iter().map(|(placement, _)| *placement).collect();
     placements.dedup();
     let mut names: Vec<&str> = Vec::new();

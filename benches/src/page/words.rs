@@ -52,7 +52,8 @@ pub(super) const METHOD: &str = "\
 - A call, or cycle, is one acquire, body and release. *requests*, *bytes* (both ways, without TCP's headers) and
   *server µs* (processor time of the server, with all processes of PostgreSQL) are per call.
 - auto-mutex is used with handles. Handoffs inside the process are off, except in rows with *local handoff*.
-- Plots show medians on logarithmic scales; auto-mutex is green. Libraries for Node and Python are only in the plots.
+- Plots show medians on logarithmic scales; auto-mutex is green. The libraries for Node and Python
+  are only there, and distkit where rslock is in the table.
 - Compare ratios: absolute times belong to this machine.
 
 ";
