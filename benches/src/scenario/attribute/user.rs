@@ -38,7 +38,7 @@ use std::time::Duration;
 async fn work(locks: &LockManager) -> Result<(), rslock::LockError> {
     let lock = locks.acquire(\"work\", Duration::from_secs(10)).await?;
     println!(\"inside\");
-    locks.unlock(&lock).await;
+    lock.release().await;
     Ok(())
 }
 
