@@ -2,52 +2,60 @@ local function clock()
 local time = redis.call('TIME')
 return time[1] * 1000000 + time[2]
 end
-local redis, struct, sub, KEYS, ARGV = redis, struct, string.sub, KEYS, ARGV
+local redis, struct, sub, byte, KEYS, ARGV = redis, struct, string.sub, string.byte, KEYS, ARGV
 local call, unpack_struct = redis.call, struct.unpack
 local now, all, single
-local at = 1
+local base = 0
 if KEYS[2] then
-all, now = {}, clock()
+all, now, base = {}, clock(), 1
 end
 for key = 1, #KEYS do
-local KEY, codes, text, reply = KEYS[key], ARGV[at], ARGV[at + 1], nil
+local KEY, text, reply = KEYS[key], ARGV[base + 1], nil
+local count = all and byte(ARGV[1], key) or #ARGV
 local state = redis.pcall('GET', KEY)
 local free, freed
 if not state then
 free = 0
 elseif #state == 12 then
 local form, tok = unpack_struct('<c4d', state)
-if form == '2 i ' then free = tok end
-elseif #state >= 133 then
-if codes == 'ra' then
-local form, _, tok = unpack_struct('<c4dd', state)
-if form == '2 s ' and sub(state, 29, 92) == text then
-text, free, freed = ARGV[at + 2], tok, (unpack_struct('<d', state, 125))
+if form == '3 i ' then free = tok end
+elseif #state >= 53 then
+local form, tok = unpack_struct('<c4d', state)
+local from = form == '3 s ' and 13 or form == '3 t ' and 19
+local code = from and byte(state, from + 32)
+local long = code and code % (2 * 16) >= 16
+if from and #state - from >= (long and 53 or 41) - 1 then
+local size = #text
+if size == 32 or size == 16 then
+if count < 3 and sub(state, from, from + size - 1) == text then
+local capacity = long and unpack_struct('<I', state, from + 49) or 1
+if count == 2 then
+text, free, freed = ARGV[base + 2], tok, capacity
+elseif not redis.pcall('SET', KEY, '3 i ' .. sub(state, 5, 12), 'KEEPTTL').err then
+reply = capacity
 end
-elseif codes == 'r' then
-local form, _, tok = unpack_struct('<c4dc8', state)
-if form == '2 s ' and sub(state, 29, 92) == text and not redis.pcall('SET', KEY, '2 i ' .. tok, 'KEEPTTL').err then
-reply = unpack_struct('<d', state, 125)
 end
-elseif codes == 't' then
-local form, heard, tok, token = unpack_struct('<c4ddd', state)
-if form == '2 s ' and sub(state, 29, 92) == sub(text, 1, 64) then
-local last, lease, _, _, _, mode = unpack_struct('<dddddB', state, 93)
-local counter, hold, _, units = unpack_struct('<dddd', text, 65)
+elseif size == 41 and count == 1 and byte(text, 33) == 116 and sub(state, from, from + 15) == sub(text, 1, 16) then
+local last, lease = unpack_struct('<II', state, from + 33)
+local counter, hold = unpack_struct('<II', text, 34)
+local heard = from == 13 and tok or tok + unpack_struct('<I6', state, 13)
 now = now or clock()
-if #text == 96 and mode < 2 and units == 0 and counter >= last and hold <= 300000 and tok <= now and now >= heard and now < heard + lease * 1000
-and not redis.pcall('SET', KEY, '2 s ' .. struct.pack('<d', now) .. sub(state, 13, 92) .. sub(text, 65, 88)
-.. sub(state, 117), 'PX', '1200000').err then
-reply = token
+if code % 8 < 2 and counter >= last and hold <= 300000 and now >= heard and now < heard + lease * 1000 and now - tok < 281474976710656
+and not redis.pcall('SET', KEY, '3 t ' .. sub(state, 5, 12) .. struct.pack('<I6', now - tok) .. sub(state, from, from + 32)
+.. sub(text, 34) .. (long and sub(text, 38) or '') .. sub(state, from + (long and 45 or 41)), 'PX', '1200000').err then
+reply = tok
 end
 end
 end
 end
-if free and (freed or codes == 'a' or codes == 'b') then
-local hold, _, units, capacity = unpack_struct('<dddd', text, 73)
+if free and count == (freed and 2 or 1) and #text >= 41 then
+local code, _, hold = unpack_struct('<BII', text, 33)
+if code >= 64 and code < 64 + 2 * 16 then
+local units, capacity = 1, 1
+if code % (2 * 16) >= 16 then units, capacity = unpack_struct('<II', text, 46) end
 now = now or clock()
 if free < now and units <= capacity and hold <= 300000 then
-single = single or '2 s ' .. struct.pack('<ddd', now, now, now)
+single = single or '3 s ' .. struct.pack('<d', now)
 local written
 if free > 0 and now - free <= now % 256000000 then
 written = redis.pcall('SET', KEY, single .. text, 'KEEPTTL')
@@ -57,24 +65,51 @@ end
 if not written.err then reply = freed and freed ~= capacity and {freed, now} or now end
 end
 end
+end
 if not reply then
 now = now or clock()
-local pack, byte, max, min = struct.pack, string.byte, math.max, math.min
+local pack, max, min = struct.pack, math.max, math.min
 local function failure(cause)
 local text = tostring(type(cause) == 'table' and cause.err or cause)
 if string.find(text, 'WRONGTYPE', 1, true) then text = 'FOREIGN a key of this name is of another type' end
 return redis.error_reply((string.gsub(text, '^%-', '')))
 end
+local function hex(id)
+return string.format('%08x%08x%08x%08x', unpack_struct('>IIII', id))
+end
 local function rest()
 local function publish(member, text)
-return call('PUBLISH', 'auto_mutex:member:' .. member, text)
+return call('PUBLISH', 'auto_mutex:member:' .. hex(member), text)
 end
 local function are_here()
 return true
 end
 local function seal(word, ticket, after)
+ticket = hex(ticket)
 local text = word .. ' ' .. sub(ticket, 1, 16)
 return text .. sub(redis.sha1hex(ticket .. text .. after), 1, 16) .. after
+end
+local function long(text)
+local code = byte(text, 33)
+if code == 116 then return #text > 41 and text or text .. sub(text, 38, 41) .. '\0\0\0\0\0' end
+if code % (2 * 16) >= 16 then return text end
+return sub(text, 1, 32) .. pack('B', code + 16) .. sub(text, 34, 41) .. sub(text, 38, 41) .. '\1\0\0\0\1\0\0\0' .. sub(text, 42)
+end
+local function operation(i)
+local text = ARGV[base + i]
+local ticket, member = sub(text, 1, 16), sub(text, 17, 32)
+if #text == 16 then member = sub(ARGV[base + i + 1] or '', 17, 32) end
+local code = byte(text, 33) or #text > 9 and 114 or byte(text)
+if code >= 64 and code < 64 + 2 * 16 then return code % 16 > 7 and 72 or 64, long(text), ticket, member end
+return code, code == 116 and long(text) or text, ticket, member
+end
+local function single_from(form)
+local from = form == '3 s ' and 13 or form == '3 t ' and 19
+local code = from and byte(state, from + 32)
+if not code or #state - from < (code % (2 * 16) >= 16 and 53 or 41) - 1 then return end
+local heard = unpack_struct('<d', state, 5)
+if from == 19 then heard = heard + unpack_struct('<I6', state, 13) end
+return from, heard
 end
 local form = state and sub(state, 1, 4)
 local replies, first = {}, 1
@@ -84,7 +119,7 @@ return not redis.pcall('SET', KEY, text, 'PX', '1200000').err
 end
 local function holder(from)
 local length, token = unpack_struct('<I', from, 101), unpack_struct('<d', from, 101 + 33)
-return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, 101 + 147, 101 + 41 + length))
+return string.format(' %d%09d %s', token / 1000000000, token % 1000000000, sub(from, 101 + 42 + 53, 101 + 42 - 1 + length))
 end
 local function queued(from, queue, position, again)
 if position <= 3 then
@@ -97,38 +132,39 @@ again = min(1100, again, math.ceil((ends - now) / 1000) + 1)
 end
 return string.format('QUEUED %d %d', position, max(1, again)) .. holder(from)
 end
-while first <= #codes do
-local text, reply = ARGV[at + first], nil
-local code, ticket = byte(codes, first), sub(text, 1, 32)
+while first <= count do
+local code, text, ticket, member = operation(first)
+local reply
 form = state and sub(state, 1, 4)
 repeat
 local tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size
 local from = state
-if form == '2 q ' and #state >= 101 then
+if form == '3 q ' and #state >= 101 then
 tok, cap, seq, clk, used, due, latest, told, holders, waiting, known, size = unpack_struct('<dddddddddddd', state, 5)
 if told == 0 and waiting > 0 then break end
-elseif form == '2 s ' and #state >= 133 then
-if code ~= 97 and code ~= 98 then break end
-local hold, token, _
-clk, tok, token = unpack_struct('<ddd', state, 5)
-hold, _, used, cap = unpack_struct('<dddd', state, 101)
-due = clk + hold * 1000
-latest, seq, told, holders, waiting, known, size = due, 0, 0, 1, 0, 1, 42 + #state - 28
-from = sub(state, 1, 101 - 1) .. pack('<IIBddddB', #state - 28, 0, 0, 0, clk, due, token, 31) .. sub(state, 29)
 else
-break
+if not state or code ~= 64 and code ~= 72 then break end
+local at
+at, clk = single_from(form)
+if not at then break end
+local request, hold, _ = long(sub(state, at))
+tok = unpack_struct('<d', state, 5)
+hold, _, used, cap = unpack_struct('<IIII', request, 38)
+due = clk + hold * 1000
+latest, seq, told, holders, waiting, known, size = due, 0, 0, 1, 0, 1, 42 + #request
+from = string.rep(' ', 101 - 1) .. pack('<IIBddddB', #request, 0, 0, 0, clk, due, tok, 31) .. request
 end
-if not (now >= clk and now < due and latest <= now + 300000 * 1000 and tok < 9007199254740992 and holders > 0) then break end
+if not (now >= clk and now < due and latest <= now + 300000 * 1000 and tok <= now + 256000000 and holders > 0) then break end
 local queue = 101 + size
-if code == 97 or code == 98 then
-local hold, wait, units, capacity, mode = unpack_struct('<ddddB', text, 73)
+if code == 64 or code == 72 then
+local kind, _, hold, wait, units, capacity = unpack_struct('<BIIIII', text, 33)
 if capacity ~= cap or units > cap or hold > 300000
 or holders + waiting >= 24 or string.find(from, '\31' .. ticket, 101, true) then
 break
 end
 local room = waiting == 0 and used + units <= cap
-if not room and byte(from, 101 + 146) > 1 then break end
-if not room and code == 98 then
+if not room and byte(from, 175) % 8 > 1 then break end
+if not room and code == 72 then
 reply = 'BUSY' .. holder(from)
 break
 end
@@ -141,32 +177,32 @@ when, holders, used, size = ends, holders + 1, used + units, size + 42 + #text
 latest, reply = max(latest, ends), tok
 else
 waiting = waiting + 1
-if mode > 1 then layout, rest = '<IIBddddBc104B', sub(text, 106) end
+if kind % 8 > 1 then layout, rest = '<IIBddddBc32B', sub(text, 34) end
 if waiting <= 3 then told = seq end
 reply = queued(from, queue, waiting, min(1100, wait / 3))
 end
-local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
-.. sub(from, 101) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, mode % 2) .. rest
+local new = '3 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+.. sub(from, 101) .. pack(layout, #text, 0, 0, seq, now, when, granted, 31, text, kind - kind % 8 + kind % 2) .. rest
 if write(new) then state = new else reply = nil end
 break
 end
-if code ~= 116 and (code ~= 114 or #text ~= 64) then break end
+if code ~= 116 and (code ~= 114 or #text > 32) then break end
 local start = string.find(state, '\31' .. ticket, 101, true)
 if not start then break end
 start = start - 42 + 1
 local bytes, _, flag, place, _, when, token = unpack_struct('<IIBdddd', state, start)
 local after = start + 42 + bytes
 if code == 116 then
-local last, _, _, _, _, mode = unpack_struct('<dddddB', state, start + 106)
-local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
+local kind, last = unpack_struct('<BI', state, start + 74)
+local counter, hold, wait, units, mark = unpack_struct('<IIIIB', text, 34)
 if counter < last or units ~= 0 or hold > 300000 then break end
 local ends
 if token > 0 then
-if mode > 1 or #text > 96 then break end
+if kind % 8 > 1 or mark > 0 then break end
 ends, flag, reply = now + hold * 1000, 0, token
 when, latest = ends, max(latest, ends)
 else
-if byte(state, 101 + 146) > 1 then break end
+if byte(state, 175) % 8 > 1 then break end
 ends, when = now + wait * 1000, 0
 local position, at = 1, queue
 while at < start do
@@ -175,40 +211,40 @@ end
 if position <= 3 then when = now end
 reply = queued(state, queue, position, wait / 3)
 end
-local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
+local new = '3 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, min(due, ends), latest, told, holders, waiting, 1, size)
 .. sub(state, 101, start - 1) .. pack('<IIBddddB', bytes, 0, flag, place, now, when, token, 31)
-.. sub(state, start + 42, start + 105) .. sub(text, 65, 88) .. sub(state, start + 130)
+.. sub(state, start + 42, start + 74) .. sub(text, 34, 45) .. sub(state, start + 87)
 if write(new) then state = new else reply = nil end
 break
 end
 local held, rest, left = '', queue, ''
 local to, granted, message
 if start >= queue then
-if start == queue and waiting > 1 and used + unpack_struct('<d', state, after + 130) <= cap then break end
+if start == queue and waiting > 1 and used + unpack_struct('<I', state, after + 87) <= cap then break end
 reply, waiting, held = 'CANCELLED', waiting - 1, sub(state, 101, queue - 1)
 left, rest = sub(state, queue, start - 1), after
 else
-used, holders, size = used - unpack_struct('<d', state, start + 130), holders - 1, size - (after - start)
+used, holders, size = used - unpack_struct('<I', state, start + 87), holders - 1, size - (after - start)
 if holders > 0 then held = sub(state, 101, start - 1) .. sub(state, after, queue - 1) end
 if waiting > 0 then
 local bytes, _, _, place, heard, told = unpack_struct('<IIBddd', state, queue)
-local counter, hold, _, units = unpack_struct('<dddd', state, queue + 106)
+local counter, hold, _, units = unpack_struct('<IIII', state, queue + 75)
 if used + units <= cap then
-rest, to = queue + 42 + bytes, sub(state, queue + 74, queue + 105)
-if waiting > 1 and used + units + unpack_struct('<d', state, rest + 130) <= cap
-or units == cap and to ~= sub(text, 33, 64) and now - max(heard, told) > 2000 * 1000 then
+rest, to = queue + 42 + bytes, sub(state, queue + 58, queue + 73)
+if waiting > 1 and used + units + unpack_struct('<I', state, rest + 87) <= cap
+or units == cap and to ~= member and now - max(heard, told) > 2000 * 1000 then
 break
 end
 tok, hold = max(now, tok + 1), min(2000, hold)
 local ends = now + hold * 1000
 held = held .. pack('<IIBddddB', bytes, 0, 1, place, heard, ends, tok, 31) .. sub(state, queue + 42, rest - 1)
 used, holders, waiting, due, size = used + units, holders + 1, waiting - 1, min(due, ends), size + 42 + bytes
-granted = sub(state, queue + 42, queue + 73)
+granted = sub(state, queue + 42, queue + 57)
 message = string.format(' %d%09d %d %d ', tok / 1000000000, tok % 1000000000, counter, hold)
 end
 end
 if holders == 0 then
-local idle = '2 i ' .. sub(state, 5, 12)
+local idle = '3 i ' .. sub(state, 5, 12)
 if waiting == 0 and tok <= now and write(idle) then state, reply = idle, cap end
 break
 end
@@ -229,7 +265,7 @@ left = left .. sub(state, rest, third - 1) .. pack('<IIBddddB', bytes, 0, 0, pla
 rest = near
 end
 end
-local new = '2 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
+local new = '3 q ' .. pack('<dddddddddddd', tok, cap, seq, now, used, due, latest, told, holders, waiting, 1, size) .. held .. left
 .. sub(state, rest)
 if not write(new) then
 reply = nil
@@ -242,7 +278,7 @@ reply = nil
 break
 end
 if near then
-publish(sub(state, near + 32, near + 63), seal('near', sub(state, near, near + 31), ' ' .. name))
+publish(sub(state, near + 16, near + 31), seal('near', sub(state, near, near + 15), ' ' .. name))
 end
 state = new
 until true
@@ -252,7 +288,7 @@ first = first + 1
 end
 end
 pcall(cut)
-if first > #codes then return replies[2] and replies or replies[1] end
+if first > count then return replies[2] and replies or replies[1] end
 form = state and sub(state, 1, 4)
 local function run()
 local ceil, insert, remove = math.ceil, table.insert, table.remove
@@ -271,12 +307,12 @@ if number < 1000000000 then return string.format('%d', number) end
 return string.format('%d%09d', number / 1000000000, number % 1000000000)
 end
 local function record_of(request, flag, place, heard, time, token, number, text)
-local counter, hold, wait, units, _, mode = unpack_struct('<dddddB', request, 65)
-local sum = place + heard + time + token + number + counter + hold + wait + units
-if not (sum >= 0 and sum <= 9 * 9007199254740992 and token >= 0 and token <= s[1] and mode <= 5) then
+local code, counter, hold, wait, units = unpack_struct('<BIIII', request, 33)
+local sum, mode = place + heard + time + token + number, code % 8
+if not (sum >= 0 and sum <= 5 * 9007199254740992 and token >= 0 and token <= s[1] and mode <= 5 and code >= 64 + 16 and code < 64 + 2 * 16) then
 foreign('a record is unreadable')
 end
-local ticket = sub(request, 1, 32)
+local ticket = sub(request, 1, 16)
 local r = {flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode, counter, true, text}
 records[ticket] = r
 return r
@@ -285,7 +321,7 @@ local function read(text, start, stop)
 if stop - start + 1 < 42 then foreign('a record is unreadable') end
 local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
 local from = start + 42
-if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < 105 then foreign('a record is unreadable') end
+if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < 53 then foreign('a record is unreadable') end
 if signal == 0 then return record_of(sub(text, from, stop), flag, place, heard, time, token, 0) end
 if signal < 8 then foreign('a record is unreadable') end
 local number, next = unpack_struct('<d', text, stop - signal + 1)
@@ -313,7 +349,7 @@ if starts[1] and string.find(state, '\31' .. ticket, starts[1], true) then
 for _, list in ipairs({held, queue}) do
 for i = 1, #list do
 local at = starts[list[i]]
-if at and sub(state, at + 42, at + 42 + 31) == ticket then return fetch(list, i) end
+if at and sub(state, at + 42, at + 42 + 15) == ticket then return fetch(list, i) end
 end
 end
 end
@@ -334,7 +370,7 @@ local function eldest_holder()
 return s[18] == 0 and fetch(held, 1) or others().eldest()
 end
 local function meta_of(r)
-return sub(r[8], 105 + 1)
+return sub(r[8], 53 + 1)
 end
 local function holder(r)
 return ' ' .. int(r[5]) .. ' ' .. meta_of(r)
@@ -371,7 +407,7 @@ s[10] = max(0, s[10] - 1)
 if s[19] == 1 then others().leave(r) else remove(queue, index_of(queue, r)) end
 end
 local function tell(r, word, after)
-return publish(sub(r[8], 33, 64), seal(word, r[7], after))
+return publish(sub(r[8], 17, 32), seal(word, r[7], after))
 end
 local function allow()
 if not allowed then call('PEXPIRE', KEY, '1200000') end
@@ -383,7 +419,7 @@ local token = max(now, s[1] + 1)
 if r ~= own then
 hold, flag = min(2000, hold), 1
 local alone = number == 0 and r[11] == s[2]
-local deaf = alone and now - max(r[3], r[4]) > 2000 * 1000 and sub(r[8], 33, 64) ~= member
+local deaf = alone and now - max(r[3], r[4]) > 2000 * 1000 and sub(r[8], 17, 32) ~= member
 if not deaf then
 allow()
 local after = ' ' .. int(token) .. ' ' .. int(r[13]) .. ' ' .. int(hold) .. ' ' .. sub(KEY, 13, -2)
@@ -407,16 +443,16 @@ return pack('<IIBddddB', #r[8] + #signal, #signal, r[1], r[2], r[3], r[4], r[5],
 end
 local function ask(r, counter, hold, wait, units)
 r[13], r[9], r[10], r[11], r[14] = counter, hold, wait, units, true
-r[8] = sub(r[8], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[8], 97)
+r[8] = sub(r[8], 1, 33) .. pack('<IIII', counter, hold, wait, units) .. sub(r[8], 50)
 end
 local function retain(r, mark)
 local mode = r[12] % 2 + 2 * mark
 if mode == r[12] then return end
-r[8] = sub(r[8], 1, 104) .. pack('B', mode) .. sub(r[8], 106)
+r[8] = sub(r[8], 1, 32) .. pack('B', byte(r[8], 33) - r[12] + mode) .. sub(r[8], 34)
 r[12], r[14] = mode, true
 end
 local function ask_back(r, member)
-if s[9] > 1 or r[12] < 2 or sub(r[8], 33, 64) == member then return false end
+if s[9] > 1 or r[12] < 2 or sub(r[8], 17, 32) == member then return false end
 tell(r, 'recall', ' ' .. sub(KEY, 13, -2))
 return r[12] > 3
 end
@@ -431,18 +467,18 @@ s[2], s[3], s[5], s[8], s[6], s[7] = 0, 0, 0, 0, 9007199254740992, 0
 end
 if s[15] + s[17] == 0 then s[16] = 0 end
 end
+local from, heard = single_from(form)
 if not state then
-elseif form == '2 s ' and #state >= 133 then
-local heard, token
-heard, s[1], token = unpack_struct('<ddd', state, 5)
-local r = record_of(sub(state, 29), 0, 0, heard, 0, token, 0)
+elseif from then
+s[1] = unpack_struct('<d', state, 5)
+local r = record_of(long(sub(state, from)), 0, 0, heard, 0, s[1], 0)
 local ends = heard + r[9] * 1000
 r[4], held[1] = ends, r
-s[2], s[4], s[5], s[6], s[7], s[9], s[11] = unpack_struct('<d', state, 125), heard, r[11], ends, ends, 1, 1
-elseif form == '2 q ' and #state >= 101 - 1 or form == '2 f ' and #state >= 157 - 1 then
+s[2], s[4], s[5], s[6], s[7], s[9], s[11] = unpack_struct('<I', r[8], 50), heard, r[11], ends, ends, 1, 1
+elseif form == '3 q ' and #state >= 101 - 1 or form == '3 f ' and #state >= 157 - 1 then
 local at = 101
 s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12] = unpack_struct('<dddddddddddd', state, 5)
-if form == '2 f ' then
+if form == '3 f ' then
 plain, at = false, 157
 s[13], s[14], s[15], s[16], s[17], s[18], s[19] = unpack_struct('<ddddddd', state, 101)
 end
@@ -455,10 +491,10 @@ if i <= here then held[i] = i else queue[i - here] = i end
 end
 if at ~= #state + 1 then foreign('a record is unreadable') end
 starts[#starts + 1] = at
-elseif (form == '2 i ' or form == '2 d ') and #state == 12 then
-s[1], s[11] = unpack_struct('<d', state, 5), form == '2 i ' and 1 or 0
+elseif (form == '3 i ' or form == '3 d ') and #state == 12 then
+s[1], s[11] = unpack_struct('<d', state, 5), form == '3 i ' and 1 or 0
 else
-foreign(string.find(state, '^1 [idsqf]') and 'an older version of auto-mutex is in use' or 'the key holds something else')
+foreign(string.find(state, '^[12] [idsqf] ') and 'an older version of auto-mutex is in use' or 'the key holds something else')
 end
 local sum = s[3] + s[4] + s[5] + s[7] + s[8] + s[9] + s[10] + s[11]
 if not (sum >= 0 and sum <= 20 * 9007199254740992 and s[1] >= 0 and s[1] < 9007199254740992 and s[2] >= 0 and s[2] < 9007199254740992 and s[6] >= 0) then
@@ -467,14 +503,14 @@ end
 moved = s[8] == 0
 local cap = s[9] + s[10] > 0 and s[2]
 if now < s[4] or now >= s[6] or s[9] >= 24 or s[10] >= 24 then plain = false end
-for i = first, #codes do
-local code, text = byte(codes, i), ARGV[at + i]
+for i = first, count do
+local code, text = operation(i)
 if code == 114 then
-renews, plain = true, plain and #text == 64
+renews, plain = true, plain and #text <= 32
 elseif code == 116 then
 renews = true
-elseif code == 97 or code == 98 then
-local own = unpack_struct('<d', text, 97)
+elseif code == 64 or code == 72 then
+local own = unpack_struct('<I', text, 50)
 cap = cap or own
 plain = plain and own == cap
 else
@@ -605,7 +641,7 @@ pass(all_of(queue), left)
 end
 end
 function x.prune(code, ticket, text)
-local tomb = code == 114 and #text > 64 and byte(text, 81) == 1
+local tomb = code == 114 and #text > 32 and byte(text, 46) == 1
 if tomb or code == 115 or s[13] + s[15] + s[17] + s[18] + s[19] > 0 then
 reach()
 if renews then allow() end
@@ -635,7 +671,7 @@ end
 local agrees, holders, least, given = is_semaphore(capacity, takes), all_holders(), 9007199254740992, nil
 for _, list in ipairs({holders, all_waiters()}) do
 for _, r in ipairs(list) do
-local own = unpack_struct('<d', r[8], 97)
+local own = unpack_struct('<I', r[8], 50)
 if own < least then least, given = own, r end
 units, agrees = max(units, r[11]), agrees and is_semaphore(own, r[12] % 2)
 end
@@ -647,7 +683,7 @@ end
 function x.operate(code, text, ticket)
 if code == 100 then return x.adopt(text, ticket) end
 if code == 102 or code == 107 then
-local token, count = code == 107 and unpack_struct('<d', text, 65), 0
+local token, count = code == 107 and unpack_struct('<d', text, 34), 0
 for _, r in ipairs(token and s[18] == 1 and others().with_token(token) or all_holders()) do
 if not token or r[5] == token then
 tell(r, 'lost', ' ' .. sub(KEY, 13, -2))
@@ -656,13 +692,13 @@ if token or r[12] < 4 then count = count + 1 end
 end
 end
 if token and count > 0 then
-redis.pcall('SET', KEY .. ':kick', int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 73), 'PX', 86400000)
+redis.pcall('SET', KEY .. ':kick', int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 42), 'PX', 86400000)
 end
 return nil, nil, false, 'FREED ' .. count
 elseif code == 105 then
 local r = find(ticket)
 if not r or r[5] == 0 or r[1] == 2 then return nil, nil, false, 'GONE' end
-local token = unpack_struct('<d', text, 65)
+local token = unpack_struct('<d', text, 34)
 if r[5] < token then
 remove_holder(r)
 s[1] = max(token, s[1] + 1)
@@ -672,10 +708,10 @@ end
 return r, nil, false
 elseif code == 115 then
 if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
-local kind = byte(text, 65)
+local kind = byte(text, 34)
 local count = kind == 0 and 1 or max(0, s[10] - s[15])
 if kind == 1 then count = min(1, count) end
-if count > 0 then signalling().put(s[16] + 1, kind == 0 and sub(text, 66) or ticket, count) end
+if count > 0 then signalling().put(s[16] + 1, kind == 0 and sub(text, 35) or hex(ticket), count) end
 s[16] = s[16] + count
 if kind == 0 then
 s[11] = 1
@@ -688,11 +724,11 @@ function x.adopt(text, ticket)
 local r = find(ticket)
 if s[13] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end
 if r and r[1] ~= 2 then return r, r, true end
-local old = not r and find(sub(text, 89, 120))
+local old = not r and find(sub(text, 46, 61))
 if not old or old[5] == 0 or old[1] == 2 then return r, r, false, 'GONE' end
 if closed then return nil, nil, false, 'BUSY' end
 local number, words, place = old[6], old[15], old[2]
-local request = sub(text, 1, 88) .. sub(old[8], 89, 105) .. sub(text, 121)
+local request = sub(text, 1, 32) .. sub(old[8], 33, 33) .. sub(text, 34, 45) .. sub(old[8], 46, 53) .. sub(text, 62)
 drop_holder(old)
 s[1] = max(now, s[1] + 1)
 r = record_of(request, 0, place, now, 0, s[1], number, words)
@@ -715,7 +751,7 @@ local count = s[15] > 0 and call('ZCARD', KEY .. ':signals') > 0 and s[15] or 0
 local holders, waiters = {}, above > 0 and above >= s[2] and {} or all_waiters()
 local function describe(r, ends)
 return {
-r[7], sub(r[8], 33, 64), r[11], r[12] % 2, int(r[5] > 0 and r[5] or r[2]), int(r[5]),
+hex(r[7]), hex(sub(r[8], 17, 32)), r[11], r[12] % 2, int(r[5] > 0 and r[5] or r[2]), int(r[5]),
 meta_of(r), int(ends - now), r[12] > 3 and 4 or r[1],
 }
 end
@@ -912,27 +948,27 @@ return x
 end
 end
 local changes = false
-for i = first, #codes do
-local code, text = byte(codes, i), ARGV[at + i]
-local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
+for i = first, count do
+local code, text, ticket, member = operation(i)
 local r, own, heard, word, capacity, unclaimed, known, cap
 if code == 117 then
-opens = unpack_struct('<d', text, 1)
+opens = unpack_struct('<d', text, 2)
 closed = now < opens
 elseif code == 111 then
 most, few = 0, -1
 elseif code == 63 then
-replies[#replies + 1] = seldom().inspect(unpack_struct('<d', text, 65))
+replies[#replies + 1] = seldom().inspect((unpack_struct('<I', text, 34)))
 elseif code == 112 then
-local message = 'probe ' .. member .. ' ' .. sub(KEY, 13, -2) .. ' ' .. sub(text, 97)
-replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 65, 96), message)
+local message = 'probe ' .. hex(member) .. ' ' .. sub(KEY, 13, -2) .. ' ' .. sub(text, 50)
+replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 34, 49), message)
 else
 changes = true
 if not plain then seldom().prune(code, ticket, text) end
 s[4] = now
-if code == 97 or code == 98 then
+if code == 64 or code == 72 then
 local units, mode
-units, capacity, mode = unpack_struct('<ddB', text, 89)
+units, capacity = unpack_struct('<II', text, 46)
+mode = byte(text, 33) % 8
 r = find(ticket)
 if mode % 2 == 0 and units > capacity then
 word = 'TOO_MANY'
@@ -940,7 +976,7 @@ elseif s[13] > 0 and seldom().is_buried(ticket) or r and r[1] == 2 then
 word = 'REFUSED'
 elseif r then
 own, heard = r, true
-if r[5] == 0 then r[8] = sub(r[8], 1, 105) .. sub(text, 105 + 1) end
+if r[5] == 0 then r[8] = sub(r[8], 1, 53) .. sub(text, 53 + 1) end
 else
 cap = capacity
 if s[9] + s[10] > 0 and s[2] ~= cap then cap, word, known = seldom().agree(units, cap, mode % 2) end
@@ -957,7 +993,7 @@ own, heard = r, r and r[1] ~= 2
 if not heard then word = 'GONE' end
 elseif code == 114 then
 local park, used, tomb = 0, 0, 0
-if #text > 64 then park, used, tomb = unpack_struct('<ddB', text, 65) end
+if #text > 32 then park, used, tomb = unpack_struct('<IdB', text, 34) end
 capacity = s[2]
 r = find(ticket)
 if not r then
@@ -983,9 +1019,9 @@ if tomb == 1 then seldom().bury(ticket) end
 else
 r, own, heard, word = seldom().operate(code, text, ticket)
 end
-if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<d', text, 65) < own[13] then heard = false end
+if heard and own[5] > 0 and own[1] == 0 and unpack_struct('<I', text, 34) < own[13] then heard = false end
 if heard then
-local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
+local counter, hold, wait, units = unpack_struct('<IIII', text, 34)
 own[3] = now
 unclaimed = closed and own[1] == 1
 ask(own, max(counter, own[13]), unclaimed and own[9] or hold, wait, own[11])
@@ -999,7 +1035,7 @@ if own[6] == 0 then s[5] = max(0, s[5] - own[11] + units) end
 ask(own, own[13], own[9], wait, units)
 end
 if code == 116 then
-local mark = #text > 96 and not closed and s[9] == 1 and own[6] == 0 and byte(text, 97) or 0
+local mark = not closed and s[9] == 1 and own[6] == 0 and byte(text, 50) or 0
 if mark == 2 or mark == 1 and own[12] > 3 then
 remove_holder(own)
 s[1] = max(now, s[1] + 1)
@@ -1058,11 +1094,11 @@ word = seldom().delete()
 elseif known and ask_back(known, member) then
 word = 'KEPT' .. holder(known)
 elseif unclaimed then
-word = code == 98 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
+word = code == 72 and 'BUSY' or 'QUEUED 1 ' .. int(max(1, min(1100, r[10] / 3, ceil((opens - now) / 1000) + 1)))
 elseif not word and r[5] > 0 then
 word = r[15] and {int(r[5]), r[15]} or r[5]
 elseif not word then
-if code == 98 then
+if code == 72 then
 word = 'BUSY'
 else
 local position = s[19] == 1 and others().position(r) or index_of(queue, r)
@@ -1084,13 +1120,13 @@ word = string.format('QUEUED %d %d', position, max(1, again))
 end
 if s[9] > 0 then
 local first = eldest_holder()
-if ask_back(first, member) and code == 98 then word = 'KEPT' end
+if ask_back(first, member) and code == 72 then word = 'KEPT' end
 word = word .. holder(first)
 end
-if code == 98 then
+if code == 72 then
 take_waiter(r)
 records[ticket] = false
-elseif code == 97 then
+elseif code == 64 then
 retain(r, 0)
 end
 end
@@ -1112,9 +1148,14 @@ if s[1] + s[11] == 0 then
 if state then call('DEL', KEY) end
 return answer
 end
-text = (s[11] == 1 and '2 i ' or '2 d ') .. pack('<d', s[1])
-elseif r and r[1] == 0 and r[4] == r[3] + r[9] * 1000 and s[2] == unpack_struct('<d', r[8], 97) then
-text = '2 s ' .. pack('<ddd', r[3], s[1], r[5]) .. r[8]
+text = (s[11] == 1 and '3 i ' or '3 d ') .. pack('<d', s[1])
+elseif r and r[1] == 0 and r[5] == s[1] and r[4] == r[3] + r[9] * 1000 and s[2] == unpack_struct('<I', r[8], 50)
+and r[3] >= s[1] and r[3] - s[1] < 281474976710656 then
+local later, request = r[3] - s[1], r[8]
+if sub(request, 38, 41) == sub(request, 42, 45) and sub(request, 46, 53) == '\1\0\0\0\1\0\0\0' then
+request = sub(request, 1, 32) .. pack('B', byte(request, 33) - 16) .. sub(request, 34, 41) .. sub(request, 53 + 1)
+end
+text = (later == 0 and '3 s ' or '3 t ') .. pack('<d', s[1]) .. (later == 0 and '' or pack('<I6', later)) .. request
 else
 local parts, size, odd = {'', '', ''}, 0, closed and s[10] > 0
 for _, list in ipairs({held, queue}) do
@@ -1127,9 +1168,9 @@ if list == held then size = size + #part end
 end
 end
 s[12] = size
-parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
+parts[1], parts[2] = '3 q ', pack('<dddddddddddd', unpack(s, 1, 12))
 for i = 13, 19 do odd = odd or s[i] > 0 end
-if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddd', unpack(s, 13, 19)) end
+if odd or s[9] == 0 or s[11] == 0 then parts[1], parts[3] = '3 f ', pack('<ddddddd', unpack(s, 13, 19)) end
 text = table.concat(parts)
 end
 if not allowed then
@@ -1148,6 +1189,6 @@ reply = type(state) == 'table' and failure(state) or rest()
 end
 if not all then return reply end
 all[key] = reply
-at = at + 1 + #codes
+base = base + count
 end
 return all

@@ -38,22 +38,25 @@ def lock_name(name, namespace=None):
     return escape(name) if namespace is None else f"{escape(namespace, ':')}:{escape(name)}"
 
 
-# The parameters of operations: "A call of the script". `ids`: the ticket and the member.
-def doubles(*numbers):
-    return struct.pack(f"<{len(numbers)}d", *numbers)
+# Operations as the script reads them: "A call of the script". `ids`: the ticket and the member, 16 bytes each.
+def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, retain, meta, waits=True):
+    kind, rest = 64 + takes + 2 * retain + (0 if waits else 8), struct.pack("<III", place_ms, units, capacity)
+    if (place_ms, units, capacity) == (hold_ms, 1, 1):
+        return ids + struct.pack("<BII", kind, counter, hold_ms) + meta.encode()
+    return ids + struct.pack("<BII", kind + 16, counter, hold_ms) + rest + meta.encode()
 
 
-def encode_acquire(ids, counter, hold_ms, place_ms, units, capacity, takes, retain, meta):
-    kind = doubles(capacity) + bytes([takes + 2 * retain])
-    return encode_touch(ids, counter, hold_ms, place_ms, units) + kind + meta.encode()
-
-
-def encode_touch(ids, counter, hold_ms, place_ms, units, retain=0):
-    return ids.encode() + doubles(counter, hold_ms, place_ms, units) + (bytes([retain]) if retain else b"")
+def encode_touch(ids, counter, hold_ms, place_ms, units, retain):
+    rest = struct.pack("<IIB", place_ms, units, retain) if (place_ms, units, retain) != (hold_ms, 0, 0) else b""
+    return ids + struct.pack("<cII", b"t", counter, hold_ms) + rest
 
 
 def encode_release(ids, park_ms, used, tomb):
-    return ids.encode() + (doubles(park_ms, used) + bytes([tomb]) if park_ms or used or tomb else b"")
+    return ids + (struct.pack("<cIdB", b"r", park_ms, used, tomb) if park_ms or used or tomb else b"")
+
+
+def encode_until(opens):
+    return struct.pack("<cd", b"u", opens)
 
 
 def command(*words):
@@ -228,18 +231,18 @@ class Client(AbstractContextManager):
             ticket.state = LEAVING  # it was lost, and must not come back
         if self.cut_since:
             return
-        ids, ms = ticket.id + self.member, int(self.lease * 1000)
+        ids, ms = bytes.fromhex(ticket.id + self.member), int(self.lease * 1000)
         if ticket.state == LEAVING:
-            code, parameters = "r", encode_release(ids, 0, 0, int(ticket.is_late))
+            code, text = "r", encode_release(ids, 0, 0, int(ticket.is_late))
         else:
             ticket.counter += 1
             ticket.sent[ticket.counter] = now()
-            code, parameters = "t", encode_touch(ids, ticket.counter, ms, ms, 0)
+            code, text = "t", encode_touch(ids, ticket.counter, ms, ms, 0, 0)
         if ticket.state == ASKING:
-            code, ticket.is_unanswered = "a" if ticket.waits else "b", True
-            parameters = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, 0, ticket.meta)
+            code, ticket.is_unanswered = "a", True
+            text = encode_acquire(ids, ticket.counter, ms, ms, 1, 1, 0, 0, ticket.meta, ticket.waits)
         sent, key = (ticket.id, ticket.counter, code), f"auto_mutex:{{{ticket.name}}}"
-        words = [code, parameters] if now() >= self.closed_until else ["u" + code, doubles(self.opens), parameters]
+        words = [text] if now() >= self.closed_until else [encode_until(self.opens), text]
         self.send(lambda reply: self.answer(ticket, *sent, reply), "EVALSHA", list(self.scripts)[0], 1, key, *words)
 
     def answer(self, ticket, id, counter, code, reply):

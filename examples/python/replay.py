@@ -12,7 +12,7 @@ import sys
 import zlib
 from urllib.parse import urlsplit
 
-from auto_mutex import SCRIPTS, command, doubles, encode_acquire, encode_release, encode_touch, lock_name, read
+from auto_mutex import SCRIPTS, command, encode_acquire, encode_release, encode_touch, encode_until, lock_name, read
 
 # The clock of the scripts is replaced by a key.
 CLOCK = b"local function clock() return tonumber(redis.call('GET', 'now')) end\n"
@@ -26,38 +26,36 @@ def ticket_text(number):  # messages name the first half
     return f"{number:016}" * 2
 
 
-def encode(member, operation, fields, names):
+def encode(code, member, operation, fields, names):
     values = dict(zip(names, fields))
-    ids = ticket_text(values.pop("ticket", 0)) + id_text(member)
+    ids = bytes.fromhex(ticket_text(values.pop("ticket", 0)) + id_text(member))
     if operation in ("acquire", "try"):
-        return encode_acquire(ids, **values)
+        return encode_acquire(ids, **values, waits=operation == "acquire")
     if operation == "touch":
         return encode_touch(ids, **values)
     if operation == "release":
         return encode_release(ids, **values)
+    text = ids + code.encode()
     if operation == "adopt":
-        lease = doubles(values["counter"], values["hold_ms"], values["place_ms"])
-        return ids.encode() + lease + (ticket_text(values["old"]) + values["meta"]).encode()
+        lease = struct.pack("<III", values["counter"], values["hold_ms"], values["place_ms"])
+        return text + lease + bytes.fromhex(ticket_text(values["old"])) + values["meta"].encode()
     if operation == "signal":
         kind = {"token": b"\0", "one": b"\1", "all": b"\2"}[values["kind"]]
-        return ids.encode() + kind + values["text"].encode()
+        return text + kind + values["text"].encode()
     if operation == "probe":
-        return (ids + id_text(values["to"]) + values["text"]).encode()
-    numbers = [values[name] for name in names if name in ("token", "above")]
-    return ids.encode() + doubles(*numbers) + values.get("by", "").encode()
+        return text + bytes.fromhex(id_text(values["to"])) + values["text"].encode()
+    if operation == "inspect":
+        return text + struct.pack("<I", values["above"])
+    return text + (struct.pack("<d", values["token"]) if "token" in values else b"") + values.get("by", "").encode()
 
 
-def arguments(vectors, letters, names, step):
-    """The key and the arguments of a call."""
-    _, member, name, operations, fields, *rest = step
-    if isinstance(operations, str):
-        operations, fields = [operations], [fields]
-    parameters = [encode(member, operation, values, vectors["fields"][operation])
-                  for operation, values in zip(operations, fields)]
-    codes = "".join(letters[operation] for operation in operations)
-    if len(rest) > 3:
-        codes, parameters = "u" + codes, [doubles(vectors["start"] + rest[3])] + parameters
-    return [f"auto_mutex:{{{names[name]}}}".encode(), codes.encode()] + parameters
+def arguments(fields, codes, member, opens, operations, values):
+    """The arguments of a call after its key."""
+    all = [encode(codes[operation], member, operation, of_one, fields[operation])
+           for operation, of_one in zip(operations, values)]
+    # A release without a code needs no member if the next operation names it.
+    all[:-1] = [text[:16] if len(text) == 32 else text for text in all[:-1]]
+    return ([encode_until(opens)] if opens else []) + all
 
 
 def fits(expected, found):
@@ -113,7 +111,7 @@ def normal(step, reply):
     return reply
 
 
-def check(file, letters, server):
+def check(file, codes, server):
     vectors = json.loads(file.read_text(encoding="utf-8"))
     calls = 0
     for sequence in vectors["sequences"]:
@@ -129,7 +127,12 @@ def check(file, letters, server):
                 if server:
                     server.listen(step[1], step[2] == "listen")
                 continue
-            args = arguments(vectors, letters, sequence["names"], step)
+            _, member, name, operations, values, *rest = step
+            if isinstance(operations, str):
+                operations, values = [operations], [values]
+            opens = vectors["start"] + rest[3] if len(rest) > 3 else 0
+            args = [f"auto_mutex:{{{sequence['names'][name]}}}".encode()]
+            args += arguments(vectors["fields"], codes, member, opens, operations, values)
             crc = f"{zlib.crc32(b''.join(args)):08x}"
             if crc != step[7]:
                 raise SystemExit(f"{where}\nis encoded as {args}, with the checksum {crc}")
@@ -144,27 +147,23 @@ def check(file, letters, server):
     print(f"{file.name}: {calls} calls")
 
 
-def check_encoding(file, letters):
+def check_encoding(file, codes):
     fields = json.loads((SCRIPTS / "stories.json").read_text(encoding="utf-8"))["fields"]
     for call in json.loads(file.read_text(encoding="utf-8"))["calls"]:
-        parameters = [encode(call["member"], operation, values, fields[operation]).hex()
-                      for operation, values in zip(call["operations"], call["fields"])]
-        codes = "".join(letters[operation] for operation in call["operations"])
-        if call["opens"]:
-            codes, parameters = "u" + codes, [struct.pack("<d", call["opens"]).hex()] + parameters
-        assert (codes, parameters) == (call["codes"], call["parameters"]), call
+        all = arguments(fields, codes, call["member"], call["opens"], call["operations"], call["fields"])
+        assert [text.hex() for text in all] == call["arguments"], call
 
 
 def main(url=None, *files):
     encoding = SCRIPTS / "encoding.json"
-    letters = json.loads(encoding.read_text(encoding="utf-8"))["letters"]
-    check_encoding(encoding, letters)
+    codes = json.loads(encoding.read_text(encoding="utf-8"))["codes"]
+    check_encoding(encoding, codes)
     for case in json.loads((SCRIPTS / "names.json").read_text(encoding="utf-8")):
         assert lock_name(case["name"], case["namespace"]) == case["escaped"], case
     server = Server(url) if url else None
     for file in sorted(SCRIPTS.glob("*.json")):
         if file.name not in ("encoding.json", "names.json") and (not files or file.name in files):
-            check(file, letters, server)
+            check(file, codes, server)
 
 
 if __name__ == "__main__":

@@ -268,7 +268,7 @@ fn what_is_wrong_is_said_by_the_exit_code_and_no_password_is_shown() {
 fn a_hundred_thousand_names_are_listed_with_little_memory() {
     let shop = Shop::open();
     // Writes idle names in the library's format. Using so many locks through the library would take minutes.
-    let fill = "for number = 1, 100000 do redis.call('SET', 'auto_mutex:{many:' .. number .. '}', '2 i ' .. struct.pack('<d', number), 'EX', 600) end";
+    let fill = "for number = 1, 100000 do redis.call('SET', 'auto_mutex:{many:' .. number .. '}', '3 i ' .. struct.pack('<d', number), 'EX', 600) end";
     shop.redis.command(&["EVAL", fill, "0"]);
     let mut child = command(&shop.url, &["ls", "--all", "many:*", "-o", "jsonl"])
         .stdout(Stdio::piped())

@@ -94,7 +94,7 @@ fn a_lock_that_one_server_of_a_quorum_takes_for_idle() {
     let _held = client.mutex("n").blocking_lock().unwrap();
     let guard = client.mutex("idle").blocking_lock().unwrap();
     assert!(guard.blocking_unlock().unwrap());
-    let idle = format!("2 i {}", "\0".repeat(8));
+    let idle = format!("3 i {}", "\0".repeat(8));
     servers[0].command(&["SET", "auto_mutex:{n}", &idle, "EX", "600"]);
     let listed = document(&url, &["ls"], 0);
     let locks = listed["locks"].as_array().unwrap();

@@ -94,8 +94,7 @@ impl Redis {
         channels.list().len()
     }
 
-    /// The tickets that hold or wait for `name` (with its namespace): every text in its keys that looks like a ticket
-    /// and is not a member's id.
+    /// The tickets that hold or wait for `name` (with its namespace): in its keys, what comes before a member's id.
     #[track_caller]
     pub fn tickets(&self, name: &str) -> Vec<String> {
         const DUMP: &str = "local all = {} \
@@ -106,19 +105,20 @@ impl Redis {
                                     or redis.call('ZRANGE', key, 0, -1) \
                                 all[#all + 1] = type(found) == 'table' and table.concat(found, ' ') or found \
                             end \
-                            return table.concat(all, ' ')";
+                            return (string.gsub(table.concat(all, ' '), '.', function(c) return string.format('%02x', string.byte(c)) end))";
         let members = self
             .command(&["PUBSUB", "CHANNELS", "auto_mutex:member:*"])
             .texts();
         let dump = self.command(&["EVAL", DUMP, "0", &format!("auto_mutex:{{{name}}}")]);
-        // A ticket may come directly before its member, without a separator.
-        let is_hex = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let runs = dump.text().as_bytes().split(|byte| !is_hex(byte));
-        let tickets: BTreeSet<String> = runs
-            .flat_map(|run| run.chunks_exact(32))
-            .filter(|found| is_uuid(found))
-            .map(|found| String::from_utf8_lossy(found).into_owned())
-            .filter(|found| !members.iter().any(|member| member.ends_with(found)))
+        let dump = dump.text();
+        let ids = members
+            .iter()
+            .filter_map(|channel| channel.rsplit(':').next());
+        let tickets: BTreeSet<String> = ids
+            .flat_map(|id| dump.match_indices(id))
+            .filter_map(|(at, _)| dump.get(at.checked_sub(32)?..at))
+            .filter(|found| is_uuid(found.as_bytes()))
+            .map(str::to_owned)
             .collect();
         tickets.into_iter().collect()
     }

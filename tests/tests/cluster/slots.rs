@@ -75,7 +75,7 @@ async fn names_half_way_are_found_wherever_they_are() {
         let mut connection = cluster.node(to).connect();
         connection.call(&["ASKING"]);
         let form = connection.call(&["GETRANGE", &key("m"), "0", "2"]);
-        form.text() == "2 q"
+        form.text() == "3 q"
     })
     .await;
     assert!(guard.unlock().await.unwrap());

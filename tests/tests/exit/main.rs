@@ -26,7 +26,7 @@ fn is_released(redis: &Redis) {
     eventually("all is released", || {
         let keys = redis.keys().into_iter().filter(Key::is_token);
         let states: Vec<_> = keys.map(state).collect();
-        !states.is_empty() && states.iter().all(|state| state.starts_with("2 i "))
+        !states.is_empty() && states.iter().all(|state| state.starts_with("3 i "))
     });
 }
 

@@ -45,7 +45,7 @@ async fn refused(rig: &Rig, client: &Client, key: &str) {
 async fn foreign_values_are_refused_and_left_alone() {
     let rig = Rig::new();
     let client = rig.client();
-    for value in ["", "value", "2 i -5", "2 f x x x x x x", "3 i 5"] {
+    for value in ["", "value", "3 i -5", "3 f x x x x x x", "4 i 5"] {
         rig.redis.command(&["SET", STATE, value]);
         refused(&rig, &client, STATE).await;
         assert_eq!(rig.redis.command(&["GET", STATE]).text(), value);
@@ -119,12 +119,16 @@ async fn damaged_keys_are_an_error_not_a_hang() {
         damaged(&format!("record {record:?}"), |rig| {
             for ticket in rig.redis.tickets("suite:m") {
                 let key = format!("{STATE}:tickets");
-                rig.redis.command(&["HSET", &key, &ticket, record]);
+                let pairs = ticket.as_bytes().chunks(2).map(String::from_utf8_lossy);
+                let field = pairs.map(|pair| u8::from_str_radix(&pair, 16).unwrap());
+                let field: Vec<u8> = field.collect();
+                let words: [&[u8]; 4] = [b"HSET", key.as_bytes(), &field, record.as_bytes()];
+                rig.redis.connect().call(&words);
             }
         })
         .await;
     }
-    for state in ["2 f 1 1 0 99999999999999999999 1 0", "2 f 1 99 9 1 98 0"] {
+    for state in ["3 f 1 1 0 99999999999999999999 1 0", "3 f 1 99 9 1 98 0"] {
         damaged(state, |rig| {
             rig.redis.command(&["SET", STATE, state, "KEEPTTL"]);
         })

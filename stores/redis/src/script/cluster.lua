@@ -1,5 +1,6 @@
 -- Sends a message to a member. Returns how many connections receive it.
 local function publish(member, text)
+  member = hex(member)
   -- In the slot of the name, so that other nodes needn't forward the message.
   if redis.REDIS_VERSION_NUM then
     local heard = redis.pcall('SPUBLISH', KEY .. SHARD_CHANNEL .. member, text)

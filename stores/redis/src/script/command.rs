@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use auto_mutex_seam::store::{Lease, MemberId, Mode, Name, Op, Retain, Signal, millis};
+use auto_mutex_seam::store::{MemberId, Mode, Name, Op, Retain, Signal, millis};
 use redis::{Cmd, RedisWrite as _};
 
 use crate::script::{Scripts, code};
@@ -45,26 +45,31 @@ pub(crate) fn evaluate<'a, 'b>(
     let [digest, _] = scripts.digests();
     let names = parts.clone().filter(|part| !part.joins);
     cmd.arg("EVALSHA").arg(digest).arg(names.clone().count());
-    for part in names {
+    for part in names.clone() {
         key_of(cmd, part.name, "");
+    }
+    if names.count() > 1 {
+        let mut counts = cmd.writer_for_next_arg();
+        let mut rest = parts.clone();
+        while rest.next().is_some() {
+            let joined = rest.clone().take_while(|next| next.joins).count();
+            rest.by_ref().take(joined).for_each(drop);
+            let count = usize::from(first.is_some()) + 1 + joined;
+            put(&mut counts, &[count.try_into().unwrap_or(u8::MAX)]);
+        }
     }
     let mut rest = parts;
     while let Some(part) = rest.next() {
-        if !part.joins {
-            let mut codes = cmd.writer_for_next_arg();
-            if let Some((code, _)) = first {
-                put(&mut codes, &[code]);
-            }
-            put(&mut codes, &[code_of(part.op)]);
-            for next in rest.clone().take_while(|next| next.joins) {
-                put(&mut codes, &[code_of(next.op)]);
-            }
-            drop(codes);
-            if let Some((_, parameter)) = first {
-                number(&mut cmd.writer_for_next_arg(), parameter);
-            }
+        if !part.joins
+            && let Some((code, parameter)) = first
+        {
+            let mut out = cmd.writer_for_next_arg();
+            put(&mut out, &[code]);
+            double(&mut out, parameter);
         }
-        write(&mut cmd.writer_for_next_arg(), member, part.op);
+        let next = rest.clone().next().filter(|next| next.joins);
+        let is_followed = next.is_some_and(|next| has_code(next.op));
+        write(&mut cmd.writer_for_next_arg(), member, part.op, is_followed);
     }
     cmd
 }
@@ -73,6 +78,16 @@ pub(crate) fn key_of(cmd: &mut Cmd, name: &Name, suffix: &str) {
     let mut key = cmd.writer_for_next_arg();
     for part in [KEY, name.as_str(), "}", suffix] {
         put(&mut key, part.as_bytes());
+    }
+}
+
+/// Whether the text of the operation is more than the ids.
+fn has_code(op: &Op) -> bool {
+    match op {
+        Op::Release {
+            park, tomb, used, ..
+        } => !park.is_zero() || *tomb || *used > 0,
+        _ => true,
     }
 }
 
@@ -95,67 +110,92 @@ fn code_of(op: &Op) -> u8 {
     }
 }
 
-fn write(out: &mut impl Write, member: MemberId, op: &Op) {
-    let _ = match op.ticket() {
-        Some(ticket) => write!(out, "{ticket}{member}"),
-        None => write!(out, "{:032}{member}", 0),
-    };
+/// `is_followed`: another operation on the name, which names the member, follows.
+fn write(out: &mut impl Write, member: MemberId, op: &Op, is_followed: bool) {
+    match op.ticket() {
+        Some(ticket) => put(out, ticket.as_bytes()),
+        None => put(out, &[0; 16]),
+    }
+    let has_code = has_code(op);
+    if has_code || !is_followed {
+        put(out, member.as_bytes());
+    }
+    if !has_code {
+        return;
+    }
+    let code = code_of(op);
     match op {
         Op::Acquire {
             lease, share, meta, ..
         } => {
-            write_lease(out, lease);
-            number(out, share.units.into());
-            number(out, share.capacity.into());
-            put(out, &[u8::from(share.takes()) + 2 * lease.retain as u8]);
+            let is_short = lease.place == lease.hold && (share.units, share.capacity) == (1, 1);
+            let long = if is_short { 0 } else { code::LONG };
+            let kind = u8::from(share.takes()) + 2 * lease.retain as u8;
+            put(out, &[code + kind + long]);
+            number(out, lease.counter);
+            number(out, millis(lease.hold));
+            if !is_short {
+                number(out, millis(lease.place));
+                number(out, share.units.into());
+                number(out, share.capacity.into());
+            }
             put(out, meta.as_bytes());
         }
         Op::Touch { lease, units } => {
-            write_lease(out, lease);
-            number(out, (*units).into());
-            if lease.retain != Retain::No {
+            put(out, &[code]);
+            number(out, lease.counter);
+            number(out, millis(lease.hold));
+            if lease.place != lease.hold || *units > 0 || lease.retain != Retain::No {
+                number(out, millis(lease.place));
+                number(out, (*units).into());
                 put(out, &[lease.retain as u8]);
             }
         }
         Op::Release {
             park, tomb, used, ..
         } => {
-            if !park.is_zero() || *tomb || *used > 0 {
-                number(out, millis(*park));
-                number(out, *used);
-                put(out, &[(*tomb).into()]);
-            }
+            put(out, &[code]);
+            number(out, millis(*park));
+            double(out, *used);
+            put(out, &[(*tomb).into()]);
         }
         Op::Adopt { old, lease, meta } => {
-            write_lease(out, lease);
-            let _ = write!(out, "{old}");
+            put(out, &[code]);
+            number(out, lease.counter);
+            number(out, millis(lease.hold));
+            number(out, millis(lease.place));
+            put(out, old.as_bytes());
             put(out, meta.as_bytes());
         }
-        Op::Raise { token, .. } => number(out, *token),
+        Op::Raise { token, .. } => {
+            put(out, &[code]);
+            double(out, *token);
+        }
         Op::Kick { token, by } => {
-            number(out, *token);
+            put(out, &[code]);
+            double(out, *token);
             put(out, by.as_bytes());
         }
-        Op::Signal { signal, .. } => match signal {
-            Signal::Token(token) => {
-                put(out, &[0]);
-                put(out, token.as_bytes());
-            }
-            Signal::One => put(out, &[1]),
-            Signal::All => put(out, &[2]),
-        },
-        Op::Probe { to, text } => {
-            let _ = write!(out, "{to}{}", &**text);
+        Op::Signal { signal, .. } => {
+            let (kind, text) = match signal {
+                Signal::Token(text) => (0, &**text),
+                Signal::One => (1, ""),
+                Signal::All => (2, ""),
+            };
+            put(out, &[code, kind]);
+            put(out, text.as_bytes());
         }
-        Op::Inspect { above } => number(out, (*above).into()),
-        Op::Force | Op::Delete => {}
+        Op::Probe { to, text } => {
+            put(out, &[code]);
+            put(out, to.as_bytes());
+            put(out, text.as_bytes());
+        }
+        Op::Inspect { above } => {
+            put(out, &[code]);
+            number(out, (*above).into());
+        }
+        Op::Force | Op::Delete => put(out, &[code]),
     }
-}
-
-fn write_lease(out: &mut impl Write, lease: &Lease) {
-    number(out, lease.counter);
-    number(out, millis(lease.hold));
-    number(out, millis(lease.place));
 }
 
 // Writing to a command cannot fail.
@@ -163,6 +203,12 @@ fn put(out: &mut impl Write, bytes: &[u8]) {
     let _ = out.write_all(bytes);
 }
 
+/// Four bytes: at most 49 days, or as many requests of a ticket.
 fn number(out: &mut impl Write, number: u64) {
+    let number = u32::try_from(number).unwrap_or(u32::MAX);
+    put(out, &number.to_le_bytes());
+}
+
+fn double(out: &mut impl Write, number: u64) {
     put(out, &(number as f64).to_le_bytes());
 }

@@ -3,6 +3,6 @@
   end
   if not all then return reply end
   all[key] = reply
-  at = at + 1 + #codes
+  base = base + count
 end
 return all

@@ -32,7 +32,7 @@
   end
 
   local function tell(r, word, after)
-    return publish(sub(r[REQUEST], 33, 64), seal(word, r[TICKET], after))
+    return publish(sub(r[REQUEST], 17, 32), seal(word, r[TICKET], after))
   end
 
   -- Makes a write that Redis accepts even if its memory is full. After it, Redis denies no other write of this run.
@@ -50,7 +50,7 @@
       hold, flag = min(CLAIM_MS, hold), 1
       -- A waiter for all units could block all others, so it must have touched, or received a message, recently.
       local alone = number == 0 and r[UNITS] == s[CAP]
-      local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 33, 64) ~= member
+      local deaf = alone and now - max(r[HEARD], r[WHEN]) > CLAIM_MS * 1000 and sub(r[REQUEST], 17, 32) ~= member
       if not deaf then
         -- A published message cannot be withdrawn, so the write of the grant must not be denied.
         allow()
@@ -77,21 +77,21 @@
 
   local function ask(r, counter, hold, wait, units)
     r[COUNTER], r[HOLD], r[WAIT], r[UNITS], r[CHANGED] = counter, hold, wait, units, true
-    r[REQUEST] = sub(r[REQUEST], 1, 64) .. pack('<dddd', counter, hold, wait, units) .. sub(r[REQUEST], 97)
+    r[REQUEST] = sub(r[REQUEST], 1, 33) .. pack('<IIII', counter, hold, wait, units) .. sub(r[REQUEST], CAPACITY_AT)
   end
 
   -- Stores whether the client may keep the lock between its calls.
   local function retain(r, mark)
     local mode = r[MODE] % 2 + 2 * mark
     if mode == r[MODE] then return end
-    r[REQUEST] = sub(r[REQUEST], 1, 104) .. pack('B', mode) .. sub(r[REQUEST], 106)
+    r[REQUEST] = sub(r[REQUEST], 1, 32) .. pack('B', byte(r[REQUEST], 33) - r[MODE] + mode) .. sub(r[REQUEST], 34)
     r[MODE], r[CHANGED] = mode, true
   end
 
   -- Asks the client that keeps the lock of the only holder between its calls to release it. Returns whether no call is
   -- inside.
   local function ask_back(r, member)
-    if s[HOLDERS] > 1 or r[MODE] < 2 or sub(r[REQUEST], 33, 64) == member then return false end
+    if s[HOLDERS] > 1 or r[MODE] < 2 or sub(r[REQUEST], 17, 32) == member then return false end
     tell(r, 'recall', ' ' .. sub(KEY, NAME_START, -2))
     return r[MODE] > 3
   end

@@ -18,9 +18,12 @@ pub(crate) mod code {
             pub(crate) const ALL: &[(&str, u8)] = &[$((stringify!($name), $name)),*];
         };
     }
+    /// Added to the code of an acquire with all of its numbers.
+    pub(crate) const LONG: u8 = 16;
     codes! {
-        ACQUIRE = b'a',
-        TRY = b'b',
+        // With other bits: see `head.lua`.
+        ACQUIRE = b'@',
+        TRY = b'H',
         TOUCH = b't',
         RELEASE = b'r',
         ADOPT = b'd',
@@ -56,52 +59,59 @@ const FIELDS_OF_QUEUE: u64 = 12;
 const RECORD: &str =
     "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS MODE COUNTER CHANGED TEXT";
 
-/// Lengths in bytes: an identity, the mark of a form, the fixed part of a record, and the shortest request.
-const ID: u64 = 32;
+/// Lengths in bytes: a ticket and a member, the mark of a form, the fixed part of a record, and the fixed part of a short
+/// and of a long request.
+const IDS: u64 = 2 * 16;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
-const REQUEST_SIZE: u64 = 2 * ID + 5 * 8 + 1;
+const SHORT_SIZE: u64 = IDS + 1 + 2 * 4;
+const LONG_SIZE: u64 = SHORT_SIZE + 3 * 4;
 /// The most holders, and the most waiters, in the first key. When only `FEW` are left in the other keys, they move
 /// back.
 const MOST: u64 = 24;
 const FEW: u64 = 12;
-// Otherwise a state in the form `2 q` could have waiters that fit, to which the next operation grants.
+// Otherwise a state in the form `3 q` could have waiters that fit, to which the next operation grants.
 const _: () = assert!(MOST < LIMITS.batch as u64);
 /// The time to live that plain operations set. The token must outlive the hold by ten minutes, so the longest hold plus
 /// `WINDOW_US` stays below ten minutes.
 const FRESH_MS: u64 = 2 * millis(LIMITS.kept);
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// How long, in microseconds, operations on a name in the forms `2 i` and `2 s` may leave its time to live unchanged.
+/// How long, in microseconds, operations on a name in the forms `3 i`, `3 s` and `3 t` may leave its time to live unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The length of a state without holders, waiters and signals: a mark, and a token.
 pub(crate) const LONGEST_IDLE: usize = MARK as usize + 8;
 
-/// Whether a state is in the form `2 i` or `2 d`: see `head.lua`.
+/// Whether a state is in the form `3 i` or `3 d`: see `head.lua`.
 pub(crate) fn is_idle(state: &[u8]) -> bool {
-    let is_marked = state.starts_with(b"2 i ") || state.starts_with(b"2 d ");
+    let is_marked = state.starts_with(b"3 i ") || state.starts_with(b"3 d ");
     is_marked && state.len() == LONGEST_IDLE
 }
 
 fn constants() -> HashMap<&'static str, String> {
-    let letters = |codes: &[u8]| format!("'{}'", String::from_utf8_lossy(codes));
     let quoted = |text: &str| format!("'{text}'");
     let queue = MARK + 8 * FIELDS_OF_QUEUE + 1;
     let fields = FIELDS.split(' ').count() as u64;
     let numbers = [
         ("IDLE_SIZE", LONGEST_IDLE as u64),
-        ("SINGLE_SIZE", MARK + 3 * 8 + REQUEST_SIZE),
+        ("SINGLE_SIZE", MARK + 8 + SHORT_SIZE),
         ("RECORD_SIZE", RECORD_SIZE),
-        ("REQUEST_SIZE", REQUEST_SIZE),
-        // In a request, whose last byte is MODE.
-        ("CAPACITY_AT", REQUEST_SIZE - 8),
+        ("LONG", code::LONG.into()),
+        ("SHORT_SIZE", SHORT_SIZE),
+        ("LONG_SIZE", LONG_SIZE),
+        // In a long request, whose last number it is.
+        ("CAPACITY_AT", LONG_SIZE - 3),
         ("QUEUE_START", queue),
+        // The code of the first request.
+        ("CODE_START", queue + RECORD_SIZE + IDS),
         ("FULL_START", queue + 8 * (fields - FIELDS_OF_QUEUE)),
         ("NAME_START", KEY.len() as u64 + 1),
         ("MOST", MOST),
         ("FEW", FEW),
         ("LONGEST_HOLD_MS", LONGEST_HOLD_MS),
         ("WINDOW_US", WINDOW_US),
+        // Fits into the 6 bytes of LATER.
+        ("LONGEST_LATER", 1 << 48),
         ("LONGEST_LEASE_MS", millis(LIMITS.longest_lease)),
         // FAR is greater than every time and number. QUIET is added to the place of a quiet waiter.
         ("FAR", 1 << 53),
@@ -120,14 +130,6 @@ fn constants() -> HashMap<&'static str, String> {
         ("FRESH_MS", quoted(&FRESH_MS.to_string())),
         ("CHANNEL", quoted(CHANNEL)),
         ("SHARD_CHANNEL", quoted(SHARD_CHANNEL)),
-        ("ONE_ACQUIRE", letters(&[code::ACQUIRE])),
-        ("ONE_TRY", letters(&[code::TRY])),
-        ("ONE_TOUCH", letters(&[code::TOUCH])),
-        ("ONE_RELEASE", letters(&[code::RELEASE])),
-        (
-            "RELEASE_THEN_ACQUIRE",
-            letters(&[code::RELEASE, code::ACQUIRE]),
-        ),
     ];
     let numbers = numbers.map(|(name, number)| (name, number.to_string()));
     let codes = code::ALL.iter();

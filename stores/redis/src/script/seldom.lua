@@ -151,7 +151,7 @@
 
     -- The first step of an operation: removes what has ended, except a plain holder that this operation releases.
     function x.prune(code, ticket, text)
-      local tomb = code == RELEASE and #text > 64 and byte(text, 81) == 1
+      local tomb = code == RELEASE and #text > 32 and byte(text, 46) == 1
       if tomb or code == SIGNAL or s[TOMBS] + s[SIGNALS] + s[LENT] + s[HELD_APART] + s[QUEUE_APART] > 0 then
         reach()
         if renews then allow() end
@@ -188,7 +188,7 @@
       local agrees, holders, least, given = is_semaphore(capacity, takes), all_holders(), FAR, nil
       for _, list in ipairs({holders, all_waiters()}) do
         for _, r in ipairs(list) do
-          local own = unpack_struct('<d', r[REQUEST], CAPACITY_AT)
+          local own = unpack_struct('<I', r[REQUEST], CAPACITY_AT)
           if own < least then least, given = own, r end
           units, agrees = max(units, r[UNITS]), agrees and is_semaphore(own, r[MODE] % 2)
         end
@@ -202,7 +202,7 @@
       if code == ADOPT then return x.adopt(text, ticket) end
       if code == FORCE or code == KICK then
         -- False for FORCE.
-        local token, count = code == KICK and unpack_struct('<d', text, 65), 0
+        local token, count = code == KICK and unpack_struct('<d', text, 34), 0
         for _, r in ipairs(token and s[HELD_APART] == 1 and others().with_token(token) or all_holders()) do
           if not token or r[TOKEN] == token then
             tell(r, 'lost', ' ' .. sub(KEY, NAME_START, -2))
@@ -213,13 +213,13 @@
         end
         if token and count > 0 then
           -- Only people read it, so losing it does no harm.
-          redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 73), 'PX', SIGNALS_KEPT_MS)
+          redis.pcall('SET', KEY .. OF_KICK, int(now) .. ' ' .. int(token) .. ' ' .. sub(text, 42), 'PX', SIGNALS_KEPT_MS)
         end
         return nil, nil, false, 'FREED ' .. count
       elseif code == RAISE then
         local r = find(ticket)
         if not r or r[TOKEN] == 0 or r[FLAG] == 2 then return nil, nil, false, 'GONE' end
-        local token = unpack_struct('<d', text, 65)
+        local token = unpack_struct('<d', text, 34)
         if r[TOKEN] < token then
           remove_holder(r)
           s[TOK] = max(token, s[TOK] + 1)
@@ -230,10 +230,10 @@
       elseif code == SIGNAL then
         -- Always call `is_buried`, so that a foreign key is found before anything is written.
         if x.is_buried(ticket) then return nil, nil, false, 'REFUSED' end
-        local kind = byte(text, 65)
+        local kind = byte(text, 34)
         local count = kind == 0 and 1 or max(0, s[WAITING] - s[SIGNALS])
         if kind == 1 then count = min(1, count) end
-        if count > 0 then signalling().put(s[LAST] + 1, kind == 0 and sub(text, 66) or ticket, count) end
+        if count > 0 then signalling().put(s[LAST] + 1, kind == 0 and sub(text, 35) or hex(ticket), count) end
         s[LAST] = s[LAST] + count
         if kind == 0 then
           s[KNOWN] = 1
@@ -247,11 +247,11 @@
       local r = find(ticket)
       if s[TOMBS] > 0 and x.is_buried(ticket) then return r, r, false, 'REFUSED' end
       if r and r[FLAG] ~= 2 then return r, r, true end
-      local old = not r and find(sub(text, 89, 120))
+      local old = not r and find(sub(text, 46, 61))
       if not old or old[TOKEN] == 0 or old[FLAG] == 2 then return r, r, false, 'GONE' end
       if closed then return nil, nil, false, 'BUSY' end
       local number, words, place = old[NUMBER], old[TEXT], old[PLACE]
-      local request = sub(text, 1, 88) .. sub(old[REQUEST], 89, REQUEST_SIZE) .. sub(text, 121)
+      local request = sub(text, 1, 32) .. sub(old[REQUEST], 33, 33) .. sub(text, 34, 45) .. sub(old[REQUEST], 46, LONG_SIZE) .. sub(text, 62)
       drop_holder(old)
       s[TOK] = max(now, s[TOK] + 1)
       r = record_of(request, 0, place, now, 0, s[TOK], number, words)
@@ -280,7 +280,7 @@
       local holders, waiters = {}, above > 0 and above >= s[CAP] and {} or all_waiters()
       local function describe(r, ends)
         return {
-          r[TICKET], sub(r[REQUEST], 33, 64), r[UNITS], r[MODE] % 2, int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
+          hex(r[TICKET]), hex(sub(r[REQUEST], 17, 32)), r[UNITS], r[MODE] % 2, int(r[TOKEN] > 0 and r[TOKEN] or r[PLACE]), int(r[TOKEN]),
           meta_of(r), int(ends - now), r[MODE] > 3 and 4 or r[FLAG],
         }
       end

@@ -1,5 +1,5 @@
 local function publish(member, text)
-  return call('PUBLISH', CHANNEL .. member, text)
+  return call('PUBLISH', CHANNEL .. hex(member), text)
 end
 
 -- Such a server always has all keys of the name.

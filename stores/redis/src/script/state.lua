@@ -1,16 +1,16 @@
 -- The state of a name as tables, and all the rules.
 --
---   2 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
---   2 f the same, TOMBS EXPIRES SIGNALS LAST LENT HELD_APART QUEUE_APART, RECORD…
+--   3 q TOK CAP SEQ CLK USED DUE LATEST TOLD HOLDERS WAITING KNOWN SIZE RECORD…
+--   3 f the same, TOMBS EXPIRES SIGNALS LAST LENT HELD_APART QUEUE_APART, RECORD…
 -- First the holders, in order of token; then the waiters, in order of place, the quiet ones last.
 -- Records that don't fit are in other keys: see apart.lua.
 --
 -- USED: held units. DUE: no lease or place ends before. LATEST: no lease ends after. TOLD: waiters up to this place,
 -- except quiet ones, know that they are near (0: check again). TOMBS: when tombstones end at the latest (0: none).
 -- EXPIRES: until when the other keys live at least. KNOWN: 1 if the name was used and not deleted afterwards. SIGNALS,
--- LENT: available and held ones; LAST: the last one's number. The numbers that `2 q` leaves out are zero.
+-- LENT: available and held ones; LAST: the last one's number. The numbers that `3 q` leaves out are zero.
 --
--- RECORD: the fixed part, then REQUEST, then the number and the text of a held signal. The fixed part: 4 bytes, the
+-- RECORD: the fixed part, then REQUEST (never a short one), then the number and the text of a held signal. The fixed part: 4 bytes, the
 -- length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31.
 -- FLAG: 0 plain, 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a quiet waiter (didn't
 -- receive or claim a grant; is passed over until it touches). HEARD: the last touch. WHEN: the end of a holder's lease,
@@ -44,12 +44,12 @@ local function run()
   end
 
   local function record_of(request, flag, place, heard, time, token, number, text)
-    local counter, hold, wait, units, _, mode = unpack_struct('<dddddB', request, 65)
-    local sum = place + heard + time + token + number + counter + hold + wait + units
-    if not (sum >= 0 and sum <= 9 * FAR and token >= 0 and token <= s[TOK] and mode <= 5) then
+    local code, counter, hold, wait, units = unpack_struct('<BIIII', request, 33)
+    local sum, mode = place + heard + time + token + number, code % 8
+    if not (sum >= 0 and sum <= 5 * FAR and token >= 0 and token <= s[TOK] and mode <= 5 and code >= ACQUIRE + LONG and code < ACQUIRE + 2 * LONG) then
       foreign('a record is unreadable')
     end
-    local ticket = sub(request, 1, 32)
+    local ticket = sub(request, 1, 16)
     local r = {flag, place, heard, time, token, number, ticket, request, hold, wait, units, mode, counter, true, text}
     records[ticket] = r
     return r
@@ -59,7 +59,7 @@ local function run()
     if stop - start + 1 < RECORD_SIZE then foreign('a record is unreadable') end
     local size, signal, flag, place, heard, time, token, mark = unpack_struct('<IIBddddB', text, start)
     local from = start + RECORD_SIZE
-    if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < REQUEST_SIZE then foreign('a record is unreadable') end
+    if mark ~= 31 or flag > 3 or from + size ~= stop + 1 or size - signal < LONG_SIZE then foreign('a record is unreadable') end
     if signal == 0 then return record_of(sub(text, from, stop), flag, place, heard, time, token, 0) end
     if signal < 8 then foreign('a record is unreadable') end
     local number, next = unpack_struct('<d', text, stop - signal + 1)
@@ -90,7 +90,7 @@ local function run()
       for _, list in ipairs({held, queue}) do
         for i = 1, #list do
           local at = starts[list[i]]
-          if at and sub(state, at + RECORD_SIZE, at + RECORD_SIZE + 31) == ticket then return fetch(list, i) end
+          if at and sub(state, at + RECORD_SIZE, at + RECORD_SIZE + 15) == ticket then return fetch(list, i) end
         end
       end
     end
@@ -116,7 +116,7 @@ local function run()
   end
 
   local function meta_of(r)
-    return sub(r[REQUEST], REQUEST_SIZE + 1)
+    return sub(r[REQUEST], LONG_SIZE + 1)
   end
 
   -- As in a reply.

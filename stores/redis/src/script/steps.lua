@@ -1,21 +1,20 @@
   local changes = false
-  for i = first, #codes do
-    local code, text = byte(codes, i), ARGV[at + i]
-    local ticket, member = sub(text, 1, 32), sub(text, 33, 64)
+  for i = first, count do
+    local code, text, ticket, member = operation(i)
     -- `r`: the record of the operation's ticket. `own`: the same, if the reply reports a grant to it, which then needs
     -- no message. `heard`: the operation touches `own`. `word`: the reply, unless it is the status of `r`.
     -- `cap`: the capacity of the name with a new ticket. `known`: the first holder of another kind of lock.
     local r, own, heard, word, capacity, unclaimed, known, cap
     if code == UNTIL then
-      opens = unpack_struct('<d', text, 1)
+      opens = unpack_struct('<d', text, 2)
       closed = now < opens
     elseif code == SPREAD then
       most, few = 0, -1
     elseif code == INSPECT then
-      replies[#replies + 1] = seldom().inspect(unpack_struct('<d', text, 65))
+      replies[#replies + 1] = seldom().inspect((unpack_struct('<I', text, 34)))
     elseif code == PROBE then
-      local message = 'probe ' .. member .. ' ' .. sub(KEY, NAME_START, -2) .. ' ' .. sub(text, 97)
-      replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 65, 96), message)
+      local message = 'probe ' .. hex(member) .. ' ' .. sub(KEY, NAME_START, -2) .. ' ' .. sub(text, 50)
+      replies[#replies + 1] = 'TOLD ' .. publish(sub(text, 34, 49), message)
     else
       changes = true
       if not plain then seldom().prune(code, ticket, text) end
@@ -23,7 +22,8 @@
 
       if code == ACQUIRE or code == TRY then
         local units, mode
-        units, capacity, mode = unpack_struct('<ddB', text, 89)
+        units, capacity = unpack_struct('<II', text, 46)
+        mode = byte(text, 33) % 8
         r = find(ticket)
         if mode % 2 == 0 and units > capacity then
           word = 'TOO_MANY'
@@ -31,7 +31,7 @@
           word = 'REFUSED'
         elseif r then
           own, heard = r, true
-          if r[TOKEN] == 0 then r[REQUEST] = sub(r[REQUEST], 1, REQUEST_SIZE) .. sub(text, REQUEST_SIZE + 1) end
+          if r[TOKEN] == 0 then r[REQUEST] = sub(r[REQUEST], 1, LONG_SIZE) .. sub(text, LONG_SIZE + 1) end
         else
           cap = capacity
           if s[HOLDERS] + s[WAITING] > 0 and s[CAP] ~= cap then cap, word, known = seldom().agree(units, cap, mode % 2) end
@@ -49,7 +49,7 @@
         if not heard then word = 'GONE' end
       elseif code == RELEASE then
         local park, used, tomb = 0, 0, 0
-        if #text > 64 then park, used, tomb = unpack_struct('<ddB', text, 65) end
+        if #text > 32 then park, used, tomb = unpack_struct('<IdB', text, 34) end
         capacity = s[CAP]
         r = find(ticket)
         if not r then
@@ -77,9 +77,9 @@
       end
 
       -- A late copy may ask for a shorter lease than the request that the client relies on.
-      if heard and own[TOKEN] > 0 and own[FLAG] == 0 and unpack_struct('<d', text, 65) < own[COUNTER] then heard = false end
+      if heard and own[TOKEN] > 0 and own[FLAG] == 0 and unpack_struct('<I', text, 34) < own[COUNTER] then heard = false end
       if heard then
-        local counter, hold, wait, units = unpack_struct('<dddd', text, 65)
+        local counter, hold, wait, units = unpack_struct('<IIII', text, 34)
         own[HEARD] = now
         -- A store that grants nothing accepts no claims, but withdraws no grant either, because the member may rely on
         -- it.
@@ -95,7 +95,7 @@
             ask(own, own[COUNTER], own[HOLD], wait, units)
           end
           if code == TOUCH then
-            local mark = #text > 96 and not closed and s[HOLDERS] == 1 and own[NUMBER] == 0 and byte(text, 97) or 0
+            local mark = not closed and s[HOLDERS] == 1 and own[NUMBER] == 0 and byte(text, 50) or 0
             -- The calls since the last touch have used fencing tokens up to this one.
             if mark == 2 or mark == 1 and own[MODE] > 3 then
               remove_holder(own)

@@ -15,9 +15,14 @@
       if state then call('DEL', KEY) end
       return answer
     end
-    text = (s[KNOWN] == 1 and '2 i ' or '2 d ') .. pack('<d', s[TOK])
-  elseif r and r[FLAG] == 0 and r[WHEN] == r[HEARD] + r[HOLD] * 1000 and s[CAP] == unpack_struct('<d', r[REQUEST], CAPACITY_AT) then
-    text = '2 s ' .. pack('<ddd', r[HEARD], s[TOK], r[TOKEN]) .. r[REQUEST]
+    text = (s[KNOWN] == 1 and '3 i ' or '3 d ') .. pack('<d', s[TOK])
+  elseif r and r[FLAG] == 0 and r[TOKEN] == s[TOK] and r[WHEN] == r[HEARD] + r[HOLD] * 1000 and s[CAP] == unpack_struct('<I', r[REQUEST], CAPACITY_AT)
+    and r[HEARD] >= s[TOK] and r[HEARD] - s[TOK] < LONGEST_LATER then
+    local later, request = r[HEARD] - s[TOK], r[REQUEST]
+    if sub(request, 38, 41) == sub(request, 42, 45) and sub(request, 46, 53) == '\1\0\0\0\1\0\0\0' then
+      request = sub(request, 1, 32) .. pack('B', byte(request, 33) - LONG) .. sub(request, 34, 41) .. sub(request, LONG_SIZE + 1)
+    end
+    text = (later == 0 and '3 s ' or '3 t ') .. pack('<d', s[TOK]) .. (later == 0 and '' or pack('<I6', later)) .. request
   else
     local parts, size, odd = {'', '', ''}, 0, closed and s[WAITING] > 0
     for _, list in ipairs({held, queue}) do
@@ -31,9 +36,9 @@
       end
     end
     s[SIZE] = size
-    parts[1], parts[2] = '2 q ', pack('<dddddddddddd', unpack(s, 1, 12))
+    parts[1], parts[2] = '3 q ', pack('<dddddddddddd', unpack(s, 1, 12))
     for i = 13, 19 do odd = odd or s[i] > 0 end
-    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '2 f ', pack('<ddddddd', unpack(s, 13, 19)) end
+    if odd or s[HOLDERS] == 0 or s[KNOWN] == 0 then parts[1], parts[3] = '3 f ', pack('<ddddddd', unpack(s, 13, 19)) end
     text = table.concat(parts)
   end
   if not allowed then

@@ -111,9 +111,7 @@ impl Crowd {
     }
 
     fn makes_unreadable(&mut self, ticket: Ticket) {
-        let (records, ticket) = (self.bench.key(":tickets"), ticket.to_string());
-        let set = ["HSET", &records, &ticket, "unreadable"];
-        assert_eq!(run::<i64>(&mut self.bench.connection, &set), 0);
+        assert_eq!(self.bench.replace_record(ticket, "unreadable"), 0);
     }
 }
 

@@ -31,7 +31,7 @@ fn a_key_that_keeps_its_time_to_live_keeps_enough_of_it() {
     let mut bench = Bench::new(&server);
     // The lock was last held long ago, so the next grant sets the time to live.
     let base = bench.key("");
-    let mut old = b"2 i ".to_vec();
+    let mut old = b"3 i ".to_vec();
     old.extend_from_slice(&1_600_000_000_000_000_f64.to_le_bytes());
     let mut set = redis::cmd("SET");
     set.arg(&base).arg(&old).arg("EX").arg(5);
@@ -108,12 +108,7 @@ fn an_inspect_without_the_waiters_reads_none_of_them() {
             assert_eq!((info.holders.len(), info.waiters.len()), (1, listed));
         }
     }
-    let records = bench.key(":tickets");
-    let last = tickets[39].to_string();
-    run::<i64>(
-        &mut bench.connection,
-        &["HSET", &records, &last, "unreadable"],
-    );
+    assert_eq!(bench.replace_record(tickets[39], "unreadable"), 0);
     assert!(bench.put(&Op::Inspect { above: reader }).is_err());
     assert!(bench.put(&Op::Inspect { above: writer }).is_ok());
 }
@@ -248,7 +243,7 @@ fn after_the_clock_was_stepped_back_a_key_lives_for_longer() {
     let base = bench.key("");
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     let last = (now + Duration::from_secs(1_000)).as_micros() as f64;
-    let mut idle = b"2 i ".to_vec();
+    let mut idle = b"3 i ".to_vec();
     idle.extend_from_slice(&last.to_le_bytes());
     let mut set = redis::cmd("SET");
     set.arg(&base).arg(&idle).arg("EX").arg(5);

@@ -100,6 +100,14 @@ impl Bench {
         format!("{}{suffix}", key(&self.name))
     }
 
+    /// Replaces the record of a ticket in the other keys. Returns 0 if there was one.
+    fn replace_record(&mut self, ticket: Ticket, record: &str) -> i64 {
+        let mut set = redis::cmd("HSET");
+        set.arg(self.key(":tickets"));
+        set.arg(ticket.as_bytes()).arg(record);
+        set.query(&mut self.connection).unwrap()
+    }
+
     fn remove(&mut self, suffix: &str) {
         let key = self.key(suffix);
         assert_eq!(run::<i32>(&mut self.connection, &["DEL", &key]), 1);

@@ -317,11 +317,11 @@ pub(super) fn op(name: &str, fields: &Json) -> Op {
     }
 }
 
-/// The letter of an operation in a command.
-pub(super) fn letter(name: &str) -> char {
+/// The code of an operation in a command.
+pub(super) fn code_of(name: &str) -> u8 {
     let name = name.to_uppercase();
     let (_, code) = code::ALL.iter().find(|(of, _)| *of == name).expect("known");
-    char::from(*code)
+    *code
 }
 
 /// Returns a reply as the scripts give it.

@@ -16,7 +16,7 @@ use auto_mutex_difference::START;
 use auto_mutex_seam::store::Name;
 use serde_json::{Value as Json, json};
 
-use self::format::{FIELDS, Outcome, Step, checksum, fits, letter, line, of_op, step};
+use self::format::{FIELDS, Outcome, Step, checksum, code_of, fits, line, of_op, step};
 use self::make::{Sequence, THEMES};
 use self::play::{Model, Player, Real};
 use crate::script::Scripts;
@@ -97,31 +97,37 @@ fn encodings(files: &[(&str, &str, Vec<Sequence>)]) -> String {
                 continue;
             }
             let name = &sequence.names[call.name];
-            let [key, codes, parameters @ ..] = &call.arguments(name)[..] else {
+            let [key, operations @ ..] = &call.arguments(name)[..] else {
                 panic!("a call has a key and its operations");
             };
             let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone()).expect("a text");
             let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            let parameters: Vec<String> = parameters.iter().map(hex).collect();
+            let encoded: Vec<String> = operations.iter().map(hex).collect();
             let names: Vec<_> = ops.iter().map(|(name, _)| *name).collect();
             let fields: Vec<_> = ops.iter().map(|(_, fields)| fields).collect();
             let opens = call.opens();
             let crc = checksum(&call.arguments(name));
             lines.push(format!(
                 "{{\"name\": {}, \"member\": {}, \"opens\": {opens}, \"operations\": {}, \"fields\": {},\n \"key\": {}, \
-                \"codes\": {}, \"parameters\": {}, \"crc\": {}}}",
-                json!(name.as_str()), call.member, json!(names), json!(fields), json!(text(key)), json!(text(codes)),
-                json!(parameters), json!(crc)
+                \"arguments\": {}, \"crc\": {}}}",
+                json!(name.as_str()), call.member, json!(names), json!(fields), json!(text(key)),
+                json!(encoded), json!(crc)
             ));
         }
     }
-    let letters: Vec<_> = FIELDS
+    let codes: Vec<_> = FIELDS
         .iter()
-        .map(|(name, _)| format!("{}: {}", json!(name), json!(letter(name).to_string())))
+        .map(|(name, _)| {
+            format!(
+                "{}: {}",
+                json!(name),
+                json!(char::from(code_of(name)).to_string())
+            )
+        })
         .collect();
     format!(
-        "{{\n\"letters\": {{{}}},\n\"calls\": [\n{}\n]\n}}\n",
-        letters.join(", "),
+        "{{\n\"codes\": {{{}}},\n\"calls\": [\n{}\n]\n}}\n",
+        codes.join(", "),
         lines.join(",\n")
     )
 }
