@@ -126,8 +126,8 @@ class Client(AbstractContextManager):
     def lock(self, name, timeout=None):
         """Waits in the order of arrival, or not at all if `timeout` is 0. Raises TimeoutError or ConnectionError."""
         end, caller = now() + (timeout or float("inf")), sys._getframe(1)
-        site = escape(f"{caller.f_code.co_name} at {caller.f_code.co_filename}:{caller.f_lineno}", ":")
-        meta = f"{escape(socket.gethostname(), ':')} {os.getpid()} {site}"
+        site = escape(f"{caller.f_code.co_name} at {caller.f_code.co_filename}:{caller.f_lineno}", "+")
+        meta = f"{escape(socket.gethostname(), ':')} {os.getpid()} {site.replace('%20', '+')}"
         with self.changed:
             ticket = Ticket(self, lock_name(name, self.namespace), timeout != 0, meta)
             try:

@@ -213,7 +213,7 @@ pub(crate) fn calling(meta: &SharedStr, calls: usize) -> SharedStr {
 impl TicketRecord {
     /// How many calls of its client wait with this ticket, when it last asked.
     pub fn calls(&self) -> u32 {
-        let number = self.meta.split_once(CALLS).map(|(_, after)| after);
+        let number = self.meta.rsplit_once(CALLS).map(|(_, after)| after);
         let number = number.and_then(|after| after.split(' ').next()?.parse().ok());
         number.filter(|_| self.token == 0).unwrap_or(1)
     }

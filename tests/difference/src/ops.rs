@@ -123,7 +123,11 @@ impl Use {
             ticket = dice.of(holding);
         }
         let hold = self.hold(dice);
-        let place = self.place(dice);
+        let mut place = self.place(dice);
+        // As most clients have it, and Redis encodes such a request in another way.
+        if !self.crowd && counter % 2 == 0 {
+            place = hold;
+        }
         let retain = self.retain(dice);
         match kind {
             0..20 => Op::Acquire {

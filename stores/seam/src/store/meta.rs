@@ -1,6 +1,6 @@
 //! The requester (holder or waiter), as text in the store.
 //!
-//! Three percent-escaped words: machine, process id, site; then the permits of a semaphore, the owner or a leader's value,
+//! Three escaped words: machine, process id, site (with `+` for a space, and colons); then the permits of a semaphore, the owner or a leader's value,
 //! and the locks of the task, if any. The machine is the host, followed by a comma and the pod if it differs. (Host names
 //! contain no comma. Clients unaware of pods take the whole word for the host.)
 
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{HolderRecord, SharedStr, TicketRecord};
 use crate::base::error::{HoldKind, Holder, LockKind};
-use crate::base::name::{Name, escape, unescape};
+use crate::base::name::{Name, escape, escape_site, unescape, unescape_site};
 
 /// Limits of the locks listed for a task: how many, and how many bytes their names take. They keep the record of a
 /// ticket small.
@@ -34,7 +34,7 @@ pub fn host_and_pod(machine: &str) -> (String, Option<String>) {
 
 /// Writes a record without an owner or locks. `machine` is a result of [`machine`].
 pub fn write(machine: &str, pid: u32, site: &str) -> SharedStr {
-    format!("{machine} {pid} {}", escape(site)).into()
+    format!("{machine} {pid} {}", escape_site(site)).into()
 }
 
 /// Appends how many permits the program gives the semaphore.
@@ -60,8 +60,9 @@ pub fn leading(meta: &str, value: &str) -> SharedStr {
 /// Returns `meta` for a task that holds the locks `names`, within `MOST_HELD` and `MOST_BYTES`. They replace locks that
 /// `meta` lists already.
 pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
-    let known = meta.find(HOLDS);
-    let mut text = meta[..known.unwrap_or(meta.len())].to_owned();
+    let (location, keyed) = parts(meta);
+    let known = keyed.find(HOLDS).unwrap_or(keyed.len());
+    let mut text = meta[..location.len() + known].to_owned();
     let ends = text.len() + MOST_BYTES;
     for name in names.iter().take(MOST_HELD) {
         if text.len() + HOLDS.len() + name.as_str().len() > ends {
@@ -76,8 +77,13 @@ pub fn holding(meta: &SharedStr, names: &[Name]) -> SharedStr {
 /// Returns `meta` without the owner and the locks of the task. All calls of one site in one process have this part in
 /// common.
 pub fn location(meta: &str) -> &str {
+    parts(meta).0
+}
+
+/// Splits off the words with keys. A site may look like one of them.
+fn parts(meta: &str) -> (&str, &str) {
     let end = meta.match_indices(' ').nth(2);
-    end.map_or(meta, |(end, _)| &meta[..end])
+    meta.split_at(end.map_or(meta.len(), |(end, _)| end))
 }
 
 /// Reads the requester from a holder's record; `None` if another program wrote it.
@@ -97,7 +103,7 @@ pub fn caller(meta: &str) -> Option<Holder> {
     let mut words = meta.split(' ');
     let (host, pod) = host_and_pod(words.next()?);
     let pid = words.next()?.parse().ok()?;
-    let site = unescape(words.next()?);
+    let site = unescape_site(words.next()?);
     // Skips words with unknown keys, which later versions write.
     if !words.all(|word| word.contains(':')) {
         return None;
@@ -118,7 +124,7 @@ pub fn caller(meta: &str) -> Option<Holder> {
 
 /// The locks that the task holds.
 pub fn held(meta: &str) -> impl Iterator<Item = &str> {
-    let words = meta.split(HOLDS).skip(1);
+    let words = parts(meta).1.split(HOLDS).skip(1);
     words.map(|word| word.split(' ').next().unwrap_or(word))
 }
 
@@ -155,7 +161,7 @@ pub fn time_of(micros: u64) -> SystemTime {
 
 /// The rest of the word that starts with `mark`.
 fn after<'a>(meta: &'a str, mark: &str) -> Option<&'a str> {
-    let (_, rest) = meta.split_once(mark)?;
+    let (_, rest) = parts(meta).1.split_once(mark)?;
     rest.split(' ').next()
 }
 
@@ -186,11 +192,8 @@ mod tests {
     #[test]
     fn a_pod_comes_with_its_host_and_costs_others_nothing() {
         for (pod, words) in [
-            (None, "node-1 7 f%20at%20x"),
-            (
-                Some("prod/books-x2x8q"),
-                "node-1,prod/books-x2x8q 7 f%20at%20x",
-            ),
+            (None, "node-1 7 f+at+x"),
+            (Some("prod/books-x2x8q"), "node-1,prod/books-x2x8q 7 f+at+x"),
         ] {
             let machine = meta::machine("node-1", pod);
             let meta = meta::write(&machine, 7, "f at x");
@@ -214,6 +217,32 @@ mod tests {
             (&*holder.host, holder.pod.as_deref()),
             ("a b:c", Some("x, y"))
         );
+    }
+
+    #[test]
+    fn a_site_is_short_and_comes_back_as_it_was() {
+        for (site, written) in [
+            ("a::b at src/b.rs:41", "a::b+at+src/b.rs:41"),
+            ("a + b%20", "a+%2B+b%2520"),
+            (
+                "owner:x lead:y permits:3 holds:n at z",
+                "owner:x+lead:y+permits:3+holds:n+at+z",
+            ),
+            ("\u{e9} {}\n", "%C3%A9+%7B%7D%0A"),
+            (" ", "+"),
+        ] {
+            let meta = meta::write("h", 1, site);
+            assert_eq!(&*meta, format!("h 1 {written}"));
+            let caller = meta::caller(&meta).unwrap();
+            assert_eq!((&*caller.site, caller.owner), (site, None));
+            assert_eq!((meta::leads(&meta), meta::permits(&meta)), (None, None));
+            let meta = meta::holding(&meta::owned(&meta, "me"), &names(&["n:a"]));
+            let caller = meta::caller(&meta::holding(&meta, &names(&["n:b"]))).unwrap();
+            assert_eq!((&*caller.site, caller.owner.as_deref()), (site, Some("me")));
+            assert_eq!(caller.holds, ["n:b"]);
+        }
+        // As other programs may write it.
+        assert_eq!(meta::caller("h 1 f%20at%20x%3A1").unwrap().site, "f at x:1");
     }
 
     #[test]

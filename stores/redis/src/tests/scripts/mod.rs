@@ -1,5 +1,6 @@
 //! Effects of the scripts that the memory store does not have: keys, times to live, foreign and lost data, full memory.
 
+mod bytes;
 mod calls;
 mod crowds;
 mod foreign;

@@ -95,7 +95,7 @@ impl Story {
             lease: self.lease(number),
             share,
             mode,
-            meta: "host 4711 main%20at%20src/main.rs:7".into(),
+            meta: "host 4711 main+at+src/main.rs:7".into(),
         }
     }
 
@@ -406,6 +406,20 @@ pub(super) fn all() -> Vec<Sequence> {
         s.op(ANN, Op::Probe { to, text });
         let (to, text) = (member(1004), "ask 2".into());
         s.op(ANN, Op::Probe { to, text });
+    });
+    tell(
+        "a single holder that takes part in fewer permits than it knows",
+        &|s| {
+            s.acquire(ANN, 1, Share::permits(1, 2))
+                .acquire(BOB, 2, Share::permits(1, 5));
+            s.op(ANN, released(1, 0, 1, false));
+            s.remark("There still are two.").inspect();
+            s.release(BOB, 2);
+        },
+    );
+    tell("a touch that comes too late", &|s| {
+        s.lock(ANN, 1).after_ms(9_999).touch(ANN, 1);
+        s.after_ms(10_000).touch(ANN, 1).lock(BOB, 2);
     });
     tell("a clock that is stepped back", &|s| {
         s.after_ms(60_000).lock(ANN, 1).lock(BOB, 2);
