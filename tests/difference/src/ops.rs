@@ -125,7 +125,7 @@ impl Use {
         let hold = self.hold(dice);
         let mut place = self.place(dice);
         // As most clients have it, and Redis encodes such a request in another way.
-        if !self.crowd && counter % 2 == 0 {
+        if !self.crowd && counter.is_multiple_of(2) {
             place = hold;
         }
         let retain = self.retain(dice);
