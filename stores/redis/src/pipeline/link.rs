@@ -358,7 +358,7 @@ impl Pipeline {
             let stuck = state.out.stream.as_ref();
             let stuck = stuck.filter(|_| state.out.is_stuck());
             match stuck.map(|stream| stream.poll_ready(cx)) {
-                None | Some(Poll::Ready(Ok(()))) => self.write(state),
+                None | Some(Poll::Ready(Ok(()))) => self.write(state, true),
                 Some(Poll::Ready(Err(cause))) => return failed(cause),
                 Some(Poll::Pending) => {
                     state.sleep(cx);

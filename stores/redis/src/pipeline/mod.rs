@@ -40,6 +40,8 @@ const KEPT: usize = 1024;
 const FEW: usize = 4;
 /// How many names one command may have, so that no run of the script takes long.
 const MOST_NAMES: usize = 16;
+/// So many bytes of complete commands are written at once, so that the server begins while more requests come.
+const EARLY: usize = 4096;
 /// How often in a row one writer writes. Requests may arrive while it does.
 const ROUNDS: u32 = 2;
 
@@ -103,13 +105,15 @@ impl Store for Pipeline {
         self.touched.store(false, Ordering::Relaxed);
         if !state.waiting.is_empty() || state.out.is_stuck() {
             Self::wake(state);
+        } else if state.out.len() >= EARLY && !state.out.is_taken() {
+            self.write(state, false);
         } else if state.out.is_taken()
             || state.due && (!state.urgent || state.reader == Some(thread::current().id()))
         {
             // The current writer sends them, or the background thread before it sleeps, together with those of the
             // other tasks it has woken.
         } else if self.under_way.load(Ordering::Relaxed) <= FEW {
-            self.write(state);
+            self.write(state, true);
         } else {
             state.urgent = false;
             Self::wake(state);
@@ -281,14 +285,17 @@ impl Pipeline {
         }
     }
 
-    /// Leaves bytes that the socket doesn't take to the background thread.
-    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+    /// Leaves bytes that the socket doesn't take to the background thread, and the open command if that is not
+    /// `sealed`.
+    fn write<'a>(&'a self, mut state: MutexGuard<'a, State>, sealed: bool) {
         for _ in 0..ROUNDS {
-            self.seal(&mut state);
+            if sealed {
+                self.seal(&mut state);
+            }
             let Some(mut chunk) = state.out.take() else {
-                return;
+                break;
             };
-            state.urgent = false;
+            state.urgent &= !sealed;
             drop(state);
             let written = chunk.write();
             state = lock(&self.state);

@@ -56,6 +56,26 @@ pub(super) async fn writes_by_itself(server: &Server, mut peer: Peer) {
     peer.end().await;
 }
 
+/// The server begins with them while more come, although the driver does not run.
+#[tokio::test]
+async fn a_caller_writes_full_commands_by_itself() {
+    let server = Server::start();
+    let mut admin = server.connection();
+    let mut peer = Peer::new(&server).await;
+    peer.ask("n", release(Ticket::random())).await.unwrap();
+    tokio::task::yield_now().await;
+    let before = scripts_run(&mut admin);
+    let asked: Vec<_> = (0..200)
+        .map(|index| peer.submit(&format!("n{index}"), acquire(Ticket::random())))
+        .collect();
+    until_run(&mut admin, before + 10);
+    for id in asked {
+        let reply = peer.answer(id).await.unwrap();
+        assert!(matches!(reply, Reply::Granted { .. }), "{reply:?}");
+    }
+    peer.end().await;
+}
+
 /// For each answer to the test, sends one more request on the background thread.
 struct Asking {
     store: OnceLock<Arc<Pipeline>>,
