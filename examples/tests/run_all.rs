@@ -168,10 +168,10 @@ fn deadlock_on_redis() {
     );
     let cycle = [
         "(deadlock::jobs::count, examples/deadlock/jobs.rs:",
-        "holds deadlock-",
-        "waits for deadlock-",
+        "has held deadlock-",
+        "waited for deadlock-",
         "(deadlock::jobs::look_at, examples/deadlock/jobs.rs:",
-        "; held by ",
+        "; ",
         "(deadlock::jobs::pay, examples/deadlock/jobs.rs:",
         "(deadlock::jobs::reserve, examples/deadlock/jobs.rs:",
     ];

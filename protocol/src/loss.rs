@@ -53,7 +53,7 @@ impl LossCause {
             Self::NotRenewed => ("not_renewed", "its lease was not renewed in time"),
             Self::Expired => ("expired", "its `expire` ended"),
             Self::Forced => ("forced", "it was broken with `force_unlock`"),
-            Self::Forgotten => ("forgotten", "the store does not know this hold any more"),
+            Self::Forgotten => ("forgotten", "the store no longer knows this hold"),
             Self::Released => ("released", "this program released it"),
             Self::ShutDown => ("shut_down", "the client was shut down"),
             Self::Forked => ("forked", "this process is a fork of the holder"),

@@ -100,7 +100,9 @@ impl Engine for Postgres {
     fn asking(&self, source: &Source) -> Result<Arc<dyn Engine>, &'static str> {
         // A user without a password is usual, because the token of a provider (IAM) is for a user that the URL names.
         match self.config.get_password() {
-            Some(_) => Err("the URL has a password, too: leave that to the provider"),
+            Some(_) => {
+                Err("the URL has a password, too: leave it out, because the provider supplies it")
+            }
             None => Ok(Arc::new(Self {
                 source: Some(source.clone()),
                 ..self.clone()
@@ -110,12 +112,11 @@ impl Engine for Postgres {
 
     fn check(&self, options: &StoreOptions) -> Checked {
         if options.replicas.is_some() {
-            let reason =
-                "the locks are in unlogged tables of PostgreSQL, which its standbys never have";
+            let reason = "PostgreSQL has the locks in unlogged tables, which standbys never have: leave it out";
             return Err(("replicas", reason));
         }
         if options.trust_failover {
-            let reason = "the locks are in unlogged tables of PostgreSQL, so a standby that takes over has none of them";
+            let reason = "PostgreSQL has the locks in unlogged tables, so a standby that takes over has none of them: leave it out";
             return Err(("trust_failover", reason));
         }
         Ok(())

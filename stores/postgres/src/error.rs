@@ -8,7 +8,7 @@ use auto_mutex_seam::store::{ConnectError, StoreErrorKind, Trouble};
 use tokio_postgres::Error;
 use tokio_postgres::error::DbError;
 
-const RULES: &str = "the server's rules (pg_hba.conf) have none for this client, or the user may not log in: its log says which. If they demand TLS, use `sslmode=require`";
+const RULES: &str = "pg_hba.conf has no rule for this client, or the user may not log in: the server's log says which. If the rules demand TLS, use `sslmode=require`";
 const RIGHTS: &str = "permission denied: let an administrator run what `auto-mutex schema --postgres --only-rights --grant ROLE` prints";
 
 /// What a server's code means for the request.
@@ -94,8 +94,8 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
     let code = error.code().unwrap_or_default().to_owned();
     match code.as_str() {
         "3D000" => ConnectError::Unsuitable(
-            "it has no such database (a URL without a path means that of the user's name): create it (`createdb`), or correct the \
-             path of the URL"
+            "it has no such database: create it (`createdb`), or correct the path of the URL (without one, the \
+             user's name is used)"
                 .into(),
             error,
         ),

@@ -17,11 +17,11 @@ const YUGABYTE: &str = "it is YugabyteDB, which has no unlogged tables, and repe
 const TOO_OLD: &str = "it is too old: locks need PostgreSQL 14 or newer";
 const ISOLATION: &str = "its default isolation is not READ COMMITTED, and a pooler in front of it keeps this client from changing that: \
      `ALTER ROLE … SET default_transaction_isolation = 'read committed'`";
-const READ_ONLY: &str = "its transactions are read-only: `ALTER ROLE … SET default_transaction_read_only = off`, unless the whole \
-    server is to be left alone for now, for a switchover or because its disk is full";
+const READ_ONLY: &str = "its transactions are read-only: run `ALTER ROLE … SET default_transaction_read_only = off`, \
+    unless the server is read-only for now, as during a switchover or because its disk is full";
 
-pub(crate) const POOLER: &str = "a pooler is in front of it, which passes no notifications on: connect to the server itself, or \
-    let the client ask for its messages (`poll=200ms`)";
+pub(crate) const POOLER: &str = "a pooler is in front of it, and does not pass on notifications: connect to the \
+    server itself, or let the client poll (add `poll=200ms` to the URL)";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {

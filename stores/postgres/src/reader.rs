@@ -22,8 +22,9 @@ const SCAN: &str = "SELECT name, is_idle FROM auto_mutex.scan($1, $2)";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 const REPLICAS: &str = "SELECT coalesce(client_addr::text, 'a socket') || ' (' || application_name || ')', coalesce(state, 'streaming') = 'streaming', \
     extract(epoch FROM replay_lag)::bigint FROM pg_stat_replication ORDER BY 1";
-const LOST: &str = "it has lost all locks by a crash, a failover or an administrator, and no client has noticed yet (its table \
-    `auto_mutex.epoch` is empty): nothing to do, because the next client makes it wait out the leases that may still count";
+const LOST: &str = "a crash, a failover or an administrator has deleted all locks, and no client has noticed yet (its \
+    table `auto_mutex.epoch` is empty): nothing to do, because the next client waits out every lease that may still \
+    count";
 
 /// A reader of the server that takes writes.
 pub(crate) struct Inspector {

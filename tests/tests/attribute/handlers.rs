@@ -119,7 +119,8 @@ fn may() -> String {
     "may".to_owned()
 }
 
-const SHUT_DOWN: &str = "the lock client was shut down, or is about to be: it takes no new locks";
+const SHUT_DOWN: &str =
+    "the lock client was shut down or is shutting down, so it takes no new locks";
 
 #[test]
 fn a_path_gets_the_arguments_or_the_error() {

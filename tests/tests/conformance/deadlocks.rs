@@ -317,10 +317,10 @@ pub(crate) async fn a_deadlock_is_told_once_with_all_its_places(store: &dyn Test
         "@",
         &format!("::close, {}:", file!()),
         &format!("::post, {}:", file!()),
-        &format!(") holds suite:billing:close:{key} since "),
-        &format!(" s, waits for suite:billing:post:{key} since "),
-        "; held by ",
-        &format!(") holds suite:billing:post:{key} since "),
+        &format!(") has held suite:billing:close:{key} for "),
+        &format!(" s and waited for suite:billing:post:{key} for "),
+        "; ",
+        &format!(") has held suite:billing:post:{key} for "),
         "fails=false",
     ] {
         assert!(told[0].contains(part), "{part}: {told:?}");

@@ -110,7 +110,7 @@ async fn what_set_up_would_refuse_is_told_until_it_is_mended() {
     };
     says("refused the credentials: WRONGPASS").await;
     redis.command(&["ACL", "SETUSER", "locks", ">hunter2", "-publish"]);
-    says("lacks a right: NOPERM").await;
+    says("the rule that it needs): NOPERM").await;
     redis.command(&["ACL", "SETUSER", "locks", "+publish"]);
     let guard = soon("mended", waiting).await.unwrap().unwrap();
     assert!(guard.unlock().await.unwrap());

@@ -63,7 +63,7 @@ fn each_failed_set_up_says_what_to_do() {
         (
             url("nobody", port, plain),
             authentication,
-            "for the user `nobody`, the server's rules (pg_hba.conf) have none",
+            "for the user `nobody`, pg_hba.conf has no rule for this client",
             "use `sslmode=require`",
         ),
         (

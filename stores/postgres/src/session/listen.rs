@@ -12,14 +12,15 @@ use super::Session;
 use crate::call::{SETTINGS, id};
 use crate::facts::pinned;
 
-/// What a session of our own has besides, whatever the defaults of the user are. Dead connections must not use up `max_connections` for
-/// hours. A standby that is down must not stop the locks, which it never has.
+/// What a session of our own has besides, whatever the defaults of the user are. Dead connections must not use up
+/// `max_connections` for hours. A standby that is down must not stop the locks, which it never has.
 const OF_SESSION: &str = "SET search_path = pg_catalog, pg_temp; SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED; \
     SET idle_session_timeout = 0; SET synchronous_commit = local; \
     SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; SET tcp_user_timeout = '10s'";
 const ENTER: &str = "SELECT auto_mutex.enter($1, $2, $3, $4)";
 const HEAR: &str = "SELECT auto_mutex.hear($1, $2)";
-const COPY: &str = "another connection of this client is there, that of a copy of this process: start one of them again";
+const COPY: &str =
+    "another connection of this client is there, from a copy of this process: restart one of them";
 /// How many numbers are remembered.
 const MOST: usize = 16;
 
@@ -30,8 +31,8 @@ impl Session {
         self.run(&(settings.concat() + OF_SESSION)).await
     }
 
-    /// Registers a channel that nobody else can guess. `before` are the numbers by which the server may know the last connection of this
-    /// client: that of the last one that was set up, then those of attempts that failed later.
+    /// Registers a channel that nobody else can guess. `before` are the numbers by which the server may know the last
+    /// connection of this client: that of the last one that was set up, then those of attempts that failed later.
     pub(super) async fn enter(
         &mut self,
         member: MemberId,

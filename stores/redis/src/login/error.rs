@@ -43,19 +43,19 @@ pub(crate) fn nonsense() -> ConnectError {
     ConnectError::Unreachable(Trouble::Unreachable, reply::nonsense())
 }
 
-const NO_HELLO: &str = "it does not know HELLO. It is older than Redis 6, or HELLO is renamed, or a proxy in front of it speaks \
-     RESP2 only: connect to Redis 6.2 or newer itself";
-const NO_RESP3: &str = "it speaks RESP2 only, and locks need RESP3 (HELLO 3): connect to the server itself instead of a proxy, or \
-     enable RESP3 there (Redis Enterprise: `rladmin tune db`)";
-const NO_COMMAND: &str = "it does not know a command that locks need. `rename-command` in its configuration, a service or a proxy \
-     disables it; `auto_mutex::acl_rule` has the list of these commands";
+const NO_HELLO: &str = "it does not know HELLO, because it is older than Redis 6, HELLO is renamed, or a proxy in \
+     front of it speaks RESP2 only: connect directly to Redis 6.2 or newer";
+const NO_RESP3: &str = "it speaks RESP2 only, but locks need RESP3 (HELLO 3): connect to the server itself instead \
+     of a proxy, or enable RESP3 there (Redis Enterprise: `rladmin tune db`)";
+const NO_COMMAND: &str = "it does not know a command that locks need, because `rename-command`, the service or a \
+     proxy disables it: enable the commands that `auto_mutex::acl_rule` lists";
 pub(crate) const NO_WAIT: &str =
     "it does not know WAIT, so what its replicas have is unknown: leave out `Config::replicas`";
-const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need (Redis Enterprise, Redis Cloud and Azure Managed \
-     Redis refuse INFO in scripts, so a failover is not noticed): use Redis or Valkey itself, or accept that with `Config::trust_failover`, and \
-     without `Config::restart_guard`";
-const UNDECLARED_KEYS: &str = "its scripts may use declared keys only, and locks make further keys from the first one. Dragonfly: \
-     start it with `--default_lua_flags=allow-undeclared-keys`";
+const NOT_IN_SCRIPTS: &str = "its scripts may not call a command that locks need (Redis Enterprise, Redis Cloud and \
+     Azure Managed Redis refuse INFO in scripts, so failovers go unnoticed): use Redis or Valkey itself, or accept \
+     this with `Config::trust_failover` and without `Config::restart_guard`";
+const UNDECLARED_KEYS: &str = "its scripts may use only declared keys, but locks derive further keys from the first \
+     one: start Dragonfly with `--default_lua_flags=allow-undeclared-keys`";
 
 const KNOWN: &[(&str, &str)] = &[
     ("unknown command", NO_COMMAND),
@@ -91,7 +91,7 @@ pub(crate) fn of_hello(reply: &ErrorReply<'_>) -> Option<(&'static str, StoreErr
 pub(crate) fn of_end(error: &io::Error) -> Option<StoreError> {
     (error.kind() == io::ErrorKind::UnexpectedEof).then(|| {
         StoreError::disconnected(
-            "the server closed the connection at HELLO 3: a proxy that speaks RESP2 only does so, and locks need RESP3",
+            "the server closed the connection at HELLO 3, as a proxy does that speaks RESP2 only: locks need RESP3, so connect to the server itself",
         )
     })
 }

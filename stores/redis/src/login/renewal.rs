@@ -40,7 +40,9 @@ impl Login {
 
     pub(crate) fn ask(&mut self, source: Source) -> Result<(), &'static str> {
         if self.user.is_some() || self.password.is_some() {
-            return Err("the URL has a user or a password, too: leave that to the provider");
+            return Err(
+                "the URL has a user or a password, too: leave them out, because the provider supplies them",
+            );
         }
         self.source = Some(source);
         Ok(())

@@ -126,7 +126,7 @@ async fn something_that_is_no_redis_is_unreachable() {
     server.join().unwrap();
 }
 
-/// Not "a proxy that speaks RESP2 only", which closes the connection, too.
+/// Not a proxy "that speaks RESP2 only", which closes the connection, too.
 #[tokio::test]
 async fn a_server_that_ends_at_the_greeting_has_ended() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

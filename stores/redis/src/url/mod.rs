@@ -52,7 +52,9 @@ fn cluster(rest: &str) -> Result<RedisEndpoint, SetupError> {
     let endpoint = endpoint(url, Layout::Sharded, SERVER_PORT, db, false)?;
     match endpoint.db {
         0 => Ok(endpoint),
-        _ => Err(invalid("a Redis Cluster has no databases but 0")),
+        _ => Err(invalid(
+            "a Redis Cluster has no databases but 0: leave out the number",
+        )),
     }
 }
 
@@ -81,7 +83,9 @@ fn unix(rest: &str) -> Result<RedisEndpoint, SetupError> {
         ));
     }
     if path.len() == 1 || path.contains('\0') {
-        return Err(invalid("the path of the socket cannot be a socket's"));
+        return Err(invalid(
+            "the path of the socket is `/` alone or contains `%00`: give the path of a file",
+        ));
     }
     let address = Address::Unix(PathBuf::from(path));
     let endpoint = RedisEndpoint {

@@ -24,7 +24,9 @@ pub fn of(error: &Error) -> TlsError {
         Error::AlertReceived(alert) => of_alert(*alert),
         Error::InvalidMessage(_) => TlsError::NotTls,
         Error::PeerIncompatible(reason) => TlsError::Handshake {
-            reason: format!("nothing in common: {reason:?}; TLS 1.2 or 1.3 is needed"),
+            reason: format!(
+                "client and server have no version or cipher in common ({reason:?}); TLS 1.2 or 1.3 is needed"
+            ),
         },
         other => TlsError::Handshake {
             reason: other.to_string(),
@@ -73,8 +75,8 @@ fn of_alert(alert: AlertDescription) -> TlsError {
         Alert::AccessDenied => refused("its owner has no access"),
         // With TLS 1.2, servers send this alert for many reasons, including a missing client certificate.
         Alert::HandshakeFailure => TlsError::Handshake {
-            reason: "nothing in common, or the server asks for a certificate of its clients: name its files by `cert` and \
-                     `key` in the URL"
+            reason: "no cipher in common, or the server requires a client certificate: set `cert` and `key` in the \
+                     URL to its files"
                 .to_owned(),
         },
         other => TlsError::Handshake {

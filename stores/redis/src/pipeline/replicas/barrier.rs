@@ -198,7 +198,7 @@ async fn answers(
 
 fn unknown(error: String) {
     tell(move || {
-        tracing::warn!(target: STORE, %error, "it is not known how many replicas have a grant");
+        tracing::warn!(target: STORE, %error, "cannot find out how many replicas have the latest grants, so their calls fail");
     });
 }
 

@@ -39,7 +39,7 @@ impl DeadlockHop {
     }
 }
 
-/// `7@host (billing::Ledger::close, src/ledger.rs:41) holds A since 12 s, waits for B since 3.0 s`
+/// `7@host (billing::Ledger::close, src/ledger.rs:41) has held A for 12 s and waited for B for 3.0 s`
 impl fmt::Display for DeadlockHop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.holder {
@@ -50,9 +50,9 @@ impl fmt::Display for DeadlockHop {
             }
             None => f.write_str("an unknown process")?,
         }
-        write!(f, " holds {} since {}", self.holds, since(self.held))?;
+        write!(f, " has held {} for {}", self.holds, since(self.held))?;
         let waited = since(self.waited);
-        write!(f, ", waits for {} since {waited}", self.waits_for)?;
+        write!(f, " and waited for {} for {waited}", self.waits_for)?;
         if !self.waits_at.is_empty() {
             f.write_str(" (")?;
             write_location(f, &self.waits_at)?;
@@ -83,11 +83,13 @@ pub(super) fn described(cycle: &[DeadlockHop]) -> String {
         [] => "the call would wait forever".to_owned(),
         [hop] if hop.holder.is_none() && hop.holds == hop.waits_for => {
             let name = &hop.holds;
-            format!("waiting for {name} would never end: its holder waits for this call")
+            format!(
+                "waiting for {name} would never end, because its holder waits for this call: release the lock first"
+            )
         }
         hops => {
             let hops: Vec<String> = hops.iter().map(DeadlockHop::to_string).collect();
-            format!("deadlock: {}", hops.join("; held by "))
+            format!("deadlock: {}", hops.join("; "))
         }
     }
 }

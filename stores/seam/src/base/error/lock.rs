@@ -87,7 +87,7 @@ pub enum LockError {
 
     /// As many calls wait for the lock as [`max_waiters`](crate::Config::max_waiters) allows.
     #[error(
-        "lock `{name}`: {waiting} calls wait for it already, which is all that `max_waiters` allows; try again later"
+        "lock `{name}`: {waiting} calls are already waiting, as many as `max_waiters` allows; try again later"
     )]
     #[non_exhaustive]
     Busy {
@@ -100,7 +100,7 @@ pub enum LockError {
     /// Fewer replicas than [`Config::replicas`](crate::Config::replicas) requires confirmed the grant in time. The lock
     /// was released.
     #[error(
-        "lock `{name}` was released again: only {reached} of {wanted} replicas had the grant in time; check the replicas of the lock store"
+        "lock `{name}` not obtained: only {reached} of {wanted} replicas confirmed the grant in time; check the replicas of the lock store"
     )]
     #[non_exhaustive]
     NotReplicated {
@@ -128,8 +128,8 @@ pub enum LockError {
 
     /// The semaphore is in use with another number of permits, and a call asks for more than the smaller one.
     #[error(
-        "semaphore `{name}` is in use with {found} permits, this call gives {expected}, and somebody asks for more permits than the smaller number: \
-         wait until no program gives the other one, or choose another name"
+        "semaphore `{name}` is in use with {found} permits, this call gives {expected}, and a call asks for more \
+         than the smaller number: give the same number in all programs, or choose another name"
     )]
     #[non_exhaustive]
     PermitsMismatch {
@@ -143,7 +143,7 @@ pub enum LockError {
 
     /// The name is in use as another kind of lock.
     #[error(
-        "`{name}` is in use as a {found}, asked for as a {expected}: give each lock its own name"
+        "`{name}` is in use as a {found}, but this call needs a {expected}: give each lock its own name"
     )]
     #[non_exhaustive]
     WrongKind {
@@ -172,7 +172,7 @@ pub enum LockError {
     /// The key of the lock holds data unknown to this version of the library, written by another program or in another
     /// protocol version. The data was not changed.
     #[error(
-        "the key of lock `{name}` holds data that this version of the library does not know: another program wrote it, or another version; choose another name or namespace, or delete the key"
+        "the key of lock `{name}` holds data of another program or an incompatible version of this library; choose another name or namespace, or delete the key"
     )]
     #[non_exhaustive]
     ForeignKey {
@@ -211,16 +211,16 @@ pub enum LockError {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[error(
-        "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main; or, if there is a client, pass it \
-         on: tokio::spawn(client.scope(future)), since a scope does not reach the tasks and threads started in it"
+        "no lock store: call auto_mutex::setup(\"redis://…\") at the top of main. If you use a client's scope, \
+         spawned tasks do not inherit it: write tokio::spawn(client.scope(future))"
     )]
     NotSetUp,
 
     /// [`current`](fn.current.html) was called where no protected body runs: outside of one, or in a task or thread that one
     /// has started.
     #[error(
-        "no protected body runs in this task: call auto_mutex::current() in an annotated function, in `synchronize` or \
-         in what they call; and before tokio::spawn or spawn_blocking, whose closure can take the result along"
+        "no protected body runs in this task: call auto_mutex::current() inside an annotated function or \
+         `synchronize`. For a spawned task or thread, call it before spawning, and move the result in"
     )]
     NotProtected,
 
@@ -232,7 +232,7 @@ pub enum LockError {
     Forked,
 
     /// The client was shut down or [drains](struct.Client.html#method.drain). While it drains, only running bodies get locks.
-    #[error("the lock client was shut down, or is about to be: it takes no new locks")]
+    #[error("the lock client was shut down or is shutting down, so it takes no new locks")]
     ShutDown,
 
     /// The name is invalid.
@@ -475,7 +475,7 @@ fn held_by(holder: Option<&Holder>) -> String {
 
 fn lost(name: &str, held: Duration, cause: LossCause) -> String {
     match cause {
-        LossCause::Released => format!("lock `{name}` is not held any more: {cause}"),
+        LossCause::Released => format!("lock `{name}` is no longer held: {cause}"),
         cause => format!(
             "lock `{name}` lost after {:?}: {cause}; another holder may already use what the lock protects",
             rounded(held)

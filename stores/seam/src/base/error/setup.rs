@@ -97,7 +97,9 @@ pub enum SetupError {
     },
 
     /// The user lacks the right to run a command that the locks need.
-    #[error("the user of the lock store at {address} lacks a right")]
+    #[error(
+        "the user of the lock store at {address} lacks a right (for Redis, `auto-mutex acl` prints the rule that it needs)"
+    )]
     #[non_exhaustive]
     Permission {
         /// The server, without credentials.

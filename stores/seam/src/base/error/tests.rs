@@ -346,17 +346,17 @@ fn another_kind_of_lock_is_not_another_number_of_permits() {
         (
             mutex,
             (5, true),
-            "in use as a semaphore, asked for as a mutex",
+            "in use as a semaphore, but this call needs a mutex",
         ),
         (
             (5, true),
             mutex,
-            "in use as a mutex, asked for as a semaphore",
+            "in use as a mutex, but this call needs a semaphore",
         ),
         (
             rw_lock,
             mutex,
-            "in use as a mutex, asked for as a readers-writer lock",
+            "in use as a mutex, but this call needs a readers-writer lock",
         ),
     ] {
         let error = told(expected, found);

@@ -30,7 +30,7 @@ pub enum TlsError {
     /// The crate was built with the feature `tls-no-provider`, which contains no cryptography, and the program has
     /// installed no provider.
     #[error(
-        "no cryptography is installed for rustls: call `install_default` of a `rustls::crypto::CryptoProvider` before \
+        "rustls has no crypto provider: call `install_default` of a `rustls::crypto::CryptoProvider` before \
          the client connects, or use the feature `tls` of the crate `auto-mutex` instead of `tls-no-provider`"
     )]
     NoProvider,
@@ -64,7 +64,7 @@ pub enum TlsError {
 
     /// The server's certificate has expired.
     #[error(
-        "the server's certificate has expired: renew it there (or correct the clock of this machine)"
+        "the server's certificate has expired: renew it on the server, or correct the clock of this machine"
     )]
     Expired,
 

@@ -52,9 +52,9 @@ pub enum Weakness {
 
     /// A replaced primary still grants.
     #[error(
-        "the lock store has replicas, and would still grant locks after it was cut off from them and replaced: set \
-         min-replicas-to-write to 1 or more (Redis), or let the tool that promotes a standby end the old primary first \
-         (PostgreSQL; Patroni does)"
+        "the lock store has replicas, and would keep granting locks after it was cut off and one of them was \
+         promoted: set min-replicas-to-write to 1 or more (Redis), or use a tool that stops the old primary before \
+         it promotes a standby (PostgreSQL; Patroni does)"
     )]
     OldPrimaryGoesOn,
 
@@ -67,8 +67,8 @@ pub enum Weakness {
 
     /// [`Config::trust_failover`](crate::Config::trust_failover) is on.
     #[error(
-        "a failover of the lock store is trusted to lose no lock (`Config::trust_failover`); a lock that it loses is granted \
-         again at once: check fencing tokens"
+        "failovers of the lock store are trusted to lose no locks (`Config::trust_failover`), but a lock that one \
+         loses is granted twice: check fencing tokens"
     )]
     FailoverTrusted,
 
