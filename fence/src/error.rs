@@ -63,7 +63,7 @@ pub enum FenceError {
     },
     /// Other transactions were in the way: this one has not seen their writes, or a deadlock or a timeout ended its
     /// wait. Run the whole transaction again.
-    #[error("other transactions were in the way; run the transaction again")]
+    #[error("the check conflicted with another transaction; run the whole transaction again")]
     Conflict {
         /// The error of the database.
         source: Source,
@@ -88,7 +88,7 @@ pub enum FenceError {
         reason: &'static str,
     },
     /// The store has no conditional puts, or no metadata.
-    #[error("the store of the object has no conditional puts, or no metadata")]
+    #[error("the object store does not support conditional puts or metadata, which fencing needs")]
     Unsupported {
         /// The error of the store.
         source: Source,

@@ -99,8 +99,8 @@ impl<'a> Resource for FencedPut<'a> {
                         token.compare(newest.map_err(|_| FenceError::Invalid { reason })?)?;
                         let (e_tag, version) = (found.meta.e_tag, found.meta.version);
                         if !is_of_one_put(&e_tag) && !is_of_one_put(&version) && !has_token() {
-                            let reason = "the e-tags of this store may depend on the contents alone: the fencing token has to be in \
-                                them, in decimal digits";
+                            let reason = "the e-tags of this store may depend on the contents alone: include the \
+                                fencing token in the contents, in decimal digits";
                             return Err(FenceError::Invalid { reason });
                         }
                         PutMode::Update(UpdateVersion { e_tag, version })

@@ -92,7 +92,7 @@ async fn end(core: &ClientCore) {
         wait::tell(|| {
             tracing::warn!(
                 target: STORE,
-                "the client ended before the store had answered all releases; a lock without an answer is free when its lease ends"
+                "the client ended before the store had confirmed all releases; the other locks are free when their leases end"
             );
         });
     }

@@ -220,7 +220,7 @@ fn warn(cycle: Vec<OrderEdge>) {
         _ => tracing::warn!(
             target: ORDER,
             order = text(&cycle),
-            "locks are taken in opposite orders: calls may deadlock"
+            "locks are taken in opposite orders: calls may deadlock, so take them in one order everywhere"
         ),
     });
 }

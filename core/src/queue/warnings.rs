@@ -139,7 +139,7 @@ impl Transition<'_> {
                 note_holder(&name, &ours, &theirs, now);
                 if let Some((here, there)) = permits {
                     let holder = CallerLocation(&theirs);
-                    tracing::warn!(target: ACQUIRE, %name, here, there, %holder, "the holder's program gives the semaphore another number of permits: the smallest number counts, as long as calls with it hold or wait");
+                    tracing::warn!(target: ACQUIRE, %name, here, there, %holder, "the holder's program gives the semaphore another number of permits: the smallest applies while calls with it hold or wait, so use one number everywhere");
                 }
             });
         }

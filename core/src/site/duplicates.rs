@@ -59,7 +59,7 @@ pub(crate) fn note_holder(name: &Name, ours: &str, theirs: &str, now: Instant) {
         !is_named && site.location() == ours
     };
     if is_other && list::all().any(is_derived) && TOLD.pass(now).is_some() {
-        tracing::warn!(target: ACQUIRE, %name, here = ours, there = theirs, "another function holds the lock of this one, whose name is derived from the code; if that is no other version of it, give one of them a `name`");
+        tracing::warn!(target: ACQUIRE, %name, here = ours, there = theirs, "another function holds the lock of this one, whose name is derived from its path; unless it is another version of this function, give one of them a `name`");
     }
 }
 

@@ -49,7 +49,9 @@ pub enum ProveError {
     #[error("a write fails alone (does `setup` empty the table `auto_mutex_fence`?):\n{0}")]
     Failed(String),
     /// A write left all tables as `setup` had made them, or did not use its URL.
-    #[error("`write` changes no table that `setup` made, by way of the URL that it is given")]
+    #[error(
+        "`write` changes no table that `setup` made: let it connect with the URL that it is given"
+    )]
     NothingWritten,
     /// What is in the tables doesn't show who wrote it.
     #[error("both holders write the same: let what they write depend on the token")]
@@ -60,7 +62,7 @@ pub enum ProveError {
     )]
     NotDeterministic(String),
     /// There are more schedules than may be tried. Nothing was wrong in those that were.
-    #[error("after {0} schedules, there are more: allow more schedules, or fewer switches")]
+    #[error("{0} schedules were run, and there are more: allow more schedules, or fewer switches")]
     TooMany(usize),
     /// `setup` failed.
     #[error("`setup` failed: {0}")]

@@ -197,7 +197,7 @@ impl Client {
         if !self.core().shut_down(store_timeout) {
             tracing::warn!(
                 target: STORE,
-                "the client was shut down before the store had answered all releases; a lock without an answer is free when its lease ends"
+                "the client was shut down before the store had confirmed all releases; the other locks are free when their leases end"
             );
         }
     }

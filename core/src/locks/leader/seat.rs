@@ -171,7 +171,7 @@ impl<'a> Seat<'a> {
                     &self.target.name,
                     self.target.client.core().settings().lease(),
                 );
-                tracing::warn!(target: ACQUIRE, %name, ?lease, "cannot lead: answers of the store take so long that nothing is left of the lease; set a longer lease");
+                tracing::warn!(target: ACQUIRE, %name, ?lease, "cannot lead: the store answers so slowly that the lease is over before its answer arrives; set a longer lease");
             }
             let Some(renewed) = hold.renew() else {
                 return Err(hold.lost_error());
@@ -207,7 +207,7 @@ fn failed(error: &LockError) -> Failed {
 fn reason(refused: Refused) -> &'static str {
     match refused {
         Refused::StopsTooLate => {
-            "it is more than half of the lease, which must be renewed in the rest: make it shorter, or `Config::lease` longer"
+            "it is more than half of the lease, which leaves too little time for renewal: make it shorter, or `Config::lease` longer"
         }
         Refused::StopsTooSoon => "with less than 100 ms, `Overrun::Abort` would abort every body",
     }

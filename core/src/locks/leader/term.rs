@@ -15,7 +15,7 @@ use crate::queue::{ClientCore, Hold, Lead};
 
 /// The time in which this process leads: from its grant until its body has ended. The body of a
 /// [`Leader`](crate::Leader) gets it.
-#[must_use = "if unused, the seat is given on at once"]
+#[must_use = "if unused, the lead is given up at once"]
 pub struct Term {
     // Dropped in this order: who waits for the end of the term finds the seat free.
     holding: Holding,

@@ -62,7 +62,7 @@ fn drain(signal: i32, limit: Duration) {
         target: HOLD,
         signal,
         ?limit,
-        "this process was told to end, and will when its locks are released; a second signal ends it immediately"
+        "this process received a signal to end, and releases its locks first; a second signal ends it immediately"
     );
     for held in WATCHED.get().drain(limit) {
         tracing::warn!(
