@@ -7,10 +7,10 @@ use crate::locks::handle::Guard;
 
 /// No type implements this trait.
 #[diagnostic::on_unimplemented(
-    message = "the body has its guard only borrowed: it cannot release the lock",
+    message = "the body only borrows its guard, so it cannot release the lock",
     label = "the lock is released when the body ends",
     note = "to release it earlier, move what needs the lock into a separate function, and annotate that one",
-    note = "or take the lock by a handle, whose guard is the caller's: `Mutex::new(name).lock().await?`"
+    note = "or take the lock with a handle, whose guard you own: `Mutex::new(name).lock().await?`"
 )]
 pub trait MayRelease {}
 

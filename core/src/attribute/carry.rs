@@ -25,7 +25,7 @@ impl<M, T, E: ErrorFromLockError<M>> FromLockError<M> for Result<T, E> {
 #[diagnostic::on_unimplemented(
     message = "the error type `{Self}` cannot be made from a `LockError`",
     label = "needs `From<auto_mutex::LockError>`",
-    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound); a type of another crate cannot get it, so return your own error that wraps both",
+    note = "implement `From<auto_mutex::LockError>` for `{Self}` (a type parameter needs the bound); a type of another crate cannot implement it: return your own error that wraps both",
     note = "or answer with functions or closures: `on_timeout = …, on_error = …`",
     note = "or return the default, or panic: `on_timeout = skip, on_error = panic`"
 )]

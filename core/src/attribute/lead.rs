@@ -11,7 +11,7 @@ use crate::locks::leader::{Leader, Seat, Term};
     message = "the return type `{Self}` cannot carry a `LockError`",
     label = "what should a call return if it cannot stand for the lead?",
     note = "return `Result<_, E>` with an error `E` that implements `From<auto_mutex::LockError>` (a type parameter needs the bound)",
-    note = "an error type of another crate cannot get it, so return your own error that wraps both"
+    note = "an error type of another crate cannot implement it: return your own error that wraps both"
 )]
 pub trait LeadOutput<M>: Sized {
     const CARRIER: Carrier<Self>;

@@ -129,7 +129,7 @@ impl<'p, T: Nothing + 'p> KeyPlace<'p, ()> for T {
 #[diagnostic::on_unimplemented(
     message = "`client` takes a `Client`, not `{Self}`",
     label = "not a `Client`",
-    note = "it is only borrowed, and may be what dereferences to one (`Arc<Client>`, `State<Client>`)"
+    note = "it is only borrowed, so anything that dereferences to a `Client` will do (`Arc<Client>`, `State<Client>`)"
 )]
 pub trait IsClient<M> {
     fn client(&self) -> &Client;
@@ -158,7 +158,7 @@ impl<T: Nothing + IsClient<AtOnce> + ?Sized> IsClient<Inside> for T {
 #[diagnostic::on_unimplemented(
     message = "a duration is a number of seconds, a text with a unit, or a `Duration`, not `{Self}`",
     label = "not a duration",
-    note = "write `100`, `0.5`, \"250ms\", or an expression of the type `Duration`, of a type of numbers, or `&str`"
+    note = "write `100`, `0.5`, \"250ms\", or an expression that is a number, a `Duration` or a `&str`"
 )]
 pub trait IsDuration: ToDuration {}
 

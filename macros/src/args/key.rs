@@ -162,4 +162,4 @@ pub(super) fn name(word: &str, span: Span) -> Option<Ident> {
 }
 
 pub(super) const EMPTY: &str =
-    "an empty part makes no lock of its own: leave it out, or name a parameter: `key = \"{id}\"`";
+    "an empty part does not distinguish locks: leave it out, or name a parameter: `key = \"{id}\"`";

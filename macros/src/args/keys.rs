@@ -61,7 +61,7 @@ fn element(value: &Expr) -> Result<Part> {
     if text.value().contains('{') {
         return Err(Error::new(
             text.span(),
-            "a template stands alone: write `key = \"{a}:{b}\"`, or name the values: `key = (a, b)`",
+            "a template cannot be a part of a tuple: write `key = \"{a}:{b}\"`, or name the values: `key = (a, b)`",
         ));
     }
     Ok(Part::Text(text.clone()))

@@ -81,7 +81,7 @@ const NOWHERE: &[(&str, &str)] = &[
     ),
     (
         "renew autorenew extend watchdog",
-        "what is held is always renewed in the background: leave it out; `expire = 100` is how long to hold at most",
+        "a held lock is always renewed in the background: leave it out; `expire = 100` is how long to hold at most",
     ),
     (
         "fair",

@@ -58,8 +58,8 @@ pub(super) fn answering<'a>(
 fn unclear(name: &str, header: &Header) -> String {
     let own = header.spelled(name);
     format!(
-        "if this is the `{name}` of this block, write `{own}`: then `{name}` takes no lock, which it would wait for again; \
-         if it is another function, call it in a closure"
+        "if this is the `{name}` of this block, write `{own}`: then `{name}` takes no lock, and cannot wait for its \
+         own caller; if it is another function, call it in a closure"
     )
 }
 

@@ -135,7 +135,7 @@ impl Function {
             let attribute = kind.word();
             errors.on(
                 runtime,
-                format!("what starts the runtime comes first: put an attribute like `#[tokio::main]` above `#[{attribute}]`"),
+                format!("the runtime has to start before the lock is taken: put an attribute like `#[tokio::main]` above `#[{attribute}]`"),
             );
         }
     }
