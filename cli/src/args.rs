@@ -49,7 +49,7 @@ pub(crate) struct Global {
 /// The namespace of the names that a command takes or lists.
 #[derive(Debug, Args)]
 pub(crate) struct Within {
-    /// The namespace of the programs. A name that begins with it is complete, except for `run`
+    /// The namespace of the programs. A name that already begins with it is taken as complete, except by `run`
     #[arg(
         long,
         env = "AUTO_MUTEX_NAMESPACE",
@@ -250,7 +250,7 @@ stops renewing, the other ends the command. Only if both are killed or stopped a
 lease.";
 
 const SCHEMA_HELP: &str = "\
-A program that may create schemas needs neither: it makes the schema when it first connects. Where it may not, an administrator runs
+A program that may create schemas does not need this: it makes the schema when it first connects. For others, an administrator runs
 
   auto-mutex schema --postgres --grant app | psql -v ON_ERROR_STOP=1 postgres://admin@host/database
 
@@ -351,14 +351,14 @@ pub(crate) struct Schema {
     /// For PostgreSQL, the only kind of store with a schema. The command does not connect
     #[arg(long, required = true)]
     pub(crate) postgres: bool,
-    /// Also the rights of this role, which takes locks; may be repeated
+    /// Also grant this role the rights to take locks; may be repeated
     #[arg(long, value_name = "ROLE")]
     pub(crate) grant: Vec<String>,
-    /// Also the rights of this role, which only looks: for a user of this command, who can neither break holds nor take
-    /// locks; may be repeated
+    /// Also grant this role the rights to look, but neither to break holds nor to take locks; may be repeated
     #[arg(long, value_name = "ROLE")]
     pub(crate) grant_reading: Vec<String>,
-    /// Also the rights of this role, which looks and breaks holds, but takes no lock: for an operator; may be repeated
+    /// Also grant this role the rights to look and to break holds, but not to take locks: for an operator; may be
+    /// repeated
     #[arg(long, value_name = "ROLE")]
     pub(crate) grant_operating: Vec<String>,
     /// Only the rights, without the schema

@@ -103,8 +103,8 @@ fn of_scripts(servers: &[ServerAnswer], findings: &mut Findings) {
             Id::Scripts,
             &server.address,
             "its locks are in use, but it did not have the scripts of this version of the library",
-            "use the `auto-mutex` of the version that the programs use; if it is the same version, somebody has \
-             just flushed the scripts (SCRIPT FLUSH), which programs and this command load again",
+            "use the `auto-mutex` of the version that the programs use; if it is the same, somebody has run SCRIPT \
+             FLUSH, and there is nothing to do, because the scripts are loaded again",
         );
     }
 }
@@ -139,8 +139,8 @@ fn of_server(server: &Server, args: &Doctor, findings: &mut Findings) {
         add(
             Id::Clock,
             format!("its clock is {by} {which} the one of this machine"),
-            "let all machines follow a time server; locks count on the server's clock only, but `since` and fencing tokens \
-             come from it",
+            "synchronize the clocks of all machines (NTP); locks rely only on the server's clock, from which `since` \
+             and fencing tokens come, too",
         );
     }
     for replica in &server.replicas {
@@ -199,7 +199,7 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
                 Id::KeyWithoutEnd,
                 &key.key,
                 format!("a key on {server} has no time to live; those of this library always have one"),
-                "find out which program writes it, or took the time to live away (PERSIST), and delete it",
+                "find out which program writes it, or removed its time to live (PERSIST), and delete it",
             );
         }
         let in_use = keys.into_iter().filter(|key| !key.idle);
@@ -220,9 +220,8 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
                 Err(LockError::ForeignKey { .. }) => findings.add(
                     Id::ForeignKey,
                     name,
-                    "its key holds data that this version of the library does not know",
-                    "find out which program writes it: another one, or another version; use another name or \
-                     namespace, or delete the key",
+                    "its key holds data of another program or an incompatible version of the library",
+                    "find out which program writes it; use another name or namespace, or delete the key",
                 ),
                 Err(error) => return Err(error.into()),
             }
@@ -266,7 +265,7 @@ fn of_permits(lock: &Lock, findings: &mut Findings) {
             Id::Permits,
             &lock.name,
             format!("{who} gives it {few} permits, {other} {many}: as long as both use it, there are {few}"),
-            "if this is no deploy, give the same number in all programs",
+            "unless a deploy is under way, give the same number in all programs",
         );
     }
 }
@@ -298,8 +297,8 @@ fn of_cycles(waits: &Waits, findings: &mut Findings) {
         findings.add(
             Id::Cycle,
             names.first().copied().unwrap_or_default(),
-            format!("tasks wait for each other by {}, a deadlock", names.join(", ")),
-            "take locks in one order everywhere; until then, `auto-mutex tree`, and break one hold by `kick`",
+            format!("tasks wait for each other in a deadlock over {}", names.join(", ")),
+            "take locks in one order everywhere; for now, find the cycle with `auto-mutex tree`, and break one hold with `auto-mutex kick`",
         );
     }
 }

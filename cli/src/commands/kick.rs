@@ -124,7 +124,7 @@ fn describe(lock: &Lock, hold: &Hold) -> io::Result<()> {
     let follows = match hold.kept {
         true => "its next call asks the store again. A call that has just begun loses its guard.",
         false if lock.is_seat() => {
-            "its term is lost: an async body is cancelled at its next await, and a blocking one runs on until it checks. Then it stands again, as the last one. The next leader does not wait for the end of the body, as it does if the program resigns or gets SIGTERM."
+            "its term is lost: an async body is cancelled at its next await, and a blocking one runs on until it checks. The next leader does not wait for that, as it would after a resignation or SIGTERM; the kicked process stands again as the last one."
         }
         false => {
             "its guard is lost, an async body is cancelled at its next await, and a blocking one runs on until it checks. The protected resource may be in use for a moment longer."

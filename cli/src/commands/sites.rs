@@ -45,7 +45,9 @@ pub(crate) fn run(global: &Global, args: &Sites) -> Outcome {
     })?;
     if written.schema_version != json::SCHEMA_VERSION {
         let version = written.schema_version;
-        let text = format!("{shown} has the version {version}, which this command does not know");
+        let text = format!(
+            "{shown} has the version {version}, which this command does not know: use the `auto-mutex` of the program's version"
+        );
         return Err(Failure::Other(text));
     }
     list(global, "sites", &written.sites, |out| {

@@ -12,7 +12,7 @@ use crate::output::{chain, complain, document, json};
 use crate::store::{in_use, look, subject};
 
 /// What the lock store doesn't know.
-const UNSEEN: &str = "(Not visible here: waits for anything else, such as a row of a database, a reply or a lock of another store.)";
+const UNSEEN: &str = "(Not visible here: other waits, such as for a database row, a reply, or a lock in another store.)";
 
 pub(crate) fn run(global: &Global, args: &Why) -> Outcome {
     let operator = look(global)?;

@@ -50,7 +50,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
                 read().map_err(|error| Failure::Usage(format!("{shown}: {error}")))?;
             if mode & 0o007 != 0 {
                 let text = format!(
-                    "{shown}: every user of this machine may read or change it: chmod o= {shown}"
+                    "{shown}: every user of this machine may read or change it: run chmod o= {shown}"
                 );
                 return Err(Failure::Usage(text));
             }
@@ -63,7 +63,7 @@ pub(crate) fn run(global: &Global, args: &Serve) -> Outcome {
     };
     let guard = Guard::new(args.listen.ip(), token).ok_or_else(|| {
         Failure::Usage(format!(
-            "{} can be reached from other machines: give --kick-token, which reading needs too then",
+            "{} can be reached from other machines: give --kick-token, which reading then requires, too",
             args.listen
         ))
     })?;

@@ -141,7 +141,7 @@ fn refusal(status: StatusCode) -> Response {
     let why = match status {
         StatusCode::UNAUTHORIZED => "send the token: Authorization: Bearer …\n",
         StatusCode::FORBIDDEN => "read-only: start `auto-mutex serve` with --kick-token FILE\n",
-        _ => "ask for this machine by its own name: localhost\n",
+        _ => "the Host header is not a name of this machine: use localhost\n",
     };
     (status, why).into_response()
 }

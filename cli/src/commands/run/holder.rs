@@ -84,7 +84,7 @@ async fn hold(client: &Client, args: &Run) -> Outcome {
         && !matches!(error, LockError::Lost { .. })
     {
         report(&Report::Say(format!(
-            "released by the end of its lease: {error}"
+            "cannot release the lock, which is free when its lease ends: {error}"
         )));
     }
     Ok(Exit::Done)

@@ -113,7 +113,7 @@ async fn watch(mut child: Child, holder: &mut Holder, signals: &mut Signals) -> 
             },
             () = holder.gone(), if !is_killed => {
                 if !holder.is_lost {
-                    complain(&"the process that renews the lease has ended or stands still: the command is killed");
+                    complain(&"the process that renews the lease has ended or hangs: the command is killed");
                     holder.is_lost = true;
                 }
                 group.send(Signal::KILL);
