@@ -4,9 +4,10 @@
 //! cargo run -p auto-mutex-examples --example acl -- redis://127.0.0.1:6379 locks [--least] [--setinfo]
 //! ```
 //!
-//! The first argument is the URL that the program will use, the second the user's name. `--least` leaves out the rights for
-//! optional commands, which only tell the library more about the server. With `--setinfo`, for servers of version 7.2 and
-//! above, `CLIENT LIST` shows this library. Put a password in the place of PASSWORD, and paste the command into redis-cli.
+//! The first argument is the URL that the program will use, the second the user's name. `--least` leaves out the rights
+//! for optional commands, which only tell the library more about the server. With `--setinfo`, for servers of version
+//! 7.2 and above, `CLIENT LIST` shows this library. Put a password in the place of PASSWORD, and paste the command into
+//! redis-cli.
 
 use std::error::Error;
 

@@ -1,8 +1,8 @@
 //! A scheduled job on many nodes: every node starts the job, one node runs it, the others skip it.
 //!
-//! The nodes' clocks differ, so a node may start the job when it is long done: `at_least` keeps the lock beyond the end of
-//! the job. With the tick in the `key`, each run has a lock of its own. Without it, `at_least` must be longer than the
-//! difference of the clocks, and shorter than the time between two runs.
+//! The nodes' clocks differ, so a node may start the job when it is long done: `at_least` keeps the lock beyond the end
+//! of the job. With the tick in the `key`, each run has a lock of its own. Without it, `at_least` must be longer than
+//! the difference of the clocks, and shorter than the time between two runs.
 //!
 //! `cargo run --example cron_job`
 

@@ -1,5 +1,6 @@
-//! Jobs for any free worker: a semaphore without initial permits hands out the signalled jobs in order, each to one worker at a time.
-//! The job of a worker that dies or panics is handed to another worker, so each job runs at least once.
+//! Jobs for any free worker: a semaphore without initial permits hands out the signalled jobs in order, each to one
+//! worker at a time. The job of a worker that dies or panics is handed to another worker, so each job runs at least
+//! once.
 //!
 //! `cargo run --example job_queue`
 
@@ -28,7 +29,8 @@ async fn worker(client: Client, name: &'static str) -> Result<Vec<String>, LockE
         println!("{name}: {job}");
         sleep(Duration::from_millis(30)).await;
         done.push(job);
-        // The job is done: it will not be handed out again. If this fails, another worker may run the job a second time.
+        // The job is done: it will not be handed out again. If this fails, another worker may run the job a second
+        // time.
         permit.release().await?;
     }
 }

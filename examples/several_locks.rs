@@ -16,7 +16,8 @@ fn balances() -> [i64; 4] {
     *BALANCES.lock().expect("no panic inside")
 }
 
-/// Takes a lock for each of the two accounts. The order of the keys does not matter: all calls take the locks in one order.
+/// Takes a lock for each of the two accounts. The order of the keys does not matter: all calls take the locks in one
+/// order.
 #[auto_mutex(keys = [from, to], expire = 60, block = 30)]
 async fn transfer(from: usize, to: usize, amount: i64) -> Result<(), LockError> {
     let before = balances();

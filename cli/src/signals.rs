@@ -9,8 +9,8 @@ use tokio::signal::unix::{self, SignalKind};
 /// Those by which users and supervisors end a command.
 pub(crate) const ENDING: [Signal; 3] = [Signal::TERM, Signal::INT, Signal::HUP];
 
-/// Those that `run` passes on to its command. SIGTTIN and SIGTTOU are not among them: a process that catches SIGTTOU would
-/// get it again and again for the same write.
+/// Those that `run` passes on to its command. SIGTTIN and SIGTTOU are not among them: a process that catches SIGTTOU
+/// would get it again and again for the same write.
 pub(crate) const PASSED_ON: [Signal; 8] = [
     Signal::TERM,
     Signal::INT,

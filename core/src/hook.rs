@@ -1,5 +1,6 @@
-//! How the test kit (`auto-mutex-test`) gets inside a client: it makes clients whose background is two tasks of the test, is
-//! told what becomes of their calls, and gives them time, random numbers and threads that take turns. Not for programs.
+//! How the test kit (`auto-mutex-test`) gets inside a client: it makes clients whose background is two tasks of the
+//! test, is told what becomes of their calls, and gives them time, random numbers and threads that take turns. Not for
+//! programs.
 
 pub use crate::background::tasks;
 pub use crate::base::wait::block_on;

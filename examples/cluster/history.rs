@@ -127,7 +127,8 @@ impl History {
         }
     }
 
-    /// Returns the number of meetings of two live workers. The file of a dead worker, until it is removed, is no meeting.
+    /// Returns the number of meetings of two live workers. The file of a dead worker, until it is removed, is no
+    /// meeting.
     pub(crate) fn overlaps(&self) -> usize {
         let real = |(at, _, whom): &&(Time, usize, usize)| match &self.kill {
             Some(kill) => !(kill.worker == *whom && *at >= kill.when.dead),

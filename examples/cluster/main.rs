@@ -1,20 +1,20 @@
 //! Three processes, one lock, one kill: auto-mutex at work, in some ten seconds.
 //!
 //! Three worker processes call one annotated method (`ledger.rs`) on a shared Redis. One of them is killed with SIGKILL
-//! while it is inside the method. The terminal shows which worker is inside, which ones wait, and the take-over; at the end
-//! it shows a timeline and the counts. The exit code is 0 only if an independent witness (`witness.rs`) saw no overlap and
-//! the lock was taken over.
+//! while it is inside the method. The terminal shows which worker is inside, which ones wait, and the take-over; at the
+//! end it shows a timeline and the counts. The exit code is 0 only if an independent witness (`witness.rs`) saw no
+//! overlap and the lock was taken over.
 //!
 //! `cargo run --example cluster`
 //!
-//! The program uses the Redis of `AUTO_MUTEX_URL`. If that is not set, it starts a private one. If there is no redis-server
-//! on the PATH, the workers are threads of one process on `memory://`.
+//! The program uses the Redis of `AUTO_MUTEX_URL`. If that is not set, it starts a private one. If there is no
+//! redis-server on the PATH, the workers are threads of one process on `memory://`.
 //!
 //! `cargo run --example cluster -- --unprotected` calls the same method without the lock, to show that the witness
 //! does see overlaps.
 //!
-//! `cargo run --example cluster -- --postgres` does the same on PostgreSQL: on that of `AUTO_MUTEX_URL`, or on a private one, if
-//! its programs are installed.
+//! `cargo run --example cluster -- --postgres` does the same on PostgreSQL: on that of `AUTO_MUTEX_URL`, or on a
+//! private one, if its programs are installed.
 //!
 //! `cargo run --example cluster -- --svg docs/timeline.svg` also writes the timeline as a picture.
 //!

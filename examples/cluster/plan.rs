@@ -10,7 +10,8 @@ pub(crate) const VICTIM: usize = 1;
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
 /// The longest time that a thread may hold the lock: it frees the lock of an abandoned thread.
 pub(crate) const EXPIRE_OF_THREADS: Duration = Duration::from_secs(4);
-/// The longest time that a process may hold the lock. The lock of a killed process is freed earlier, by the end of its lease.
+/// The longest time that a process may hold the lock. The lock of a killed process is freed earlier, by the end of its
+/// lease.
 pub(crate) const EXPIRE_OF_PROCESSES: Duration = Duration::from_secs(60);
 /// The shortest length of the show.
 pub(crate) const LENGTH: Duration = Duration::from_secs(10);

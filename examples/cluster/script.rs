@@ -1,4 +1,5 @@
-//! The course of the show: workers call the method, one stays inside and is killed, another takes over, and the show ends.
+//! The course of the show: workers call the method, one stays inside and is killed, another takes over, and the show
+//! ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

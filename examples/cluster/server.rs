@@ -1,5 +1,5 @@
-//! A private server: its socket is in a temporary folder, it keeps no data, and it ends with the program. `start` starts a
-//! redis-server.
+//! A private server: its socket is in a temporary folder, it keeps no data, and it ends with the program. `start`
+//! starts a redis-server.
 
 use std::io;
 use std::os::unix::net::UnixStream;

@@ -73,7 +73,8 @@ pub(crate) fn rows(
         let mut row = format!("worker {}  ", worker + 1);
         let mut before = State::Away;
         for cell in 0..WIDTH as u32 {
-            // The state in the middle of the slice: so one column never shows two workers inside if one came after the other.
+            // The state in the middle of the slice: so one column never shows two workers inside if one came after the
+            // other.
             let middle = slice * cell + slice / 2;
             if middle > shown {
                 break;

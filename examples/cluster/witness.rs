@@ -1,8 +1,8 @@
 //! The independent witness: a folder. It uses no locks, no Redis and no clocks.
 //!
-//! A worker that enters creates a file in the folder and then looks for files of others; a worker that leaves removes its
-//! file. If two workers are inside at the same time, the later one finds the file of the earlier one, so no overlap is
-//! missed. A killed worker cannot remove its file: the show removes that file once the process is gone.
+//! A worker that enters creates a file in the folder and then looks for files of others; a worker that leaves removes
+//! its file. If two workers are inside at the same time, the later one finds the file of the earlier one, so no overlap
+//! is missed. A killed worker cannot remove its file: the show removes that file once the process is gone.
 
 use std::fs;
 use std::io;

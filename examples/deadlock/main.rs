@@ -1,12 +1,12 @@
 //! Two processes take two locks in opposite order: a deadlock across processes, and its report on the terminal.
 //!
-//! This program starts itself twice. One process pays for an order: it takes the order, then its stock. The other process
-//! counts the stock: it takes the stock, then the order. Each waits for the other (`jobs.rs`).
+//! This program starts itself twice. One process pays for an order: it takes the order, then its stock. The other
+//! process counts the stock: it takes the stock, then the order. Each waits for the other (`jobs.rs`).
 //!
-//! - With `Deadlock::Report`, the default, a warning names both processes and the source lines of their calls. Both calls
-//!   still wait, until the `block` of one is over.
-//! - With `Deadlock::Fail`, one call fails. Its locks are released, so the other process continues; then the process of the
-//!   failed call tries again.
+//! - With `Deadlock::Report`, the default, a warning names both processes and the source lines of their calls. Both
+//!   calls still wait, until the `block` of one is over.
+//! - With `Deadlock::Fail`, one call fails. Its locks are released, so the other process continues; then the process of
+//!   the failed call tries again.
 //!
 //! `cargo run --example deadlock`
 //!
@@ -100,7 +100,8 @@ fn act(url: Option<&str>, deadlock: &str) -> Result<(), Failure> {
     let mut inputs = Vec::new();
     for (job, _) in jobs::JOBS {
         inputs.push(processes.start(job, deadlock, url, &sender)?);
-        // The processes start one after the other: so the second one has the younger hold, and its call is the one that fails.
+        // The processes start one after the other: so the second one has the younger hold, and its call is the one that
+        // fails.
         while !print_next(&lines, start)?.is_some_and(|line| line.starts_with(HOLDS)) {}
     }
     drop(sender);

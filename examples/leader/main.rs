@@ -1,8 +1,9 @@
 //! Leader election: three processes stand for the lead, and one of them leads at a time.
 //!
-//! This program starts itself three times. The method `Node::schedule` (`node.rs`) has the attribute `#[auto_leader]`, so
-//! its body runs in one of the processes. The leader is killed with `kill -9`: another process takes over within one lease.
-//! Then the new leader gets SIGTERM: the third process takes over at once. This process watches, and tells each change.
+//! This program starts itself three times. The method `Node::schedule` (`node.rs`) has the attribute `#[auto_leader]`,
+//! so its body runs in one of the processes. The leader is killed with `kill -9`: another process takes over within one
+//! lease. Then the new leader gets SIGTERM: the third process takes over at once. This process watches, and tells each
+//! change.
 //!
 //! `cargo run --example leader`
 //!

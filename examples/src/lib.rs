@@ -1,7 +1,7 @@
 //! The functions that the small examples share: they choose the store.
 //!
-//! Each example is a file beside this folder; `cluster`, `deadlock` and `leader` have folders of their own. `actix_web`, `axum_handler`,
-//! `service`, `shop`, `tested_service`, `tokio_cron` and `tonic` are packages.
+//! Each example is a file beside this folder; `cluster`, `deadlock` and `leader` have folders of their own.
+//! `actix_web`, `axum_handler`, `service`, `shop`, `tested_service`, `tokio_cron` and `tonic` are packages.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +9,8 @@ pub mod run;
 
 use auto_mutex::{Config, SetupError};
 
-/// Returns the store of `AUTO_MUTEX_URL` if that is set, otherwise a store in this process called `name`. Prints the choice.
+/// Returns the store of `AUTO_MUTEX_URL` if that is set, otherwise a store in this process called `name`. Prints the
+/// choice.
 ///
 /// # Errors
 ///

@@ -35,8 +35,8 @@ pub fn command(program: impl AsRef<OsStr>, url: &str) -> Command {
     command
 }
 
-/// A process whose output is read line by line. It is killed when dropped, and, on Linux, when this process ends in another way: a client
-/// that a test has left behind would use the next server on its port.
+/// A process whose output is read line by line. It is killed when dropped, and, on Linux, when this process ends in
+/// another way: a client that a test has left behind would use the next server on its port.
 #[derive(Debug)]
 pub struct Running {
     child: Child,

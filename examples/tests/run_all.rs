@@ -1,7 +1,8 @@
 //! Runs every example of this package as a user would, and checks its output.
 //!
-//! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed, `cluster`
-//! also runs on a private Redis; `deadlock` and `leader` run only then. If PostgreSQL is installed, `cluster` runs on it, too.
+//! `cargo test` builds the examples before it runs this. The examples run on memory. If redis-server is installed,
+//! `cluster` also runs on a private Redis; `deadlock` and `leader` run only then. If PostgreSQL is installed, `cluster`
+//! runs on it, too.
 
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../tests/src/real_time.rs"]

@@ -110,8 +110,8 @@ pub fn refute<M: Explored>(run: M, property: &'static str) -> Option<Vec<M::Acti
     look(run, until).broken.remove(property)
 }
 
-/// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test. What
-/// cannot happen is left out.
+/// Goes one way, and returns the properties that do not hold somewhere on it. A counterexample thus becomes a test.
+/// What cannot happen is left out.
 pub fn replay<M: Explored>(run: &M, way: &[M::Action]) -> BTreeSet<&'static str> {
     let properties = run.properties();
     let must_hold = |it: &&Property<M>| it.expectation == Expectation::Always;
@@ -132,7 +132,8 @@ pub fn replay<M: Explored>(run: &M, way: &[M::Action]) -> BTreeSet<&'static str>
     broken
 }
 
-/// Goes one way of so many steps, which a seed chooses. Returns it up to the first state in which a property does not hold.
+/// Goes one way of so many steps, which a seed chooses. Returns it up to the first state in which a property does not
+/// hold.
 pub fn stroll<M: Explored>(
     run: &M,
     seed: u64,

@@ -13,8 +13,8 @@ pub(crate) type Source = Box<dyn Error + Send + Sync>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FenceError {
-    /// This process has lost the lock: a later holder has written; or, if PostgreSQL itself has the lock, it has granted it
-    /// again, or the lease has ended. Don't try again.
+    /// This process has lost the lock: a later holder has written; or, if PostgreSQL itself has the lock, it has
+    /// granted it again, or the lease has ended. Don't try again.
     #[error("{}", lost(name, *ours, *newest))]
     Stale {
         /// The complete name of the lock.

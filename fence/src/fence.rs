@@ -18,20 +18,21 @@ pub trait Fence: Tokens {
     ///
     /// # Errors
     ///
-    /// [`FenceError::Stale`] if a later holder of the lock has written; [`FenceError::Lost`] if this process knows that it
-    /// has lost the lock. See [`FenceError`] for the others.
+    /// [`FenceError::Stale`] if a later holder of the lock has written; [`FenceError::Lost`] if this process knows that
+    /// it has lost the lock. See [`FenceError`] for the others.
     ///
     /// # Again before the commit
     ///
-    /// A database can end the transaction after this call, as by a deadlock, or by DDL in MySQL. A savepoint that is rolled
-    /// back undoes a fence in it. A second call, right before the commit, notices the one and makes up for the other. The
-    /// guide's [table](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/fencing/) says when this is needed.
+    /// A database can end the transaction after this call, as by a deadlock, or by DDL in MySQL. A savepoint that is
+    /// rolled back undoes a fence in it. A second call, right before the commit, notices the one and makes up for the
+    /// other. The guide's [table](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/fencing/) says when this is
+    /// needed.
     ///
     /// # Beside the lock
     ///
-    /// With the locks in the PostgreSQL that the transaction writes to (feature `postgres` of auto-mutex), this is the whole
-    /// program, without a table or a migration for the fence. A holder is refused as soon as its lease has ended, even if nobody
-    /// else has written:
+    /// With the locks in the PostgreSQL that the transaction writes to (feature `postgres` of auto-mutex), this is the
+    /// whole program, without a table or a migration for the fence. A holder is refused as soon as its lease has ended,
+    /// even if nobody else has written:
     ///
     /// ```no_run
     /// # #[cfg(feature = "sqlx-0_8-postgres")]
@@ -93,7 +94,7 @@ pub trait Resource {
     /// Compares each of the tokens with the greatest of its name so far, and keeps it. A resource for which another
     /// write could come between this check and the write must exclude that.
     ///
-    /// [`Fence::fence`] has sorted the tokens by name. There is at least one, each is of another lock, and their numbers
-    /// fit into a signed 64-bit column.
+    /// [`Fence::fence`] has sorted the tokens by name. There is at least one, each is of another lock, and their
+    /// numbers fit into a signed 64-bit column.
     fn check(self, tokens: Vec<Token>) -> Self::Output;
 }

@@ -13,9 +13,9 @@ const METADATA: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("auto
 
 /// Puts an object if no later holder of the lock has done so.
 ///
-/// The token is in the object's metadata, as `automutexfence`, and the put is conditional: `If-Match` with the e-tag of the
-/// object whose token was read, or `If-None-Match: *` for the first one. If another holder was faster, its token is read and
-/// compared.
+/// The token is in the object's metadata, as `automutexfence`, and the put is conditional: `If-Match` with the e-tag of
+/// the object whose token was read, or `If-None-Match: *` for the first one. If another holder was faster, its token is
+/// read and compared.
 ///
 /// ```
 /// use auto_mutex_fence::{Fence, FenceError, FencedPut};
@@ -29,21 +29,22 @@ const METADATA: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("auto
 /// # Ok(()) }
 /// ```
 ///
-/// It works with Google Cloud Storage, Azure Blob Storage and `InMemory`, and with Amazon S3 and what is compatible with
-/// it (with conditional puts, which are on by default). `LocalFileSystem` keeps no metadata: [`FenceError::Unsupported`].
+/// It works with Google Cloud Storage, Azure Blob Storage and `InMemory`, and with Amazon S3 and what is compatible
+/// with it (with conditional puts, which are on by default). `LocalFileSystem` keeps no metadata:
+/// [`FenceError::Unsupported`].
 ///
 /// # S3
 ///
-/// **On S3 the contents must include the fencing token**, in decimal digits, as with
-/// `format!(r#"{{"fence": {}, "total": 7}}"#, guard.fencing_token())`. An e-tag of S3 is a hash of the contents alone. If a
-/// later holder put the bytes that are there already, the e-tag would stay the same, and an older put that has read it
-/// would succeed. Without the token, replacing an object is [`FenceError::Invalid`], and likewise on any other store whose
-/// e-tags may be hashes.
+/// **On S3 the contents must include the fencing token**, in decimal digits, as with `format!(r#"{{"fence": {},
+/// "total": 7}}"#, guard.fencing_token())`. An e-tag of S3 is a hash of the contents alone. If a later holder put the
+/// bytes that are there already, the e-tag would stay the same, and an older put that has read it would succeed.
+/// Without the token, replacing an object is [`FenceError::Invalid`], and likewise on any other store whose e-tags may
+/// be hashes.
 ///
 /// # The object
 ///
-/// One lock protects an object, which all its writers put with a fence. An object without a token is older than all tokens.
-/// Deleting an object deletes its token, so that a stale holder could put it: put an empty one.
+/// One lock protects an object, which all its writers put with a fence. An object without a token is older than all
+/// tokens. Deleting an object deletes its token, so that a stale holder could put it: put an empty one.
 #[derive(Debug)]
 pub struct FencedPut<'a> {
     store: &'a dyn ObjectStore,
@@ -124,8 +125,8 @@ impl<'a> Resource for FencedPut<'a> {
     }
 }
 
-/// Whether each put gives the object another one, even with the same bytes: Google's generation is a number, Azure's e-tag
-/// begins with `0x`, that of `InMemory` is a number. A hash such as S3's has 32 digits or more.
+/// Whether each put gives the object another one, even with the same bytes: Google's generation is a number, Azure's
+/// e-tag begins with `0x`, that of `InMemory` is a number. A hash such as S3's has 32 digits or more.
 fn is_of_one_put(tag: &Option<String>) -> bool {
     let tag = tag.as_deref().unwrap_or("").trim_matches('"');
     tag.len() < 32 && (tag.starts_with("0x") || tag.parse::<u64>().is_ok())

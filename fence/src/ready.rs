@@ -7,12 +7,12 @@ use auto_mutex_core::{LockError, Mutex};
 
 use crate::{Fence, FenceError, FenceFuture, Resource};
 
-/// For the start of a program: fences a transaction with a lock of its own, so that what is missing shows now and not at
-/// the first write.
+/// For the start of a program: fences a transaction with a lock of its own, so that what is missing shows now and not
+/// at the first write.
 ///
-/// Use what the program's writes use: the same role, database and kind of transaction, and [`Table`](crate::Table) if they
-/// do. The lock is one of [`client`](https://docs.rs/auto-mutex/latest/auto_mutex/fn.client.html)'s, with a name that
-/// nobody else has. Drop the transaction afterwards: nothing is to be committed.
+/// Use what the program's writes use: the same role, database and kind of transaction, and [`Table`](crate::Table) if
+/// they do. The lock is one of [`client`](https://docs.rs/auto-mutex/latest/auto_mutex/fn.client.html)'s, with a name
+/// that nobody else has. Drop the transaction afterwards: nothing is to be committed.
 ///
 /// ```
 /// # #[cfg(feature = "sqlx-0_8-postgres")]
@@ -25,9 +25,9 @@ use crate::{Fence, FenceError, FenceFuture, Resource};
 ///
 /// # Errors
 ///
-/// [`FenceError::MissingTable`]; [`FenceError::Forbidden`] without rights; [`FenceError::Elsewhere`] if the locks are in
-/// another PostgreSQL than the transaction; [`FenceError::NoTransaction`]. [`FenceError::Resource`] if the lock could not
-/// be taken, or the database does not answer.
+/// [`FenceError::MissingTable`]; [`FenceError::Forbidden`] without rights; [`FenceError::Elsewhere`] if the locks are
+/// in another PostgreSQL than the transaction; [`FenceError::NoTransaction`]. [`FenceError::Resource`] if the lock
+/// could not be taken, or the database does not answer.
 pub async fn ready<'a>(
     transaction: impl Resource<Output = FenceFuture<'a>>,
 ) -> Result<(), FenceError> {

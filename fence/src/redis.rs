@@ -28,9 +28,9 @@ use crate::{FenceError, Token, Tokens};
 /// # Where the tokens are
 ///
 /// In a key for each lock, whose name has the hash tag of the script's first key: `auto-mutex:fence:{report}:` and the
-/// name of the lock. So it is in the same slot of Redis Cluster as the script's keys. Fences in different slots, or beside
-/// keys without a common hash tag, don't know of each other: give all keys that one lock protects the same hash tag, as in
-/// `{report}:total` and `{report}:lines`.
+/// name of the lock. So it is in the same slot of Redis Cluster as the script's keys. Fences in different slots, or
+/// beside keys without a common hash tag, don't know of each other: give all keys that one lock protects the same hash
+/// tag, as in `{report}:total` and `{report}:lines`.
 ///
 /// The user of the connection needs `+get +set +evalsha +script|load` and access to these keys.
 ///
@@ -72,8 +72,8 @@ impl FencedScript {
     ///
     /// # Errors
     ///
-    /// [`FenceError::Lost`] if this process knows that it has lost the lock; [`FenceError::Invalid`] if there is no token,
-    /// or if the key has a `}` and no hash tag.
+    /// [`FenceError::Lost`] if this process knows that it has lost the lock; [`FenceError::Invalid`] if there is no
+    /// token, or if the key has a `}` and no hash tag.
     pub fn call(
         &self,
         fence: &(impl Tokens + ?Sized),

@@ -57,8 +57,8 @@ impl Token {
         self.number
     }
 
-    /// If the locks are in PostgreSQL, the ticket by which that knows the holder: a transaction in the same database then needs
-    /// no table to be fenced.
+    /// If the locks are in PostgreSQL, the ticket by which that knows the holder: a transaction in the same database
+    /// then needs no table to be fenced.
     #[must_use]
     pub fn ticket(&self) -> Option<&str> {
         self.ticket.as_deref()
@@ -87,14 +87,14 @@ impl Token {
 
 /// What has fencing tokens: guards, [`Current`], a leader's [`Term`], and [`Token`] itself.
 ///
-/// Only locks that nobody shares have tokens to fence with, so the [`Permit`] of a semaphore has one only if it holds all
-/// permits.
+/// Only locks that nobody shares have tokens to fence with, so the [`Permit`] of a semaphore has one only if it holds
+/// all permits.
 pub trait Tokens {
     /// The locks' complete names and tokens.
     fn tokens(&self) -> Vec<Token>;
 
-    /// Returns an error if this process knows that it has lost a lock, as the guard's `check` does, or that it shares it. A
-    /// [`Token`] itself doesn't know.
+    /// Returns an error if this process knows that it has lost a lock, as the guard's `check` does, or that it shares
+    /// it. A [`Token`] itself doesn't know.
     ///
     /// # Errors
     ///

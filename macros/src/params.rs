@@ -112,8 +112,8 @@ fn whole(value: TokenStream, param: &PatType) -> TokenStream {
     quote_spanned!(ours(start(&param.pat))=> { let __whole: #ty = #value; __whole })
 }
 
-/// The statements that move all parameters into a future, which an `async fn` does itself, so that the future drops them
-/// when it ends, whether its body uses them or not. Patterns are replaced by names, and matched in the future.
+/// The statements that move all parameters into a future, which an `async fn` does itself, so that the future drops
+/// them when it ends, whether its body uses them or not. Patterns are replaced by names, and matched in the future.
 pub(crate) fn owned(sig: &mut Signature) -> TokenStream {
     let mut owned = TokenStream::new();
     for (i, input) in sig.inputs.iter_mut().enumerate() {

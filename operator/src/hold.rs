@@ -17,8 +17,8 @@ pub struct Hold {
     pub units: u32,
     /// Whether the lock was released, and only its `at_least` is not over.
     pub parked: bool,
-    /// Whether no call is inside: the process [keeps](auto_mutex_core::Config::retain) the lock, to save its next call a
-    /// request, and gives it back as soon as another process asks for it.
+    /// Whether no call is inside: the process [keeps](auto_mutex_core::Config::retain) the lock, to save its next call
+    /// a request, and gives it back as soon as another process asks for it.
     pub kept: bool,
     /// When the hold began, by the store's clock; of a lock that is kept, when its process last said so.
     pub since: SystemTime,

@@ -25,7 +25,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A user of the servers needs [`AclRule::operator`](https://docs.rs/auto-mutex/latest/auto_mutex/struct.AclRule.html#method.operator).
+//! A user of the servers needs
+//! [`AclRule::operator`](https://docs.rs/auto-mutex/latest/auto_mutex/struct.AclRule.html#method.operator).
 
 mod hold;
 mod lock;

@@ -127,7 +127,8 @@ impl Lock {
         holders.find(|hold| !hold.parked && !hold.kept)
     }
 
-    /// How long the oldest waiter has waited. `None` for a leader's [seat](Self::is_seat): a standby is not kept waiting.
+    /// How long the oldest waiter has waited. `None` for a leader's [seat](Self::is_seat): a standby is not kept
+    /// waiting.
     #[must_use]
     pub fn oldest_wait(&self) -> Option<Duration> {
         let waiters = self.waiters.iter().filter(|_| !self.is_seat());

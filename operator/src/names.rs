@@ -61,8 +61,8 @@ impl Iterator for Names<'_> {
             let found = page.keys.into_iter();
             let wanted = found.filter(|found| !(self.in_use && found.idle));
             let names = wanted.filter_map(|found| found.name);
-            // Leaves out the names that clients use for checks when they connect, and those on which the watchers of a leader
-            // wait. Names of users never begin with a colon, nor have a bare `%`.
+            // Leaves out the names that clients use for checks when they connect, and those on which the watchers of a
+            // leader wait. Names of users never begin with a colon, nor have a bare `%`.
             let is_watched = |name: &str| {
                 name.strip_suffix(WATCHERS)
                     .is_some_and(|seat| seat.ends_with(":%"))

@@ -93,8 +93,8 @@ impl Waits {
         }
     }
 
-    /// All waits, each once: first the cycles, then the possible ones, then the chains that start with a holder that does
-    /// not wait. Chains that start with a leader, whose standbys wait for as long as it leads, come after those.
+    /// All waits, each once: first the cycles, then the possible ones, then the chains that start with a holder that
+    /// does not wait. Chains that start with a leader, whose standbys wait for as long as it leads, come after those.
     #[must_use]
     pub fn chains(&self) -> Vec<Chain<'_>> {
         let (mut chains, mut done) = (Vec::new(), HashSet::new());

@@ -1,9 +1,9 @@
-//! The rules of the locks of [auto-mutex](https://docs.rs/auto-mutex), as values: without a clock, a socket, a thread or
-//! randomness, all of which come in as parameters. Use them through that crate.
+//! The rules of the locks of [auto-mutex](https://docs.rs/auto-mutex), as values: without a clock, a socket, a thread
+//! or randomness, all of which come in as parameters. Use them through that crate.
 //!
 //! - Words: an operation ([`Op`]) on a name, the [`Reply`] of its store, and a [`Message`] of the store to a member.
-//! - [`State`]: the state of one name in a store, and the rules for it. The memory store runs it; the scripts for Redis and
-//!   the functions for PostgreSQL are compared with it.
+//! - [`State`]: the state of one name in a store, and the rules for it. The memory store runs it; the scripts for Redis
+//!   and the functions for PostgreSQL are compared with it.
 //! - [`client`]: the calls of one client for one name.
 //! - [`leading`]: what a leader does around its call.
 //! - [`deadlock`]: the search for deadlocks across clients.

@@ -1,4 +1,5 @@
-//! [`Limits`]: the protocol's durations and counts, the same for every store and client. `docs/protocol.md` explains them.
+//! [`Limits`]: the protocol's durations and counts, the same for every store and client. `docs/protocol.md` explains
+//! them.
 
 use core::time::Duration;
 
@@ -20,8 +21,8 @@ pub struct Limits {
     pub near: usize,
     /// The longest pause between two touches of one of the first waiters.
     pub near_touch: Duration,
-    /// The most grants, ended leases and ended places that one operation handles; the next operation on the name continues.
-    /// This bounds the time of an operation, however many tickets a name has.
+    /// The most grants, ended leases and ended places that one operation handles; the next operation on the name
+    /// continues. This bounds the time of an operation, however many tickets a name has.
     pub batch: usize,
     /// How long a tombstone refuses its ticket.
     pub tombstone: Duration,
@@ -60,7 +61,8 @@ pub struct Limits {
 
     /// How many fencing tokens of a grant are used: at most [`TOKENS_OF_A_GRANT`].
     pub tokens_used: u64,
-    /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell nothing.
+    /// How soon the store learns that a call is inside, or that the lock is kept. Calls in quick succession tell
+    /// nothing.
     pub tell: Duration,
     /// For how long a name is not kept after another client held it or asked for it.
     pub contended: Duration,

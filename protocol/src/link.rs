@@ -1,5 +1,5 @@
-//! [`Link`]: what is in flight between a client and a store. For tests: the World of the test kit and the explorers have
-//! this one network.
+//! [`Link`]: what is in flight between a client and a store. For tests: the World of the test kit and the explorers
+//! have this one network.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

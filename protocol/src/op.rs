@@ -118,8 +118,8 @@ impl Share {
         }
     }
 
-    /// Whether it waits for a notification, which reaches only tickets that are queued when it is sent: once registered, its
-    /// waiter must never leave the store's queue.
+    /// Whether it waits for a notification, which reaches only tickets that are queued when it is sent: once
+    /// registered, its waiter must never leave the store's queue.
     #[inline]
     pub fn notifies(&self) -> bool {
         self.capacity == 0 && self.kind != LockKind::Semaphore
@@ -140,7 +140,8 @@ impl Share {
         }
     }
 
-    /// Whether no other ticket can hold at the same time: no units are left, and it can get no signal. Then one ticket can serve all waiters of a process. A standby has its own, which has its value.
+    /// Whether no other ticket can hold at the same time: no units are left, and it can get no signal. Then one ticket
+    /// can serve all waiters of a process. A standby has its own, which has its value.
     #[inline]
     pub fn excludes_all(&self) -> bool {
         let serves_all = !matches!(self.kind, LockKind::Semaphore | LockKind::Leader);

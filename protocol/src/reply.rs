@@ -1,4 +1,5 @@
-//! [`Reply`]: a store's answer to an operation, with the state of a name, and its text as the servers of engines write it.
+//! [`Reply`]: a store's answer to an operation, with the state of a name, and its text as the servers of engines write
+//! it.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;

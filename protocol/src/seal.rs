@@ -1,5 +1,6 @@
 //! Messages on channels that strangers can hear and use, as those of Redis. Such a message names the public half of its
-//! ticket, and proves with a code that its author knows the secret half: see "Messages are sealed" in `docs/protocol.md`.
+//! ticket, and proves with a code that its author knows the secret half: see "Messages are sealed" in
+//! `docs/protocol.md`.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -17,8 +18,8 @@ fn code(ticket: Ticket, before: &str, after: &str) -> String {
     code
 }
 
-/// Whether the code at `at` is that of the rest. The time says how much of a code is right, but nobody can measure it: a wrong
-/// message has no answer.
+/// Whether the code at `at` is that of the rest. The time says how much of a code is right, but nobody can measure it:
+/// a wrong message has no answer.
 fn is_sealed(ticket: Ticket, text: &str, at: usize) -> bool {
     let parts = (
         text.get(..at),

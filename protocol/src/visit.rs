@@ -1,5 +1,5 @@
-//! [`Visitor`]: sees each id, time and number of a value, and may change it. An explorer of states thus gives all states
-//! that behave alike the same numbers.
+//! [`Visitor`]: sees each id, time and number of a value, and may change it. An explorer of states thus gives all
+//! states that behave alike the same numbers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;

@@ -1,4 +1,5 @@
-//! A program that was built without a feature is told which one it needs. These tests run where the crate is tested alone: `cargo test -p auto-mutex`.
+//! A program that was built without a feature is told which one it needs. These tests run where the crate is tested
+//! alone: `cargo test -p auto-mutex`.
 
 #[cfg(not(all(feature = "cluster", feature = "quorum", feature = "replicas")))]
 fn needs(feature: &str, error: crate::SetupError) {

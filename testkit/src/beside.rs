@@ -15,7 +15,8 @@ impl World {
     /// Runs blocking code that really waits or computes, on a thread beside the World. Virtual time stands still until
     /// it has ended, also if this future is dropped.
     ///
-    /// Blocking calls of locks are for [`thread`](Self::thread): here, they panic if they have to wait for virtual time.
+    /// Blocking calls of locks are for [`thread`](Self::thread): here, they panic if they have to wait for virtual
+    /// time.
     ///
     /// ```
     /// # use auto_mutex::test::{Runs, World, run};

@@ -49,8 +49,8 @@ static TRIED: AtomicU32 = AtomicU32::new(0);
 
 /// The faults that no test of this process has tried so far.
 ///
-/// Call it last: from a test whose name sorts behind all others, with `cargo test -- --test-threads=1`. Test runners that
-/// start a process for each test, such as nextest, see the faults of one test only.
+/// Call it last: from a test whose name sorts behind all others, with `cargo test -- --test-threads=1`. Test runners
+/// that start a process for each test, such as nextest, see the faults of one test only.
 ///
 /// ```
 /// use auto_mutex::test::{Fault, Runs, World, coverage};

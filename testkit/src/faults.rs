@@ -111,7 +111,8 @@ impl World {
     }
 
     /// The store forgets the locks of a client or the holders of a name, as after a deletion or an eviction. Nobody is
-    /// told: the client finds out when it renews the lease ([`LossCause::Forgotten`](auto_mutex_core::LossCause::Forgotten)).
+    /// told: the client finds out when it renews the lease
+    /// ([`LossCause::Forgotten`](auto_mutex_core::LossCause::Forgotten)).
     pub fn lose<'a>(&self, target: impl Into<Target<'a>>) -> Struck {
         let holders = self.holders(target.into(), Fault::Lose);
         self.drop_holds(&holders);
@@ -256,8 +257,8 @@ impl World {
     }
 
     /// Causes a fault that the seed chooses: of the store, of the network, or of the host of `client`. A fault that
-    /// lasts ends after a time that the seed chooses, up to ten seconds. After [`Fault::Kill`] and [`Fault::Fork`], `client` is of
-    /// no use any more.
+    /// lasts ends after a time that the seed chooses, up to ten seconds. After [`Fault::Kill`] and [`Fault::Fork`],
+    /// `client` is of no use any more.
     pub fn random_fault(&self, client: &Client) -> Fault {
         let faults: [(Fault, Strike); 14] = [
             (Fault::Disconnect, Self::disconnect),

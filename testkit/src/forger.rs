@@ -24,8 +24,8 @@ impl Heard {
 }
 
 impl World {
-    /// A stranger publishes on the channels of all clients: a message that was there before, or one that the stranger has
-    /// made of such messages. Clients believe neither, so nothing happens.
+    /// A stranger publishes on the channels of all clients: a message that was there before, or one that the stranger
+    /// has made of such messages. Clients believe neither, so nothing happens.
     pub fn forge(&self) -> Struck {
         self.0.struck("", "", Fault::Forge);
         let below = |options: usize| self.0.below(options as u64) as usize;

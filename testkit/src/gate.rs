@@ -1,5 +1,5 @@
-//! [`gated`]: a task of a host. It stands still while the host is suspended, ends when the host is killed, and otherwise
-//! runs in an order that is left to chance.
+//! [`gated`]: a task of a host. It stands still while the host is suspended, ends when the host is killed, and
+//! otherwise runs in an order that is left to chance.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -125,8 +125,8 @@ async fn gated<T>(member: Arc<Member>, mut task: Pin<Box<impl Future<Output = T>
 
 /// The work of a host in a [`World`](super::World), as a future of its output.
 ///
-/// It goes on if this future is dropped. A panic of the work is passed on; if nobody awaits it, the test fails at its end.
-/// Panics if the host was killed.
+/// It goes on if this future is dropped. A panic of the work is passed on; if nobody awaits it, the test fails at its
+/// end. Panics if the host was killed.
 #[must_use = "await it for the output"]
 #[derive(Debug)]
 pub struct Running<T> {

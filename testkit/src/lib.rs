@@ -1,4 +1,5 @@
-//! The test kit: a [`World`] of hosts, a network and a lock store in one thread, in virtual time, with faults on demand.
+//! The test kit: a [`World`] of hosts, a network and a lock store in one thread, in virtual time, with faults on
+//! demand.
 //!
 //! `#[auto_mutex::test]` runs an async function in a World, once for each seed. The seed decides what real machines
 //! leave to chance: the order of tasks and messages, and how much a fault destroys. The locks are the real ones, with
@@ -41,9 +42,9 @@
 //! In a runtime that isn't paused, as that of `#[sqlx::test]`, [`World::new`] pauses it and holds the time: it moves by
 //! [`World::advance`] only. When the last clone of the World is dropped, the clock runs again.
 //!
-//! What takes real time is declared: [`World::real_time`] for sockets, [`World::blocking`] for blocking code. Undeclared
-//! sockets, signals and child processes panic. (In a runtime of another attribute they don't: there, hold the time.)
-//! The code under test may read the real clock, but then it sees another time than the locks.
+//! What takes real time is declared: [`World::real_time`] for sockets, [`World::blocking`] for blocking code.
+//! Undeclared sockets, signals and child processes panic. (In a runtime of another attribute they don't: there, hold
+//! the time.) The code under test may read the real clock, but then it sees another time than the locks.
 //!
 //! # Limits
 //!
@@ -52,13 +53,13 @@
 //!
 //! # Seeds
 //!
-//! A failed run prints its seed and its last events. `AUTO_MUTEX_SEED=17 cargo test name` runs this seed alone, with the
-//! same events in the same order. With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and the
-//! shortest schedule that fails is printed as well. `AUTO_MUTEX_SEEDS=1000` runs so many seeds, from
+//! A failed run prints its seed and its last events. `AUTO_MUTEX_SEED=17 cargo test name` runs this seed alone, with
+//! the same events in the same order. With [`Runs::shrink`], the failed run is repeated with fewer unusual choices, and
+//! the shortest schedule that fails is printed as well. `AUTO_MUTEX_SEEDS=1000` runs so many seeds, from
 //! `AUTO_MUTEX_SEED_START` on, a number or `random`.
 //!
-//! The first seed runs twice, and the test fails if the events differ: code that draws random numbers of its own, as tokio's
-//! `select!` without `biased;` does, can't be repeated. [`Runs::repeatable`] turns that off.
+//! The first seed runs twice, and the test fails if the events differ: code that draws random numbers of its own, as
+//! tokio's `select!` without `biased;` does, can't be repeated. [`Runs::repeatable`] turns that off.
 //!
 //! # Panics
 //!
@@ -117,8 +118,8 @@ const ROUNDS: usize = 24;
 
 /// Hosts, a network and a lock store in one thread, in virtual time.
 ///
-/// See the [module](self) for an example. All clones are the same World. Methods with a client panic if it is not one of
-/// this World.
+/// See the [module](self) for an example. All clones are the same World. Methods with a client panic if it is not one
+/// of this World.
 #[derive(Clone)]
 pub struct World(Arc<Shared>);
 
@@ -130,8 +131,8 @@ impl World {
     /// A World in the tokio runtime of this thread, which must have one thread.
     ///
     /// Use `#[auto_mutex::test]` where you can. This is for tests that another attribute starts, such as
-    /// `#[sqlx::test]`; time is held then, and moves by [`advance`](Self::advance) only. Outside of a runtime, it is for
-    /// simulators whose hosts have a runtime each: make the World first, and its clients in the hosts.
+    /// `#[sqlx::test]`; time is held then, and moves by [`advance`](Self::advance) only. Outside of a runtime, it is
+    /// for simulators whose hosts have a runtime each: make the World first, and its clients in the hosts.
     ///
     /// # Panics
     ///
@@ -160,8 +161,8 @@ impl World {
         }))
     }
 
-    /// A client on the host `host`. Each has its own process; nothing of it is global. If the store is away, it connects
-    /// as soon as the store is back.
+    /// A client on the host `host`. Each has its own process; nothing of it is global. If the store is away, it
+    /// connects as soon as the store is back.
     ///
     /// # Panics
     ///
@@ -281,15 +282,15 @@ impl World {
         self.0.clock.since_start()
     }
 
-    /// The store's clock, which begins in January 2026 so that seeds repeat themselves. Fields such as `since` of `info`
-    /// are times of this clock.
+    /// The store's clock, which begins in January 2026 so that seeds repeat themselves. Fields such as `since` of
+    /// `info` are times of this clock.
     #[must_use]
     pub fn system_time(&self) -> SystemTime {
         time_of(lock(&self.0.server).micros(self.0.clock.now()))
     }
 
-    /// A number below `options`, which the seed decides; for a test that does different things with each seed. Make zero
-    /// the usual case: [`Runs::shrink`] looks for a failing run with many zeros.
+    /// A number below `options`, which the seed decides; for a test that does different things with each seed. Make
+    /// zero the usual case: [`Runs::shrink`] looks for a failing run with many zeros.
     #[must_use]
     pub fn random(&self, options: u64) -> u64 {
         self.0.below(options)

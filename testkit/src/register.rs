@@ -57,8 +57,8 @@ impl<T> Register<T> {
         }))
     }
 
-    /// Writes `value`, with the fencing token of a guard, of [`current`](fn@auto_mutex_core::current), of a leader's term, or from
-    /// elsewhere. A holder may write several times.
+    /// Writes `value`, with the fencing token of a guard, of [`current`](fn@auto_mutex_core::current), of a leader's
+    /// term, or from elsewhere. A holder may write several times.
     ///
     /// # Errors
     ///
@@ -70,8 +70,8 @@ impl<T> Register<T> {
         Ok(())
     }
 
-    /// Only refuses stale tokens, from now on also all that are older than `ours`: what a fence in a transaction does, before
-    /// writes that this register does not see.
+    /// Only refuses stale tokens, from now on also all that are older than `ours`: what a fence in a transaction does,
+    /// before writes that this register does not see.
     ///
     /// # Errors
     ///

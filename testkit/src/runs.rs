@@ -63,8 +63,8 @@ impl Runs {
         self
     }
 
-    /// Whether the first seed runs twice, and the test fails if the events of the two runs differ; `true` if left out. Set it to
-    /// `false` for code that can't repeat itself: see [Seeds](super#seeds).
+    /// Whether the first seed runs twice, and the test fails if the events of the two runs differ; `true` if left out.
+    /// Set it to `false` for code that can't repeat itself: see [Seeds](super#seeds).
     pub fn repeatable(mut self, repeatable: bool) -> Self {
         self.repeatable = repeatable;
         self
@@ -147,7 +147,8 @@ pub(super) struct Failure {
 ///
 /// # Panics
 ///
-/// If a run fails, after it has printed the seed and the last events. Also if it passes one of the [limits](super#limits).
+/// If a run fails, after it has printed the seed and the last events. Also if it passes one of the
+/// [limits](super#limits).
 #[track_caller]
 pub fn run<T: Outcome, F: Future<Output = T>>(runs: Runs, test: impl Fn(World) -> F) {
     let mut repeats = runs.repeatable;

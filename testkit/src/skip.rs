@@ -4,16 +4,18 @@ use auto_mutex_core::{Config, SetupError, Weakness, client, setup};
 
 use super::world::Shared;
 
-/// Sets this process up so that no lock excludes anybody: for tests of handlers that should run, but whose locks are not what
-/// is tested. No store is needed.
+/// Sets this process up so that no lock excludes anybody: for tests of handlers that should run, but whose locks are
+/// not what is tested. No store is needed.
 ///
-/// It makes a global client, as [`setup`](auto_mutex_core::setup) does. Each call gets its lock at once, also while others hold
-/// it. Everything else is as usual: guards, growing fencing tokens, [`current`](fn@auto_mutex_core::current),
-/// [`assert_held!`](auto_mutex_core::assert_held), re-entry, `expire`, and errors for calls that would wait for a lock of their own task.
-/// A call that waits for a notification or a token still waits. Clients of a [`scope`](auto_mutex_core::Client::scope) lock as ever.
+/// It makes a global client, as [`setup`](auto_mutex_core::setup) does. Each call gets its lock at once, also while
+/// others hold it. Everything else is as usual: guards, growing fencing tokens,
+/// [`current`](fn@auto_mutex_core::current), [`assert_held!`](auto_mutex_core::assert_held), re-entry, `expire`, and
+/// errors for calls that would wait for a lock of their own task. A call that waits for a notification or a token still
+/// waits. Clients of a [`scope`](auto_mutex_core::Client::scope) lock as ever.
 ///
-/// Every test may call it first, in any order. It logs a warning once, and [`Client::guarantees`](auto_mutex_core::Client::guarantees)
-/// has [`Weakness::LocksSkipped`](auto_mutex_core::Weakness::LocksSkipped).
+/// Every test may call it first, in any order. It logs a warning once, and
+/// [`Client::guarantees`](auto_mutex_core::Client::guarantees) has
+/// [`Weakness::LocksSkipped`](auto_mutex_core::Weakness::LocksSkipped).
 ///
 /// ```
 /// # tokio::runtime::Runtime::new().unwrap().block_on(async {

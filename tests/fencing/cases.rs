@@ -1,7 +1,7 @@
 //! What the fence does on each database server. `cases!` makes a test of each case.
 
-/// For a module with `Db::new()`, `pool(isolation)`, `id(&mut connection)`, `waits(id)` and `kill(id)`, and the table `work` with
-/// one row.
+/// For a module with `Db::new()`, `pool(isolation)`, `id(&mut connection)`, `waits(id)` and `kill(id)`, and the table
+/// `work` with one row.
 macro_rules! cases {
     ($database:ty, $connection:ty) => {
         use auto_mutex_fence::{Fence, FenceError, Token};

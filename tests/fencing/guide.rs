@@ -1,5 +1,5 @@
-//! Runs the guide's chapter on fencing: its job with a holder that writes too late, the same with rusqlite, and its SQL.
-//! `documents.rs` checks that the chapter shows exactly this job.
+//! Runs the guide's chapter on fencing: its job with a holder that writes too late, the same with rusqlite, and its
+//! SQL. `documents.rs` checks that the chapter shows exactly this job.
 
 use std::cell::RefCell;
 use std::error::Error;

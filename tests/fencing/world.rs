@@ -1,5 +1,5 @@
-//! A World of the test kit in what `#[sqlx::test]` expands to: its runtime, with a pool of a real database. The guide's chapter
-//! on testing shows it.
+//! A World of the test kit in what `#[sqlx::test]` expands to: its runtime, with a pool of a real database. The guide's
+//! chapter on testing shows it.
 
 use std::env;
 use std::error::Error;

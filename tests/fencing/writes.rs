@@ -1,5 +1,5 @@
-//! The 33 writes by which the prover is measured: 17 that are right, and 16 that a stale holder, or the write of a newer one, gets
-//! past. Each has a test, on a real server, which says what the prover must say.
+//! The 33 writes by which the prover is measured: 17 that are right, and 16 that a stale holder, or the write of a
+//! newer one, gets past. Each has a test, on a real server, which says what the prover must say.
 
 use auto_mutex_fence::{Fence, Proof, ProveError, Prover, Token};
 use sqlx::postgres::PgPoolOptions;

@@ -1,9 +1,10 @@
-//! Takes each Rust sample out of the pages and of the items' documentation, and writes a module for it that `samples.rs` compiles.
+//! Takes each Rust sample out of the pages and of the items' documentation, and writes a module for it that
+//! `samples.rs` compiles.
 //!
-//! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has such lines, a second
-//! module has them too, and that one runs. An item's has no other: few are whole. If it has no `main`, it gets one around it, or beside
-//! it if it consists of items only. Each module lies in a file that is called like its page, and each line has the number that it
-//! has there. So the compiler's messages name page and line.
+//! A sample is compiled as a reader would paste it: without the lines that rustdoc hides (`# …`). If it has such lines,
+//! a second module has them too, and that one runs. An item's has no other: few are whole. If it has no `main`, it gets
+//! one around it, or beside it if it consists of items only. Each module lies in a file that is called like its page,
+//! and each line has the number that it has there. So the compiler's messages name page and line.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

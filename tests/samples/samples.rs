@@ -1,5 +1,5 @@
-//! Each sample of the pages compiles as a reader pastes it, without a warning; `build.rs` makes a module of each. Here their
-//! programs run, their tests too, and what is not Rust is checked.
+//! Each sample of the pages compiles as a reader pastes it, without a warning; `build.rs` makes a module of each. Here
+//! their programs run, their tests too, and what is not Rust is checked.
 
 // What a sample leaves to the reader.
 #![allow(clippy::todo)]
@@ -27,7 +27,8 @@ struct Sample {
     run: fn() -> ExitCode,
 }
 
-/// The test's own server, in place of the `redis://127.0.0.1:6379` of a sample. A macro, so that the text stays a `&'static str`.
+/// The test's own server, in place of the `redis://127.0.0.1:6379` of a sample. A macro, so that the text stays a
+/// `&'static str`.
 macro_rules! server {
     ($rest:literal) => {
         &*String::leak(format!("{}{}", *crate::SERVER, $rest))

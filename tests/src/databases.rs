@@ -1,5 +1,5 @@
-//! Database servers in temporary folders, without a driver: their users connect to [`Server::url`]. A guardian ends them
-//! when the test process ends, even if it is killed.
+//! Database servers in temporary folders, without a driver: their users connect to [`Server::url`]. A guardian ends
+//! them when the test process ends, even if it is killed.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -64,8 +64,8 @@ pub fn postgres(settings: &[&str]) -> Result<Server, String> {
     })
 }
 
-/// Makes the files of a PostgreSQL: a copy of a template, because that is faster. All test processes of this user share the
-/// templates, one for each `initdb` and each set of options.
+/// Makes the files of a PostgreSQL: a copy of a template, because that is faster. All test processes of this user share
+/// the templates, one for each `initdb` and each set of options.
 pub(crate) fn init(
     user: &User,
     initdb: &Path,

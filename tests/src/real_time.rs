@@ -13,13 +13,12 @@ pub struct RealTime {
     _ends: Sender<()>,
 }
 
-/// Declares that the test waits for something that only the real clock brings: the end of a lease on a real server, a failover,
-/// a frozen or killed process, an unplugged cable, a server's timeout. Call it in the first line of the test:
+/// Declares that the test waits for something that only the real clock brings: the end of a lease on a real server, a
+/// failover, a frozen or killed process, an unplugged cable, a server's timeout. Call it in the first line of the test:
 /// `let _watch = real_time();`.
 ///
-/// Everything else is tested in virtual time or waits for events, so there are few such tests.
-/// A test that takes longer than a minute has hung. The process then ends with the name of the test, because nothing can
-/// end the test alone.
+/// Everything else is tested in virtual time or waits for events, so there are few such tests. A test that takes longer
+/// than a minute has hung. The process then ends with the name of the test, because nothing can end the test alone.
 pub fn real_time() -> RealTime {
     real_time_for(Duration::ZERO)
 }

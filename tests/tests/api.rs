@@ -192,8 +192,8 @@ fn parse(text: &str) -> BTreeSet<(String, String)> {
 }
 
 /// The lint `unsafe_code` denies unsafe code elsewhere. No maintained crate safely wraps `atexit`, `pthread_atfork` and
-/// `fork`, or removes its signal handler in a forked child; and those that collect the sites in a linker section take too
-/// long to compile.
+/// `fork`, or removes its signal handler in a forked child; and those that collect the sites in a linker section take
+/// too long to compile.
 #[test]
 fn unsafe_code_is_in_four_files_only() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

@@ -1,8 +1,9 @@
-//! Checks the references in the documents: each file, heading, test and page of rustdoc that they mention must exist. Some of what
-//! they say is compared with the code: tables of errors, exit codes, counts, and the Redis key of the README's first example.
+//! Checks the references in the documents: each file, heading, test and page of rustdoc that they mention must exist.
+//! Some of what they say is compared with the code: tables of errors, exit codes, counts, and the Redis key of the
+//! README's first example.
 //!
-//! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words or
-//! more), which some file must then define.
+//! A test is named in two ways: by a link, `` [`its_name`](path/of/the/file.rs) ``, and by its name alone (four words
+//! or more), which some file must then define.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -337,8 +338,8 @@ fn no_retired_word_comes_back() {
     }
 }
 
-/// Each of them says so in its first line, as CONTRIBUTING.md tells. A macro may make several, and a case of the conformance suite is a
-/// test on four engines: in a World, and so on the memory store, time is virtual.
+/// Each of them says so in its first line, as CONTRIBUTING.md tells. A macro may make several, and a case of the
+/// conformance suite is a test on four engines: in a World, and so on the memory store, time is virtual.
 #[test]
 fn at_most_150_tests_wait_for_the_real_clock() {
     let tree = &*TREE;

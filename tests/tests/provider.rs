@@ -19,7 +19,8 @@ fn a_provider_that_the_program_has_installed_is_used() {
     let aes = server(&authority, "TLS_AES_128_GCM_SHA256");
     let chacha = server(&authority, "TLS_CHACHA20_POLY1305_SHA256");
     let connects = |redis: &Redis| Client::connect(redis.tls_url()).map(drop);
-    // Nothing is installed: this library's own cryptography supports both ciphers, and is not installed for the process.
+    // Nothing is installed: this library's own cryptography supports both ciphers, and is not installed for the
+    // process.
     connects(&aes).unwrap();
     connects(&chacha).unwrap();
     assert!(CryptoProvider::get_default().is_none());

@@ -1,4 +1,5 @@
-//! Subscribers may block or panic where the library calls them, and no client may depend on them. (The core has the tests of wakers.)
+//! Subscribers may block or panic where the library calls them, and no client may depend on them. (The core has the
+//! tests of wakers.)
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -52,7 +52,8 @@ const COUNTS: usize = 5;
 const WAITERS: usize = 1_000;
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// The main function of `auto-mutex-bench-heap`: counts on the server whose URL is the argument. `heap` reads the heap's state.
+/// The main function of `auto-mutex-bench-heap`: counts on the server whose URL is the argument. `heap` reads the
+/// heap's state.
 pub fn count(heap: impl Fn() -> Heap) -> ExitCode {
     let url = std::env::args().nth(1).unwrap_or_default();
     let counted = counted(&url, &heap)

@@ -84,7 +84,8 @@ pub(crate) fn ended_children() -> f64 {
 
 fn ended_children_of(pid: &str) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The fields after the last `)` are read: the program name in parentheses may itself contain spaces and parentheses.
+    // The fields after the last `)` are read: the program name in parentheses may itself contain spaces and
+    // parentheses.
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let times = fields.split_whitespace().skip(13).take(2);
     let ticks: f64 = times.filter_map(|field| field.parse::<f64>().ok()).sum();

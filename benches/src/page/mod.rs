@@ -1,7 +1,7 @@
 //! `docs/benchmarks.md`, its plots, and the three numbers of the README, from the figures of a report.
 //!
-//! The texts say how things work and what is measured. What depends on the figures, such as where another library is ahead,
-//! is computed.
+//! The texts say how things work and what is measured. What depends on the figures, such as where another library is
+//! ahead, is computed.
 
 mod losses;
 mod markdown;
@@ -143,7 +143,8 @@ fn section(report: &Report, scenario: &Scenario) -> String {
     text
 }
 
-/// Returns a table of medians, after its plot, whose title is in the picture. If all columns are hidden, the plot is all.
+/// Returns a table of medians, after its plot, whose title is in the picture. If all columns are hidden, the plot is
+/// all.
 fn figures(report: &Report, table: &Table) -> String {
     let title = escape(table.title);
     let mut text = match plot::plot(report, table) {

@@ -1,4 +1,5 @@
-//! The texts of the page: what is measured, how, and how the libraries work. They claim nothing that a run could refute.
+//! The texts of the page: what is measured, how, and how the libraries work. They claim nothing that a run could
+//! refute.
 
 pub(super) const TOP: &str = "\
 <!-- Written by `benches/run --page`. Do not edit. -->

@@ -1,5 +1,5 @@
-//! sqlx's `PgAdvisoryLock`. Each task keeps a connection of its own: a connection from a pool would be tested by one more
-//! request each time.
+//! sqlx's `PgAdvisoryLock`. Each task keeps a connection of its own: a connection from a pool would be tested by one
+//! more request each time.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};

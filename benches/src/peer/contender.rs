@@ -187,7 +187,8 @@ impl Contender {
     }
 
     /// Commands that this library sends directly, besides scripts and the commands of the connection. The server's
-    /// statistics also count commands that scripts call. So a command must not be listed for a library whose scripts call it.
+    /// statistics also count commands that scripts call. So a command must not be listed for a library whose scripts
+    /// call it.
     pub(crate) fn plain_commands(self) -> &'static [&'static str] {
         match self {
             Self::Rslock

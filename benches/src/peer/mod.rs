@@ -1,7 +1,8 @@
 //! The contenders: auto-mutex in its ways of use, other libraries, and plain Redis commands as the limit.
 //!
-//! A [`Library`] creates locks, and the tasks of a worker acquire and release them. The plain Redis commands have a loop
-//! of their own. Libraries of other languages run in their own programs, which get the same [`Job`](crate::job::Job).
+//! A [`Library`] creates locks, and the tasks of a worker acquire and release them. The plain Redis commands have a
+//! loop of their own. Libraries of other languages run in their own programs, which get the same
+//! [`Job`](crate::job::Job).
 
 #[cfg(feature = "peers")]
 pub(crate) mod advisory;

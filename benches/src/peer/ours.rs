@@ -7,8 +7,8 @@ use auto_mutex::{Client, Config, LockError, Mutex, MutexGuard, auto_mutex};
 use super::{Access, Contender, Library, Lock};
 use crate::Failure;
 
-/// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process, and
-/// only those with `Kept` keep locks.
+/// Returns the configuration of `contender`. Only contenders with `Local` in their names hand off inside the process,
+/// and only those with `Kept` keep locks.
 pub(crate) fn config(contender: Contender, url: &str, lease: Duration) -> Result<Config, Failure> {
     let config = Config::new(url)?.lease(lease);
     Ok(match contender {

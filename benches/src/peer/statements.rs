@@ -1,5 +1,5 @@
-//! Statements on PostgreSQL that sqlx prepares: `SELECT … FOR UPDATE`, which locks a row until the transaction ends, and two
-//! `SELECT 1`, the least that two requests cost. Each task keeps a connection of its own.
+//! Statements on PostgreSQL that sqlx prepares: `SELECT … FOR UPDATE`, which locks a row until the transaction ends,
+//! and two `SELECT 1`, the least that two requests cost. Each task keeps a connection of its own.
 
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! The plot of a table, as SVG. For one figure: a row per contender, a dot at the median, a line from minimum to maximum,
-//! on a logarithmic scale.
+//! The plot of a table, as SVG. For one figure: a row per contender, a dot at the median, a line from minimum to
+//! maximum, on a logarithmic scale.
 
 use super::growth;
 use super::svg::{self, OTHERS, OURS, Scale};

@@ -76,8 +76,8 @@ impl Bench {
         });
     }
 
-    /// Returns those of `contenders` that are requested and can be measured. If a requested contender cannot be measured,
-    /// adds a note with the reason.
+    /// Returns those of `contenders` that are requested and can be measured. If a requested contender cannot be
+    /// measured, adds a note with the reason.
     pub(super) fn present(&mut self, contenders: &[Contender]) -> Vec<Contender> {
         let mut present = Vec::new();
         for &contender in contenders {
@@ -93,8 +93,8 @@ impl Bench {
     }
 
     /// Measures all contenders in each of `rounds` rounds, in reverse order in every second round. This call starts one
-    /// server of each kind, and all measurements use it. With `--page`, libraries of other languages, whose processes start
-    /// slowly, take part in the first rounds only.
+    /// server of each kind, and all measurements use it. With `--page`, libraries of other languages, whose processes
+    /// start slowly, take part in the first rounds only.
     pub(super) fn rounds(
         &mut self,
         table: &str,

@@ -16,8 +16,9 @@ use crate::worker::{Drained, Holding, Waiting};
 
 pub(super) const NAME: &str = "S6";
 pub(super) const MANY: &str = "S6 100k";
-/// The length of the window. A request is sent for each name every 1.1 s, for all names at the same moments. A window of
-/// up to 11 s may contain as many of these moments as seconds: the figure would then be 1 request per second, not 0.9.
+/// The length of the window. A request is sent for each name every 1.1 s, for all names at the same moments. A window
+/// of up to 11 s may contain as many of these moments as seconds: the figure would then be 1 request per second, not
+/// 0.9.
 pub(super) const WINDOW_S: f64 = 12.0;
 
 /// The holder's lease: long enough to last while the holder is stopped.

@@ -106,8 +106,8 @@ impl Server {
         }
     }
 
-    /// Returns the bytes that the server uses: of Redis `used_memory`, of PostgreSQL the memory of all of its processes,
-    /// where memory that they share counts once.
+    /// Returns the bytes that the server uses: of Redis `used_memory`, of PostgreSQL the memory of all of its
+    /// processes, where memory that they share counts once.
     pub(crate) fn memory(&mut self) -> f64 {
         match self {
             Self::Redis(server) => {

@@ -1,5 +1,5 @@
-//! A PostgreSQL server in a temporary folder, with default settings except for the number of connections. Statements are
-//! counted by the extension `pg_stat_statements`, bytes by the kernel (`ss`).
+//! A PostgreSQL server in a temporary folder, with default settings except for the number of connections. Statements
+//! are counted by the extension `pg_stat_statements`, bytes by the kernel (`ss`).
 
 use std::process::Command;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Reads the size of the tables of locks again and again, until the server stops. The greatest size in bytes is kept in the result.
+    /// Reads the size of the tables of locks again and again, until the server stops. The greatest size in bytes is
+    /// kept in the result.
     pub(super) fn watch_tables(&self) -> Result<Arc<AtomicU64>, Failure> {
         let mut connection = self.connect(&self.url())?;
         let runtime = Builder::new_current_thread().enable_all().build()?;

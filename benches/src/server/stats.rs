@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::peer::Contender;
 
-/// Commands that count as requests for every library: scripts and connection commands. Commands in scripts do not count.
+/// Commands that count as requests for every library: scripts and connection commands. Commands in scripts do not
+/// count.
 const REQUESTS: [&str; 14] = [
     "evalsha",
     "evalsha_ro",

@@ -1,5 +1,5 @@
-//! Tasks that each hold a lock of their own, and wait for one that another task holds. That task ends the crowd's wait by
-//! a deadlock.
+//! Tasks that each hold a lock of their own, and wait for one that another task holds. That task ends the crowd's wait
+//! by a deadlock.
 
 use std::sync::Arc;
 

@@ -234,8 +234,8 @@ fn of_locks(operator: &Operator, args: &Doctor, findings: &mut Findings) -> Resu
     Ok(is_in_use)
 }
 
-/// Adds a finding for each lock that one function takes both in a namespace and without one: its two holders don't exclude each
-/// other. `sites` has the function of each name.
+/// Adds a finding for each lock that one function takes both in a namespace and without one: its two holders don't
+/// exclude each other. `sites` has the function of each name.
 fn of_namespaces(sites: &HashMap<String, String>, findings: &mut Findings) {
     for (whole, site) in sites {
         if let Some((namespace, rest)) = whole.split_once(':')

@@ -168,8 +168,8 @@ pub(crate) fn processes(lock: &Lock) -> impl Iterator<Item = &Who> {
     holders.chain(lock.waiters.iter().map(|wait| &wait.who))
 }
 
-/// Whether this text in lower case occurs in the name of the lock, as it is or as displayed, or in a process that holds it or
-/// waits for it.
+/// Whether this text in lower case occurs in the name of the lock, as it is or as displayed, or in a process that holds
+/// it or waits for it.
 pub(crate) fn has_text(lock: &Lock, text: &str) -> bool {
     lock.name.to_lowercase().contains(text)
         || readable(&lock.name).to_lowercase().contains(text)

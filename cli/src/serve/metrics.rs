@@ -1,5 +1,5 @@
-//! The last snapshot in Prometheus' text format. No label has a host or a token, of which there may be too many; and only the
-//! seats of leaders have their name, up to [`SEATS`] of them.
+//! The last snapshot in Prometheus' text format. No label has a host or a token, of which there may be too many; and
+//! only the seats of leaders have their name, up to [`SEATS`] of them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

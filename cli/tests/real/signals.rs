@@ -1,5 +1,5 @@
-//! Tests of what `run` does when it gets a signal, or when a part of it, its lease or its store stops: its command never
-//! runs without the lock.
+//! Tests of what `run` does when it gets a signal, or when a part of it, its lease or its store stops: its command
+//! never runs without the lock.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

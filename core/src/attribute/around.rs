@@ -22,7 +22,8 @@ pub(super) enum OnLost {
     Finish,
 }
 
-/// The lock of a sync call. Until it is dropped, calls of the same lock on this thread re-enter, inside the body's span.
+/// The lock of a sync call. Until it is dropped, calls of the same lock on this thread re-enter, inside the body's
+/// span.
 pub struct Entered<G> {
     // Ends before the lock is released.
     _body: Body,

@@ -21,9 +21,9 @@ use crate::locks::semaphore::Permit;
 pin_project! {
     /// Takes the lock, then runs `body` under it. Drops the body, with all its values, before it releases the lock.
     ///
-    /// The expansion writes this value out: in debug builds, a function would copy the body twice. It is an `enum`, and not
-    /// a struct with an `Option`, because the compiler looks through at most 128 nested types to find whether a future is
-    /// `Send`.
+    /// The expansion writes this value out: in debug builds, a function would copy the body twice. It is an `enum`, and
+    /// not a struct with an `Option`, because the compiler looks through at most 128 nested types to find whether a
+    /// future is `Send`.
     #[project = Projected]
     #[must_use = "futures do nothing unless polled"]
     pub enum Protect<L: Lock, R, F> {

@@ -26,8 +26,8 @@ use crate::queue::Holds;
 /// # client.blocking_scope(|| close(5)).unwrap();
 /// ```
 ///
-/// The bodies are those of this task (or thread, without tasks). Get the result before you spawn a task or thread, and move
-/// it there.
+/// The bodies are those of this task (or thread, without tasks). Get the result before you spawn a task or thread, and
+/// move it there.
 ///
 /// # Errors
 ///
@@ -52,8 +52,9 @@ impl Current {
         self.holds.first().name().as_str()
     }
 
-    /// A number that grows with every grant of this lock, for the protected resource to check. If there are several, the
-    /// greatest: see [`MultiGuard::fencing_token`](crate::MultiGuard::fencing_token). It fits into a signed 64-bit column.
+    /// A number that grows with every grant of this lock, for the protected resource to check. If there are several,
+    /// the greatest: see [`MultiGuard::fencing_token`](crate::MultiGuard::fencing_token). It fits into a signed 64-bit
+    /// column.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.holds.token()

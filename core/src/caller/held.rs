@@ -32,7 +32,8 @@ use crate::queue::Holds;
 /// # std::panic::catch_unwind(|| write(5)).unwrap_err();
 /// ```
 ///
-/// A task or thread that a body spawns holds nothing. [`current`](fn@crate::current) returns an error instead of a panic.
+/// A task or thread that a body spawns holds nothing. [`current`](fn@crate::current) returns an error instead of a
+/// panic.
 ///
 /// # Panics
 ///

@@ -1,5 +1,6 @@
-//! The search for deadlocks across processes, as far as it is not in [`auto_mutex_protocol::deadlock`]: the [`hops`] of a
-//! report, and what operators see. `queue/waits.rs` has the waits, and `queue/client/deadlocks.rs` sends the messages.
+//! The search for deadlocks across processes, as far as it is not in [`auto_mutex_protocol::deadlock`]: the [`hops`] of
+//! a report, and what operators see. `queue/waits.rs` has the waits, and `queue/client/deadlocks.rs` sends the
+//! messages.
 
 mod hops;
 #[cfg(all(test, repository))]

@@ -14,7 +14,8 @@ use crate::observer::{Metric, MetricKind, SharedObserver};
 use crate::site::sites;
 use crate::store::meta;
 
-/// Changes each counter by zero, which creates its time series: of the annotated functions, and of handles without a label.
+/// Changes each counter by zero, which creates its time series: of the annotated functions, and of handles without a
+/// label.
 pub(crate) fn begin(observer: &SharedObserver) {
     let counters = Metric::ALL.iter().copied();
     let counters = counters.filter(|metric| metric.kind() != MetricKind::Histogram);

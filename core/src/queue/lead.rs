@@ -1,5 +1,5 @@
-//! [`Lead`]: the term of a leader, around the rules of `auto_mutex_protocol::leading`. The background thread looks at it, so
-//! that a leader whose own thread hangs is found, too.
+//! [`Lead`]: the term of a leader, around the rules of `auto_mutex_protocol::leading`. The background thread looks at
+//! it, so that a leader whose own thread hangs is found, too.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! [`LockQueue`]: one name of this client. The rules are those of [`State`]; what is here runs them under the mutex of the
-//! name, and carries out what follows: it sends, wakes and reports.
+//! [`LockQueue`]: one name of this client. The rules are those of [`State`]; what is here runs them under the mutex of
+//! the name, and carries out what follows: it sends, wakes and reports.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! The waiters and holds of one process for one name, around the rules of `auto_mutex_protocol::client`. All changes are
-//! short [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
+//! The waiters and holds of one process for one name, around the rules of `auto_mutex_protocol::client`. All changes
+//! are short [transitions](lock_queue::Transition) under one mutex per name, which never wait and run no user code.
 
 mod acquire;
 mod client;

@@ -1,5 +1,5 @@
-//! In a test in virtual time, a bare state is fed with the same inputs as that of the name, and what follows must be the
-//! same. So no rule can hide in the shell around it.
+//! In a test in virtual time, a bare state is fed with the same inputs as that of the name, and what follows must be
+//! the same. So no rule can hide in the shell around it.
 
 use std::sync::Arc;
 

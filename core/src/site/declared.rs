@@ -1,5 +1,6 @@
-//! [`Declared`]: what an expansion says of its function. It is the cheapest thing that compiles: a constant of two texts,
-//! without a constructor, because every annotated function has one. The second text is read when the site is first used.
+//! [`Declared`]: what an expansion says of its function. It is the cheapest thing that compiles: a constant of two
+//! texts, without a constructor, because every annotated function has one. The second text is read when the site is
+//! first used.
 
 use std::time::Duration;
 

@@ -42,8 +42,8 @@ pub(super) fn note_type(site: &'static Site, self_type: &'static str, scope: &Na
     }
 }
 
-/// A call that `ours` describes waits for a lock that `theirs` holds. Warns once if the name is derived from the code, and
-/// the code is another: two programs have the same name by accident.
+/// A call that `ours` describes waits for a lock that `theirs` holds. Warns once if the name is derived from the code,
+/// and the code is another: two programs have the same name by accident.
 pub(crate) fn note_holder(name: &Name, ours: &str, theirs: &str, now: Instant) {
     static TOLD: Limit = Limit::once();
     let function = |meta| {

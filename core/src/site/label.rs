@@ -17,7 +17,8 @@ pub(super) struct SiteLabel {
 }
 
 impl Site {
-    /// The label of the holds of a call, where `Self` has the type `self_type`. Only the first call of each type allocates.
+    /// The label of the holds of a call, where `Self` has the type `self_type`. Only the first call of each type
+    /// allocates.
     #[inline]
     pub(crate) fn label_of(&'static self, self_type: &'static str) -> &'static str {
         &self.site_label(self_type).in_metrics

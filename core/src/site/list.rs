@@ -61,8 +61,8 @@ pub(super) fn all() -> impl Iterator<Item = &'static Site> {
     section::declared().iter().map(Declared::site).chain(others)
 }
 
-/// The sites of [`section::declared`], in the same order. Made without a lock, which a thread of the parent may have held
-/// at a fork.
+/// The sites of [`section::declared`], in the same order. Made without a lock, which a thread of the parent may have
+/// held at a fork.
 static SITES: OnceBox<Vec<OnceBox<Site>>> = OnceBox::new();
 
 /// The called sites that [`section::declared`] lacks, by address.

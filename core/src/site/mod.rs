@@ -137,8 +137,8 @@ impl Site {
         (first.id == id).then_some(first)
     }
 
-    /// The package of the annotated crate, or the crate's name. In a program that has another name than its package, that
-    /// name follows after a colon.
+    /// The package of the annotated crate, or the crate's name. In a program that has another name than its package,
+    /// that name follows after a colon.
     pub(crate) fn package(&self) -> &'static str {
         let krate = || self.data.module.split("::").next().unwrap_or_default();
         self.data.package.unwrap_or_else(krate)

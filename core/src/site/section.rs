@@ -1,9 +1,9 @@
-//! The section of the program into which the linker puts each [`Declared`], so that all of them are one slice: nothing is
-//! registered when the program starts, and an expansion needs no function for it.
+//! The section of the program into which the linker puts each [`Declared`], so that all of them are one slice: nothing
+//! is registered when the program starts, and an expansion needs no function for it.
 //!
-//! `#[used]` keeps those that nothing refers to: the compiler marks them for the linker (`SHF_GNU_RETAIN` of ELF, no dead
-//! stripping of Mach-O), in every build profile. The section's name contains our version, because another version in the
-//! same program may declare something else; a test compares the two.
+//! `#[used]` keeps those that nothing refers to: the compiler marks them for the linker (`SHF_GNU_RETAIN` of ELF, no
+//! dead stripping of Mach-O), in every build profile. The section's name contains our version, because another version
+//! in the same program may declare something else; a test compares the two.
 #![allow(unsafe_code)] // Only the linker knows where the section begins and ends.
 
 use super::Declared;
@@ -98,9 +98,10 @@ pub(super) fn declared() -> &'static [Declared] {
     let begin = (&raw const bounds::BEGIN).cast::<Declared>();
     let end = (&raw const bounds::END).cast::<Declared>();
     let bytes = end.addr() - begin.addr();
-    // SAFETY: the linker defines both addresses: the section begins and ends there. It contains nothing but values of this
-    // type, since only `__auto_mutex_site` of this version writes to it, with no gap between them: the size of the type is a
-    // multiple of its alignment, to which the compiler aligns each. They are immutable, and live as long as the program.
+    // SAFETY: the linker defines both addresses: the section begins and ends there. It contains nothing but values of
+    // this type, since only `__auto_mutex_site` of this version writes to it, with no gap between them: the size of the
+    // type is a multiple of its alignment, to which the compiler aligns each. They are immutable, and live as long as
+    // the program.
     unsafe { std::slice::from_raw_parts(begin, bytes / size_of::<Declared>()) }
 }
 

@@ -1,5 +1,5 @@
-//! A layer for servers built on [tower](https://docs.rs/tower), such as axum and tonic: their requests use a client of your
-//! choice. Needs the feature `tower`.
+//! A layer for servers built on [tower](https://docs.rs/tower), such as axum and tonic: their requests use a client of
+//! your choice. Needs the feature `tower`.
 
 mod service;
 

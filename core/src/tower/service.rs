@@ -13,12 +13,12 @@ use crate::locks::client::Client;
 
 /// Runs each request in [`Client::scope`]: handlers lock with this client, whichever task polls them.
 ///
-/// A server that uses the global client doesn't need this layer. It is for a client that isn't global: one for each tenant or
-/// store, or one for each test, so that tests can run side by side.
+/// A server that uses the global client doesn't need this layer. It is for a client that isn't global: one for each
+/// tenant or store, or one for each test, so that tests can run side by side.
 ///
-/// Pass it to `Router::layer` of axum, or to `Server::layer` of tonic. It doesn't box the futures of the service, and works
-/// with any request and response. A task that a handler spawns isn't part of the request; give it the same client with
-/// `tokio::spawn(auto_mutex::client()?.scope(task))`.
+/// Pass it to `Router::layer` of axum, or to `Server::layer` of tonic. It doesn't box the futures of the service, and
+/// works with any request and response. A task that a handler spawns isn't part of the request; give it the same client
+/// with `tokio::spawn(auto_mutex::client()?.scope(task))`.
 ///
 /// ```
 /// use auto_mutex::tower::ScopeLayer;

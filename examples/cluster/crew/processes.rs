@@ -1,7 +1,7 @@
 //! Workers as processes: this program, started again with a hidden argument.
 //!
-//! The worker writes its events as lines to its output, and reads its orders as lines from its input. When the input ends,
-//! the worker ends too, so no worker outlives the show, even if the show is killed.
+//! The worker writes its events as lines to its output, and reads its orders as lines from its input. When the input
+//! ends, the worker ends too, so no worker outlives the show, even if the show is killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt as _;

@@ -1,7 +1,9 @@
-//! A web service as it is deployed: it can start while Redis is down, answers probes, exports metrics, and stops cleanly.
+//! A web service as it is deployed: it can start while Redis is down, answers probes, exports metrics, and stops
+//! cleanly.
 //!
 //! - `POST /close/{month}/{millis}`: the work, under a lock. No two processes close the same month at the same time.
-//! - `/healthz`, for the liveness probe: the process answers. It doesn't depend on Redis, because a restart would not help.
+//! - `/healthz`, for the liveness probe: the process answers. It doesn't depend on Redis, because a restart would not
+//!   help.
 //! - `/readyz`, for the readiness probe: the locks can be taken.
 //! - `/metrics`, for Prometheus.
 //! - SIGTERM or SIGINT: no new connections and no new locks. Running requests have 20 s; then their locks are released.
@@ -79,7 +81,8 @@ async fn readyz() -> Response {
     (status, "not ready").into_response()
 }
 
-/// Returns a future that is ready when SIGTERM or SIGINT has come. From this call on, neither ends the process by itself.
+/// Returns a future that is ready when SIGTERM or SIGINT has come. From this call on, neither ends the process by
+/// itself.
 fn stopped() -> io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -36,8 +36,8 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// `POST /orders/{order}`. The payment company allows three requests at a time. If four more wait in the whole cluster, a further
-/// one is refused at once.
+/// `POST /orders/{order}`. The payment company allows three requests at a time. If four more wait in the whole cluster,
+/// a further one is refused at once.
 #[auto_semaphore(permits = 3, max_waiters = 4, block = 15, on_timeout = || Ok(busy()))]
 pub async fn order(
     State(pool): State<PgPool>,
@@ -74,7 +74,8 @@ pub async fn pay(pool: &PgPool, order: i64) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// The request to the payment company, whose servers no fence can reach. Its idempotency key is the order: sent twice, it charges once.
+/// The request to the payment company, whose servers no fence can reach. Its idempotency key is the order: sent twice,
+/// it charges once.
 async fn charge(order: i64) {
     tracing::debug!("charge, with the idempotency key order-{order}");
     sleep(Duration::from_millis(20)).await;

@@ -1,4 +1,5 @@
-//! A node. `AUTO_MUTEX_URL=redis://127.0.0.1:6379 cargo run -p auto-mutex-example-tested-service`, in several terminals.
+//! A node. `AUTO_MUTEX_URL=redis://127.0.0.1:6379 cargo run -p auto-mutex-example-tested-service`, in several
+//! terminals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,5 @@
-//! Runs the example, which `cargo test` has built, on two nodes that share a private Redis, if redis-server is installed.
+//! Runs the example, which `cargo test` has built, on two nodes that share a private Redis, if redis-server is
+//! installed.
 
 #[allow(dead_code, unreachable_pub)]
 #[path = "../../../tests/src/real_time.rs"]

@@ -1,6 +1,6 @@
 //! Condition variables: calls that hold a mutex wait for signals at a second name. Both names are
-//! [`World`](crate::name::world::World)s. What is here is what the shell does for `wait` and `notify_one`, and what their callers do:
-//! they make things under the mutex, and wait until there is one.
+//! [`World`](crate::name::world::World)s. What is here is what the shell does for `wait` and `notify_one`, and what
+//! their callers do: they make things under the mutex, and wait until there is one.
 
 mod properties;
 mod world;

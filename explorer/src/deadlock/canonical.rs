@@ -1,5 +1,5 @@
-//! The canonical form: worlds that behave alike become equal. Tokens are numbered in their order, and names, tickets and waits
-//! in the order in which tasks have them. What can never count again is forgotten.
+//! The canonical form: worlds that behave alike become equal. Tokens are numbered in their order, and names, tickets
+//! and waits in the order in which tasks have them. What can never count again is forgotten.
 
 use std::collections::BTreeMap;
 use std::mem::{replace, take};

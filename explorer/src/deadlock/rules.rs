@@ -64,8 +64,8 @@ impl Rules {
         }
     }
 
-    /// Whether all tasks of a deadlock must choose the same call. With mutexes alone they do: each task that waits is in at
-    /// most one cycle. Otherwise a search may choose another call if it does not know some of the holds.
+    /// Whether all tasks of a deadlock must choose the same call. With mutexes alone they do: each task that waits is
+    /// in at most one cycle. Otherwise a search may choose another call if it does not know some of the holds.
     pub fn one_victim(&self) -> bool {
         self.patient || self.capacities.iter().all(|capacity| *capacity == 1)
     }

@@ -23,7 +23,8 @@ impl World {
         }
     }
 
-    /// Makes the ticket of the member wait for the first of its tasks that wait. If none does, the ticket leaves the queue.
+    /// Makes the ticket of the member wait for the first of its tasks that wait. If none does, the ticket leaves the
+    /// queue.
     pub(super) fn queue(&mut self, member: u8, name: u8, rules: &Setup) {
         let wait = self.first_waiting(member, name, rules);
         let units = wait.and_then(|task| Some(self.task(task).wait?.units));

@@ -1,5 +1,5 @@
-//! Which tasks are really deadlocked: whatever can end does, and the tasks that are left wait forever. Uses what tasks do in
-//! the store, and none of the rules of the search.
+//! Which tasks are really deadlocked: whatever can end does, and the tasks that are left wait forever. Uses what tasks
+//! do in the store, and none of the rules of the search.
 
 use super::rules::Setup;
 use super::world::{End, World};
@@ -23,7 +23,8 @@ pub(super) fn stuck_tasks(world: &World, rules: &Setup) -> Vec<u8> {
         .find(|task| runs(&end, *task) && !end.task(*task).holds.is_empty())
     {
         if let Some(hold) = end.task_mut(task).holds.pop() {
-            // If a handoff to a task of the same member is allowed, it comes first, because it may overtake other waiters.
+            // If a handoff to a task of the same member is allowed, it comes first, because it may overtake other
+            // waiters.
             let how = match end.may_hand_off(task, &hold, rules) {
                 true => End::Handoff,
                 false => End::Release,

@@ -1,8 +1,8 @@
 //! Leading: processes that stand for one seat, lead, and stand again.
 //!
-//! Each is a client of [`world`](crate::name::world) with the [`leading`](auto_mutex_protocol::leading) of the protocol on it, as it
-//! ships; around them are bodies, and the process. A process that runs looks at its term before time goes on. A suspended
-//! one does nothing, and its clock goes on.
+//! Each is a client of [`world`](crate::name::world) with the [`leading`](auto_mutex_protocol::leading) of the protocol
+//! on it, as it ships; around them are bodies, and the process. A process that runs looks at its term before time goes
+//! on. A suspended one does nothing, and its clock goes on.
 
 mod action;
 mod enabled;

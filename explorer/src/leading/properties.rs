@@ -10,8 +10,8 @@ use super::world::World;
 use crate::name::properties::CALLS;
 use crate::name::world::Member;
 
-/// At most one process runs a body. A suspended process does not run it; after it is woken, it may run it until it gets to
-/// look at its term, in the same tick.
+/// At most one process runs a body. A suspended process does not run it; after it is woken, it may run it until it gets
+/// to look at its term, in the same tick.
 pub const ONE: &str = "one body at a time";
 /// If leases are renewed, the lock leaves a process only when its body has ended or hangs.
 pub const BODY_FIRST: &str = "the lock is not passed on before the body has ended";

@@ -1,5 +1,5 @@
-//! What happens in the end. From some states of a run, these walk on: nothing more goes wrong, and every process takes each
-//! step that is due, for a limited number of ticks.
+//! What happens in the end. From some states of a run, these walk on: nothing more goes wrong, and every process takes
+//! each step that is due, for a limited number of ticks.
 
 use super::action::Action;
 use super::rules::Setup;
@@ -22,8 +22,8 @@ struct Walk {
     end: bool,
 }
 
-/// Whether some other seat leads in time if every body hangs from now on. Suspended processes stay suspended, and clients
-/// that are cut off stay so.
+/// Whether some other seat leads in time if every body hangs from now on. Suspended processes stay suspended, and
+/// clients that are cut off stay so.
 pub(super) fn hung_body_is_followed(rules: &Setup, world: &World) -> bool {
     let stands = |me: &u8| {
         let (seat, member) = world.seat(*me);
@@ -97,8 +97,8 @@ pub(super) fn all_stand(rules: &Setup, world: &World) -> bool {
     leading == live.min(1)
 }
 
-/// The number of ticks within which the next seat leads: a closed store, the leases of processes that are gone, a place of
-/// each that is granted and not claimed, a pause, and a body that hangs.
+/// The number of ticks within which the next seat leads: a closed store, the leases of processes that are gone, a place
+/// of each that is granted and not claimed, a pause, and a body that hangs.
 fn patience(rules: &Setup) -> u8 {
     2 * rules.lease + rules.seats + rules.progress + rules.stop_within + 2
 }

@@ -1,5 +1,5 @@
-//! Rules drawn by a seed: larger runs than can be explored, of all kinds of locks, in which much goes wrong. Each goes one
-//! random way.
+//! Rules drawn by a seed: larger runs than can be explored, of all kinds of locks, in which much goes wrong. Each goes
+//! one random way.
 
 use auto_mutex_protocol::client::Patience;
 use auto_mutex_protocol::{Dice, Share};

@@ -86,10 +86,11 @@ pub struct Rules {
     pub owned: bool,
     /// For how long the store keeps the lock even if the call ends earlier.
     pub at_least: u8,
-    /// How long each call of a client may hold, beginning with the last one; zero is without an end. The last time is also
-    /// that of all earlier calls.
+    /// How long each call of a client may hold, beginning with the last one; zero is without an end. The last time is
+    /// also that of all earlier calls.
     pub expire: Vec<u8>,
-    /// How often the calls of each client ask, and how many wait or hold at a time; the last one also for all further clients.
+    /// How often the calls of each client ask, and how many wait or hold at a time; the last one also for all further
+    /// clients.
     pub calls: Vec<(u8, u8)>,
     /// How many clients keep the lock after a call.
     pub keepers: u8,

@@ -1,9 +1,9 @@
 //! The rounds of a quorum as they ship, above stores as they ship: in random runs on a virtual clock, and in
 //! [every state](small) of a small quorum.
 //!
-//! In a random run, four members use one name on five nodes. The network is unreliable and cuts connections, nodes freeze or lose their
-//! data, their clocks differ, and a stranger repeats what it hears. What a stranger changes is not sealed, so no member
-//! takes it: `protocol/src/seal.rs` has that rule. A seed repeats a run.
+//! In a random run, four members use one name on five nodes. The network is unreliable and cuts connections, nodes
+//! freeze or lose their data, their clocks differ, and a stranger repeats what it hears. What a stranger changes is not
+//! sealed, so no member takes it: `protocol/src/seal.rs` has that rule. A seed repeats a run.
 
 mod leftovers;
 mod network;

@@ -1,6 +1,6 @@
-//! Calls for several names. Each name is a [`World`](crate::name::world::World) of its own, in which no time passes; the calls are
-//! [`Together`](auto_mutex_protocol::client::Together)s, as they ship. What is here is what the shell does for one: it enters
-//! names, gives them back, and tells the call what has become of them.
+//! Calls for several names. Each name is a [`World`](crate::name::world::World) of its own, in which no time passes;
+//! the calls are [`Together`](auto_mutex_protocol::client::Together)s, as they ship. What is here is what the shell
+//! does for one: it enters names, gives them back, and tells the call what has become of them.
 
 mod properties;
 mod runs;

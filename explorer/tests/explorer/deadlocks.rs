@@ -29,8 +29,8 @@ runs! {
     three_mutexes_and_tasks_give_up
 }
 
-/// All requests of a name are for the same units. Otherwise a task that begins to wait during a search can become a part of a
-/// deadlock that was there before, and a search that asked this task too early chooses another call.
+/// All requests of a name are for the same units. Otherwise a task that begins to wait during a search can become a
+/// part of a deadlock that was there before, and a search that asked this task too early chooses another call.
 #[test]
 fn one_victim_needs_equal_units() {
     let run = Setup::new(different_units());

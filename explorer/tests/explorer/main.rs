@@ -1,5 +1,5 @@
-//! Every property holds in every state of the runs, and each run reaches what it must. The large ones take minutes, and some
-//! GB: `cargo test -p auto-mutex-explorer -- --ignored`.
+//! Every property holds in every state of the runs, and each run reaches what it must. The large ones take minutes, and
+//! some GB: `cargo test -p auto-mutex-explorer -- --ignored`.
 
 /// A test for each run of this module.
 macro_rules! runs {

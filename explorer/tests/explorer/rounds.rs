@@ -1,4 +1,5 @@
-//! Small quorums, in every state, and random runs. `AUTO_MUTEX_SEED=n` repeats one, `AUTO_MUTEX_RUNS=n` makes more, and both make more from there.
+//! Small quorums, in every state, and random runs. `AUTO_MUTEX_SEED=n` repeats one, `AUTO_MUTEX_RUNS=n` makes more, and
+//! both make more from there.
 
 use auto_mutex_explorer::quorum::small::Small;
 use auto_mutex_explorer::quorum::{notifications, run};

@@ -78,10 +78,12 @@ impl fmt::Debug for ProveError {
     }
 }
 
-/// For your tests: proves that a stale holder's `write` can't land, in whatever order the statements of two holders run.
+/// For your tests: proves that a stale holder's `write` can't land, in whatever order the statements of two holders
+/// run.
 ///
-/// `setup` makes the tables as they are before, the fence's included, and returns the URL of their PostgreSQL. `write` is
-/// your own code: it connects to the URL that it is given, with any driver, and writes something that depends on the token.
+/// `setup` makes the tables as they are before, the fence's included, and returns the URL of their PostgreSQL. `write`
+/// is your own code: it connects to the URL that it is given, with any driver, and writes something that depends on the
+/// token.
 ///
 /// ```no_run
 /// use auto_mutex_fence::{Dialect, Fence, Token, prove};
@@ -138,56 +140,62 @@ impl fmt::Debug for ProveError {
 ///
 /// # What it does
 ///
-/// It runs the write of an older and that of a newer holder at the same time, again and again, each time after `setup`. Their
-/// connections pass through a proxy, which holds back each statement until it is its turn, so that each order is tried once.
-/// PostgreSQL itself says whether a statement waits for a lock; no clock decides anything. Deadlocks, serialization failures and
-/// other errors of the database are outcomes like others. A holder that tries again what had no effect, such as a lock with
-/// `NOWAIT`, lets the other one go on first.
+/// It runs the write of an older and that of a newer holder at the same time, again and again, each time after `setup`.
+/// Their connections pass through a proxy, which holds back each statement until it is its turn, so that each order is
+/// tried once. PostgreSQL itself says whether a statement waits for a lock; no clock decides anything. Deadlocks,
+/// serialization failures and other errors of the database are outcomes like others. A holder that tries again what had
+/// no effect, such as a lock with `NOWAIT`, lets the other one go on first.
 ///
-/// Then the older holder stops before each of its statements while the newer one writes. It is killed there, and comes back with
-/// its token; or the server ends its connection if that is in a transaction, and it goes on. The newer holder is killed before
-/// each of its statements, too: the older one goes on, and a third holder must be able to write.
+/// Then the older holder stops before each of its statements while the newer one writes. It is killed there, and comes
+/// back with its token; or the server ends its connection if that is in a transaction, and it goes on. The newer holder
+/// is killed before each of its statements, too: the older one goes on, and a third holder must be able to write.
 ///
-/// A stale write has landed if the older holder has changed a table after the newer one has changed one. The older holder's write was
-/// lost ([`ProveError::LostUpdate`]) if it came first, and the tables are at the end as after the newer one's alone. All tables in
-/// the search path of the URL are compared, except for `auto_mutex_fence`, and without identity columns and columns whose default is
-/// a sequence, a time, or random: so a number that a refused write has taken is no difference. If `write` stores such values itself, or
-/// a row for each attempt, [`Prover::ignore`] leaves out the column or table.
+/// A stale write has landed if the older holder has changed a table after the newer one has changed one. The older
+/// holder's write was lost ([`ProveError::LostUpdate`]) if it came first, and the tables are at the end as after the
+/// newer one's alone. All tables in the search path of the URL are compared, except for `auto_mutex_fence`, and without
+/// identity columns and columns whose default is a sequence, a time, or random: so a number that a refused write has
+/// taken is no difference. If `write` stores such values itself, or a row for each attempt, [`Prover::ignore`] leaves
+/// out the column or table.
 ///
-/// If the database has the locks, in its schema `auto_mutex`, the tokens have tickets, so that they need no table. The newer holder gets the
-/// lock before its first statement, and the older one loses it then. So no `setup` has to do anything about the fence.
+/// If the database has the locks, in its schema `auto_mutex`, the tokens have tickets, so that they need no table. The
+/// newer holder gets the lock before its first statement, and the older one loses it then. So no `setup` has to do
+/// anything about the fence.
 ///
 /// # What it finds
 ///
-/// Besides a missing check: a check outside of the transaction that writes, or in another one; a snapshot read (`SELECT` the token,
-/// compare it, then write), which only the isolation level `SERIALIZABLE` makes safe; a lock on a row that does not exist yet; a fence after
-/// the commit, in a savepoint that is rolled back, or of another name, or one whose error is ignored; a write on a second connection, or on
-/// another one after the one with the fence was lost; a check in a subquery, which isn't repeated after a wait; a token that is cut to 32
-/// bits or goes through a floating-point number; a sum of what was read before the fence; a row that a killed process leaves behind and that
+/// Besides a missing check: a check outside of the transaction that writes, or in another one; a snapshot read
+/// (`SELECT` the token, compare it, then write), which only the isolation level `SERIALIZABLE` makes safe; a lock on a
+/// row that does not exist yet; a fence after the commit, in a savepoint that is rolled back, or of another name, or
+/// one whose error is ignored; a write on a second connection, or on another one after the one with the fence was lost;
+/// a check in a subquery, which isn't repeated after a wait; a token that is cut to 32 bits or goes through a
+/// floating-point number; a sum of what was read before the fence; a row that a killed process leaves behind and that
 /// keeps the others out. It judges 33 such writes of its own tests, 17 of them right.
 ///
-/// A function, a `DO` block, or several statements that are sent at once are also stopped before each write in them, by a trigger
-/// `auto_mutex_pause` on each table. So a check-then-write in PL/pgSQL is found, too.
+/// A function, a `DO` block, or several statements that are sent at once are also stopped before each write in them, by
+/// a trigger `auto_mutex_pause` on each table. So a check-then-write in PL/pgSQL is found, too.
 ///
 /// # Limits
 ///
-/// It is for PostgreSQL alone. For MySQL, MariaDB and SQLite, follow the guide's rules, and test with two connections that the second
-/// holder waits, and that the first one is refused after that.
+/// It is for PostgreSQL alone. For MySQL, MariaDB and SQLite, follow the guide's rules, and test with two connections
+/// that the second holder waits, and that the first one is refused after that.
 ///
-/// - A step is what the driver sends at once. Not seen inside of one: triggers of yours and functions that an `INSERT` or `UPDATE` calls, and
-///   what a function reads between two writes. Statements that touch no table (`BEGIN`, `SET`, `SELECT 1`, questions about types) run at once.
-/// - The URL needs the right to create triggers on the tables. While a function is stopped, its `statement_timeout` and `lock_timeout` run.
-/// - If one write uses several connections at the same time, their statements are not put into all orders. Of values that a right write
-///   takes from a sequence itself, leave out the column.
+/// - A step is what the driver sends at once. Not seen inside of one: triggers of yours and functions that an `INSERT`
+///   or `UPDATE` calls, and what a function reads between two writes. Statements that touch no table (`BEGIN`, `SET`,
+///   `SELECT 1`, questions about types) run at once.
+/// - The URL needs the right to create triggers on the tables. While a function is stopped, its `statement_timeout` and
+///   `lock_timeout` run.
+/// - If one write uses several connections at the same time, their statements are not put into all orders. Of values
+///   that a right write takes from a sequence itself, leave out the column.
 /// - A lost update shows only if the tables differ: let what `write` adds depend on the token.
-/// - It must not block the thread: with a blocking driver, use `spawn_blocking`. A write that waits for the other one by any means other than the
-///   database ends as [`ProveError::Endless`].
+/// - It must not block the thread: with a blocking driver, use `spawn_blocking`. A write that waits for the other one
+///   by any means other than the database ends as [`ProveError::Endless`].
 ///
-/// With four statements each, there are 70 orders, and 25 runs in which somebody is killed or disconnected; with six each, 924 and 49. After
-/// 1000 runs, the result is [`ProveError::TooMany`]: [`Prover`] allows more, or leaves out the orders that switch often.
+/// With four statements each, there are 70 orders, and 25 runs in which somebody is killed or disconnected; with six
+/// each, 924 and 49. After 1000 runs, the result is [`ProveError::TooMany`]: [`Prover`] allows more, or leaves out the
+/// orders that switch often.
 ///
-/// The connection to the server is made without TLS. Retries of `write` are part of it. The proof is about `write` as it runs here: about
-/// these rows, and this isolation level.
+/// The connection to the server is made without TLS. Retries of `write` are part of it. The proof is about `write` as
+/// it runs here: about these rows, and this isolation level.
 ///
 /// # Errors
 ///
@@ -211,8 +219,8 @@ pub async fn prove<S: Display, T, E: Display>(
 pub struct Prover<'a> {
     /// At most so many runs; 1000 by default.
     pub schedules: usize,
-    /// In each order, at most so many changes from one holder to the other where both could go on. Most mistakes take one or
-    /// two. No limit by default.
+    /// In each order, at most so many changes from one holder to the other where both could go on. Most mistakes take
+    /// one or two. No limit by default.
     pub switches: usize,
     /// At most so many statements in a run; 500 by default.
     pub steps: usize,
@@ -310,7 +318,8 @@ impl Prover<'_> {
             judge(&outcome, &right)
         };
 
-        // The older holder stops somewhere, and is killed or loses its connections; or the newer one is killed meanwhile.
+        // The older holder stops somewhere, and is killed or loses its connections; or the newer one is killed
+        // meanwhile.
         let hurt = async {
             for before in 0.. {
                 for fate in [Action::Dies(OLDER), Action::Disconnects(OLDER)] {

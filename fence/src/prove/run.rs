@@ -87,8 +87,8 @@ impl Outcome {
     }
 }
 
-/// Lets `writers` write. `choose` says what happens, and is told who could go on. They come `back` after another run, or
-/// are the first ones.
+/// Lets `writers` write. `choose` says what happens, and is told who could go on. They come `back` after another run,
+/// or are the first ones.
 pub(super) async fn run<T, E: Display>(
     prover: &Prover<'_>,
     url: &Url,

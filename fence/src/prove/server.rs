@@ -55,8 +55,8 @@ impl Url {
     }
 }
 
-/// Makes the writes of a function wait, each before two doors, which are locks: with one, it might run on to the next write
-/// before the door is closed again.
+/// Makes the writes of a function wait, each before two doors, which are locks: with one, it might run on to the next
+/// write before the door is closed again.
 const PAUSE: &str = "CREATE OR REPLACE FUNCTION auto_mutex_pause() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
         PERFORM pg_advisory_lock(door, pg_backend_pid()), pg_advisory_unlock(door, pg_backend_pid()) \
             FROM (VALUES (1299870001), (1299870002)) AS doors(door); \
@@ -169,8 +169,8 @@ impl Observer {
         Ok(())
     }
 
-    /// The rows of all tables, sorted, without what a default of a column makes: that may differ from run to run. `None` if a
-    /// table is locked.
+    /// The rows of all tables, sorted, without what a default of a column makes: that may differ from run to run.
+    /// `None` if a table is locked.
     pub(super) async fn contents(&self) -> Result<Option<Vec<String>>> {
         let ignored = &self.ignored;
         let tables = format!(

@@ -1,5 +1,5 @@
-//! SQL databases. One statement for each name raises its token and locks its row until the transaction ends, so that
-//! no later holder can write in between, and returns the greatest token. If the lock itself is in the database, a function
+//! SQL databases. One statement for each name raises its token and locks its row until the transaction ends, so that no
+//! later holder can write in between, and returns the greatest token. If the lock itself is in the database, a function
 //! there does this, which also asks whether the lock is held.
 
 #![allow(dead_code, unused_macros, reason = "each feature uses some of this")]
@@ -17,8 +17,8 @@ use crate::token::Token;
 
 /// A transaction whose database has the table `auto_mutex_fence`, while the locks are in another PostgreSQL.
 ///
-/// If the locks are in PostgreSQL, [`fence`](crate::Fence::fence) expects them in the database of the transaction, and needs no
-/// table. If they are not, use the table, as with the other stores:
+/// If the locks are in PostgreSQL, [`fence`](crate::Fence::fence) expects them in the database of the transaction, and
+/// needs no table. If they are not, use the table, as with the other stores:
 ///
 /// ```
 /// # #[cfg(feature = "sqlx-0_8-postgres")]

@@ -1,5 +1,5 @@
-//! Escapes the fixed texts of a name. The runtime escapes the rest (`stores/seam/src/base/name`). Its tests include this file,
-//! and compare both functions for every character.
+//! Escapes the fixed texts of a name. The runtime escapes the rest (`stores/seam/src/base/name`). Its tests include
+//! this file, and compare both functions for every character.
 
 /// Escapes one part of a name, as the runtime does: `:`, `{`, `}`, `%`, and all bytes that are not graphic ASCII.
 pub(super) fn escape(part: &str) -> String {

@@ -26,7 +26,8 @@ pub(crate) type Count = Amount<u32>;
 const LONGEST_STOP: f64 = 15.0;
 
 impl Length {
-    /// `least` is in milliseconds, the unit of stores. If it is zero, other lengths must still be a millisecond or more.
+    /// `least` is in milliseconds, the unit of stores. If it is zero, other lengths must still be a millisecond or
+    /// more.
     pub(crate) fn parse(given: &Given, least: u32, value: Expr) -> Result<Self> {
         let option = &given.word;
         let wrong = |message: String| Err(Error::new_spanned(&value, message));

@@ -10,8 +10,8 @@ use super::row::{ROW, Row, Shape, Value, table};
 use super::{Count, Given, Handler, Key, Keys, Length, Was};
 use crate::kind::Kind::{self, Leader, Mutex, Read, Semaphore, Test, Write};
 
-/// The shortest `expire` in milliseconds, below which a hold would end before it could be used. The runtime has the same
-/// limit.
+/// The shortest `expire` in milliseconds, below which a hold would end before it could be used. The runtime has the
+/// same limit.
 const EXPIRE: u32 = 10;
 
 /// The most permits. The next number is the capacity that marks a readers-writer lock.

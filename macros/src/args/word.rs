@@ -1,5 +1,5 @@
-//! Errors about words that are not options: among them those of redlock, Redisson, ShedLock and tokio, with the options of this
-//! library that replace them.
+//! Errors about words that are not options: among them those of redlock, Redisson, ShedLock and tokio, with the options
+//! of this library that replace them.
 
 use proc_macro2::Ident;
 use syn::parse::ParseStream;

@@ -200,7 +200,8 @@ impl Expansion<'_> {
     }
 }
 
-/// Whether the path names a function of a type, not of a module: `Self::failed`, `<T as Trait>::failed`, `Ledger::failed`.
+/// Whether the path names a function of a type, not of a module: `Self::failed`, `<T as Trait>::failed`,
+/// `Ledger::failed`.
 fn is_of_type(path: &ExprPath) -> bool {
     let of = path.path.segments.iter().rev().nth(1);
     let is_type = |name: String| name.starts_with(char::is_uppercase);

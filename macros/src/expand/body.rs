@@ -47,8 +47,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// The body is not moved into a closure, which could not return a reference to what it borrows. Its braces have this
-    /// crate's edition, so temporaries of the body's last expression are dropped before `__guard`.
+    /// The body is not moved into a closure, which could not return a reference to what it borrows. Its braces have
+    /// this crate's edition, so temporaries of the body's last expression are dropped before `__guard`.
     pub(super) fn sync(&self, body: &Body) -> Result<TokenStream> {
         let private = &self.private;
         let before = self.before(None);
@@ -265,8 +265,8 @@ impl Expansion<'_> {
         Ok(quote!(#statement #future))
     }
 
-    /// Input:  `Box::pin(async move { BODY })`
-    /// Output: `Box::pin(Protect::Running { of: Of, body: async move { BODY }, … })`, or if a handler or the body needs more,
+    /// Input: `Box::pin(async move { BODY })` Output: `Box::pin(Protect::Running { of: Of, body: async move { BODY }, …
+    /// })`, or if a handler or the body needs more,
     ///         `Box::pin(async move { … })`, with the expansion of an `async fn` inside
     pub(super) fn block(&self, block: &AsyncBlock) -> Result<TokenStream> {
         if self.is_simple() {

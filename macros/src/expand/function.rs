@@ -25,8 +25,8 @@ pub(crate) fn annotated(function: Function, options: &Options, errors: &mut Erro
     protect(function, options, None, false, errors)
 }
 
-/// Expands a function, alone or of a block, with all its options. `owner` is the type in the block's header. An `async fn`
-/// with attributes of others stays one, as does one of a block that `has_attributes`, because they may look for it.
+/// Expands a function, alone or of a block, with all its options. `owner` is the type in the block's header. An `async
+/// fn` with attributes of others stays one, as does one of a block that `has_attributes`, because they may look for it.
 pub(crate) fn protect(
     mut function: Function,
     options: &Options,
@@ -166,8 +166,8 @@ fn check_later(returns: &Returns, errors: &mut Errors) {
     }
 }
 
-/// Whether the compiler itself handles the attribute, and means the same by it for an `async fn` and for a function that
-/// returns a future.
+/// Whether the compiler itself handles the attribute, and means the same by it for an `async fn` and for a function
+/// that returns a future.
 pub(super) fn is_inert(attribute: &Attribute) -> bool {
     const INERT: [&str; 10] = [
         "allow",

@@ -63,8 +63,8 @@ fn unclear(name: &str, header: &Header) -> String {
     )
 }
 
-/// Rejects a handler that calls the protected function to which it belongs, or may call it. A function outside annotated
-/// blocks has no `header`. A function that is not `marked` has its options from its block.
+/// Rejects a handler that calls the protected function to which it belongs, or may call it. A function outside
+/// annotated blocks has no `header`. A function that is not `marked` has its options from its block.
 pub(super) fn refuse_cycle(
     function: &Function,
     options: &Options,

@@ -109,8 +109,8 @@ impl Expansion<'_> {
     /// }
     /// ```
     ///
-    /// A sync function has a closure instead of the future. The loop is here, because if the runtime called an async closure
-    /// for each term, the compiler could not see that the function's future is `Send`.
+    /// A sync function has a closure instead of the future. The loop is here, because if the runtime called an async
+    /// closure for each term, the compiler could not see that the function's future is `Send`.
     pub(super) fn lead(
         &self,
         flavor: &Flavor,

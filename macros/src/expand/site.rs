@@ -58,8 +58,8 @@ fn package() -> Option<String> {
     })
 }
 
-/// Input:  `expire = 1.5, block = 10`
-/// Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds; `max_waiters=100`. A call sets those that are no literals.
+/// Input: `expire = 1.5, block = 10` Output: `expire=1.500000000 block=10.0`: seconds and nanoseconds;
+/// `max_waiters=100`. A call sets those that are no literals.
 fn lengths(options: &Options) -> Option<String> {
     let known = options.rows().filter_map(|row| match (row.shape)(options) {
         Shape::Length(Length::Known(it)) => {

@@ -22,8 +22,8 @@ use crate::tokens::{bare_type, last_word, module, moved, ours, start};
 /// }
 /// ```
 ///
-/// A sync test has `run_blocking`. Parameters other than the world are left to the attribute that has their values, which
-/// makes the test:
+/// A sync test has `run_blocking`. Parameters other than the world are left to the attribute that has their values,
+/// which makes the test:
 ///
 /// ```text
 /// #[rstest]

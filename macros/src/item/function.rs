@@ -147,8 +147,9 @@ impl Body {
         braced(self.tokens.clone(), self.span)
     }
 
-    /// The same as a part of another block. The label tells the compiler not to call the braces unnecessary. Those around
-    /// it have this crate's edition: temporaries of the last expression are dropped there, before parameters and guards.
+    /// The same as a part of another block. The label tells the compiler not to call the braces unnecessary. Those
+    /// around it have this crate's edition: temporaries of the last expression are dropped there, before parameters and
+    /// guards.
     pub(crate) fn block(&self) -> TokenTree {
         let (label, braces) = (Lifetime::new("'__body", self.span), self.group());
         braced(quote!(#label: #braces), ours(self.span))

@@ -109,8 +109,8 @@ fn is_done(tokens: &TokenStream) -> bool {
     tokens.to_string() == DONE
 }
 
-/// Rejects our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block. Recursive,
-/// because `cfg_attr` can be nested.
+/// Rejects our attributes inside `cfg_attr`, which the compiler evaluates only after it has expanded the block.
+/// Recursive, because `cfg_attr` can be nested.
 fn refuse_conditional(meta: &Meta, errors: &mut Errors) {
     let Meta::List(list) = meta else { return };
     if !list.path.is_ident("cfg_attr") {

@@ -5,8 +5,8 @@ use core::time::Duration;
 
 use crate::{Instant, Share, SharedStr};
 
-/// A call for a lock. Whoever runs the state numbers them, in the order in which they come; a number is never used again.
-/// A hold has the number of the call that it was granted to.
+/// A call for a lock. Whoever runs the state numbers them, in the order in which they come; a number is never used
+/// again. A hold has the number of the call that it was granted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub u64);
 

@@ -50,8 +50,8 @@ pub enum Ended {
     Lost(LossCause),
 }
 
-/// Why a hold is over that was valid until `valid`. With `whole`, nothing has changed since a grant whose lease lasts until
-/// the end of `expire`. It ends a little earlier than that, because of the allowance for clock drift.
+/// Why a hold is over that was valid until `valid`. With `whole`, nothing has changed since a grant whose lease lasts
+/// until the end of `expire`. It ends a little earlier than that, because of the allowance for clock drift.
 pub fn cause_of_end(
     valid: Instant,
     expires: Instant,

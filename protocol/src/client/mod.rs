@@ -1,5 +1,5 @@
-//! What the calls of one client do: the rules of each name ([`State`]), and what its names share: [`Servers`] and [`Phase`]. A
-//! call for several names is a [`Together`].
+//! What the calls of one client do: the rules of each name ([`State`]), and what its names share: [`Servers`] and
+//! [`Phase`]. A call for several names is a [`Together`].
 
 mod call;
 mod env;

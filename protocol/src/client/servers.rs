@@ -1,5 +1,5 @@
-//! [`Servers`]: which servers of the store a client reaches, and which of them grant. All names of the client share it; a
-//! transition reads of it what [`Env`](super::Env) has.
+//! [`Servers`]: which servers of the store a client reaches, and which of them grant. All names of the client share it;
+//! a transition reads of it what [`Env`](super::Env) has.
 
 use alloc::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ pub struct Changed {
 /// What a name learns of its server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
-    /// It is not connected any more: from now on, its waiters have the store timeout. The name needs no input, but a look
-    /// at its timers.
+    /// It is not connected any more: from now on, its waiters have the store timeout. The name needs no input, but a
+    /// look at its timers.
     Disconnected,
     /// It is [connected again](super::Input::Reconnected).
     Reconnected,

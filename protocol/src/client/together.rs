@@ -1,6 +1,6 @@
 //! [`Together`]: one call that takes several names, all or none. It tries all of them; if one is busy, it keeps those
-//! before it, gives back those after it, waits in the queue of the busy one, and then tries the rest again. So no call waits
-//! for a name while it holds a greater one, and such calls never make a deadlock.
+//! before it, gives back those after it, waits in the queue of the busy one, and then tries the rest again. So no call
+//! waits for a name while it holds a greater one, and such calls never make a deadlock.
 //!
 //! What happens at each name is the business of its [`State`](super::State).
 

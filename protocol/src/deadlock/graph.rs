@@ -11,8 +11,8 @@ use crate::{MemberId, NameRecord, Ticket, TicketRecord};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Graph<N> {
-    /// Without parked holders, which end by themselves, and those that no call is inside of; and without waiters that the
-    /// store passed over.
+    /// Without parked holders, which end by themselves, and those that no call is inside of; and without waiters that
+    /// the store passed over.
     pub(super) locks: BTreeMap<N, NameRecord>,
     pub(super) holds: BTreeMap<Ticket, WaitingHold<N>>,
     /// Waiting tickets whose members have answered that they still wait.

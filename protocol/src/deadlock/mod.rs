@@ -1,9 +1,9 @@
-//! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first, directly
-//! or through others. A client whose task has waited for long searches: it asks the clients of holders what they wait for,
-//! and finds the waits that can never end.
+//! Deadlocks across processes: a task that holds a lock waits for another one, whose holder waits for the first,
+//! directly or through others. A client whose task has waited for long searches: it asks the clients of holders what
+//! they wait for, and finds the waits that can never end.
 //!
-//! [`Searches::on`] is one step. It reads no clock, no queue and no list of waits, and sends nothing: what comes of it is a
-//! list of [`Effect`]s, in order. Names are of any type.
+//! [`Searches::on`] is one step. It reads no clock, no queue and no list of waits, and sends nothing: what comes of it
+//! is a list of [`Effect`]s, in order. Names are of any type.
 //!
 //! | file | what it decides |
 //! |---|---|

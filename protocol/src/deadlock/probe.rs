@@ -1,6 +1,6 @@
-//! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored. Others may read them, so
-//! they have only the public halves of tickets, and whoever sends them seals them. A name is written as it is displayed, which
-//! must be a word.
+//! [`Probe`]: text messages between clients that search for a deadlock. Unknown ones are ignored. Others may read them,
+//! so they have only the public halves of tickets, and whoever sends them seals them. A name is written as it is
+//! displayed, which must be a word.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -90,8 +90,9 @@ impl<N> Answer<N> {
 }
 
 impl<N: Display> Answer<N> {
-    /// The answer in parts, each of which fits into a message. A hold that is too large alone loses what only a report shows. If
-    /// it still is, it counts as one that ends, so that the search may miss a deadlock, but finds none that is not there.
+    /// The answer in parts, each of which fits into a message. A hold that is too large alone loses what only a report
+    /// shows. If it still is, it counts as one that ends, so that the search may miss a deadlock, but finds none that
+    /// is not there.
     pub fn parts(mut self) -> Vec<Self> {
         let (pass, holds) = (self.pass, core::mem::take(&mut self.holds));
         let (mut parts, mut bytes) = (vec![self], 0);

@@ -29,8 +29,8 @@ const SLACK_US: u64 = 1_000_000;
 const MOST_POSSIBLE: usize = 20;
 
 impl<N: Clone + Ord> Records<N> {
-    /// Reads the records of some names. Names without waiters may be left out. `held` reads which names the description of a
-    /// waiter lists: see `docs/protocol.md`.
+    /// Reads the records of some names. Names without waiters may be left out. `held` reads which names the description
+    /// of a waiter lists: see `docs/protocol.md`.
     pub fn new<'a>(
         names: impl IntoIterator<Item = (&'a N, &'a NameRecord)>,
         held: impl Fn(&str) -> Vec<N>,

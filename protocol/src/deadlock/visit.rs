@@ -37,8 +37,8 @@ impl<N: Clone + Ord> Searches<N> {
         !self.due.is_empty()
     }
 
-    /// Whether the search in progress can find nothing, whatever answers come: its waits are over, or what it has to find
-    /// again is not there.
+    /// Whether the search in progress can find nothing, whatever answers come: its waits are over, or what it has to
+    /// find again is not there.
     pub fn is_in_vain(&self, waits: impl Fn(WaitId) -> bool) -> bool {
         let Some(search) = &self.search else {
             return false;

@@ -8,8 +8,8 @@
 //! | `seat` | after an error or a term: whether the seat stands again, and when |
 //! | `watch` | when whoever watches looks who leads |
 //!
-//! The lock is released when the body has ended, whatever ended its term: until then, the client renews the lease as for
-//! any other hold. [`Effect::GiveUp`] is the only exception.
+//! The lock is released when the body has ended, whatever ended its term: until then, the client renews the lease as
+//! for any other hold. [`Effect::GiveUp`] is the only exception.
 
 mod rules;
 mod seat;

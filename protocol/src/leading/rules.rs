@@ -63,8 +63,8 @@ impl Rules {
         now.after(self.progress)
     }
 
-    /// Whether a lease that is valid until `valid` leaves time to work, and not only to end. A grant that came as a message
-    /// does not, until its claim is answered.
+    /// Whether a lease that is valid until `valid` leaves time to work, and not only to end. A grant that came as a
+    /// message does not, until its claim is answered.
     pub fn may_begin(&self, valid: Instant, now: Instant) -> bool {
         self.tells_at(valid) > now.after(self.stop_within / 2)
     }

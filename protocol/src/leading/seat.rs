@@ -25,8 +25,8 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// How long to pause before the seat stands again: at most this time, and at least half of it. `None` if the lead ends
-    /// with the error.
+    /// How long to pause before the seat stands again: at most this time, and at least half of it. `None` if the lead
+    /// ends with the error.
     pub fn failed(&mut self, why: Failed, limits: &Limits) -> Option<Duration> {
         if why == Failed::ForGood {
             return None;
@@ -37,9 +37,9 @@ impl Seat {
     }
 }
 
-/// Whether the lead ends with what the body `returned`, which is whether that was `Ok`; `None` if it was cancelled, or never
-/// began. Otherwise the seat stands again, behind all who wait. `leads` says whether its term still goes on: an error that
-/// comes after the term is the end of the term, unless the work is done.
+/// Whether the lead ends with what the body `returned`, which is whether that was `Ok`; `None` if it was cancelled, or
+/// never began. Otherwise the seat stands again, behind all who wait. `leads` says whether its term still goes on: an
+/// error that comes after the term is the end of the term, unless the work is done.
 pub fn ends_lead(returned: Option<bool>, leads: bool) -> bool {
     match returned {
         Some(true) => true,

@@ -1,5 +1,5 @@
-//! [`Term`]: one time in office, from the grant until the body has ended. Once the body was told to end, nothing makes the
-//! term go on, not even a later renewal.
+//! [`Term`]: one time in office, from the grant until the body has ended. Once the body was told to end, nothing makes
+//! the term go on, not even a later renewal.
 
 use alloc::vec::Vec;
 
@@ -89,8 +89,8 @@ impl Term {
         self.stage == Stage::Ended
     }
 
-    /// What an input changes, and what follows from it: added to `effects`, in order. Returns when to look again; by then,
-    /// the validity may have been extended.
+    /// What an input changes, and what follows from it: added to `effects`, in order. Returns when to look again; by
+    /// then, the validity may have been extended.
     pub fn on(&mut self, input: Input, seen: &Seen, effects: &mut Vec<Effect>) -> Instant {
         match input {
             Input::Tell(cause) => self.tell(cause, seen, effects),

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use crate::{Instant, Limits};
 
-/// When to look again. `left` is the longest lease of a holder that the last look has found, and `told` whether a signal led
-/// to it: it can overtake the release that it reports.
+/// When to look again. `left` is the longest lease of a holder that the last look has found, and `told` whether a
+/// signal led to it: it can overtake the release that it reports.
 pub fn looks_at(left: Option<Duration>, told: bool, now: Instant, limits: &Limits) -> Instant {
     let dead = left.map_or(Instant::NEVER, |left| now.surely_after(left));
     match told {

@@ -59,7 +59,8 @@ impl State {
         })
     }
 
-    /// The state of the name at the store's time `now`, in microseconds. See [`Op::Inspect`](crate::Op::Inspect) for `above`.
+    /// The state of the name at the store's time `now`, in microseconds. See [`Op::Inspect`](crate::Op::Inspect) for
+    /// `above`.
     pub fn inspect(&self, now: u64, above: u32, limits: &Limits) -> NameRecord {
         let describe = |ticket: Ticket, until: u64| {
             let record = self.records.get(&ticket)?;

@@ -1,7 +1,8 @@
 //! A [`State`] as bytes, for stores that only compare and set: [`State::encode`] and [`State::decode`].
 //!
 //! Version 1: a byte with the version, then the fields in the order of [`write`], whose numbers are [LEB128]. Times are
-//! distances from the moment of encoding, because the next reader may have another clock. Tokens are counters: they stay.
+//! distances from the moment of encoding, because the next reader may have another clock. Tokens are counters: they
+//! stay.
 //!
 //! [LEB128]: https://en.wikipedia.org/wiki/LEB128
 

@@ -93,8 +93,8 @@ impl State {
         true
     }
 
-    /// Another client keeps the lock between its calls, so it must release the lock for this operation. Returns the reply
-    /// if no call is inside.
+    /// Another client keeps the lock between its calls, so it must release the lock for this operation. Returns the
+    /// reply if no call is inside.
     pub(super) fn recalled(&self, step: &mut Step<'_>) -> Option<Reply> {
         let &[(_, ticket)] = self.held.as_slice() else {
             return None;

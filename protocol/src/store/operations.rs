@@ -127,8 +127,8 @@ impl State {
         }
     }
 
-    /// Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
-    /// somebody asks for more units.
+    /// Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the
+    /// smallest counts, unless somebody asks for more units.
     fn agree(&self, share: &Share) -> Result<u32, Reply> {
         let order = |it: &&Record| {
             let is_quiet = self.quiet.contains_key(&it.place);

@@ -8,8 +8,8 @@ use crate::*;
 
 macro_rules! chapters {
     ($($chapter:ident: $file:literal $(shows $reference:literal)? $(with $picture:literal)*,)*) => {$(
-        // The picture that a page shows as `![…][fenced]`. Rustdoc uses the first definition of a reference; the page itself has
-        // another one, for readers of the repository.
+        // The picture that a page shows as `![…][fenced]`. Rustdoc uses the first definition of a reference; the page
+        // itself has another one, for readers of the repository.
         $(#[doc = include_str!($reference)])?
         #[doc = include_str!($file)]
         $(#[doc = concat!("\n<div>\n", include_str!($picture), "</div>\n")])*

@@ -1,5 +1,5 @@
-//! The memory store: locks within one process. The rules are those of [`State`], which every other store is compared with;
-//! here they have a mutex, a clock, and members who hear of each other.
+//! The memory store: locks within one process. The rules are those of [`State`], which every other store is compared
+//! with; here they have a mutex, a clock, and members who hear of each other.
 
 mod engine;
 #[cfg(all(test, repository))]

@@ -1,5 +1,5 @@
-//! URLs, and tokens ahead of the clock. Each grant raises the token by at least a microsecond, and there may be many grants
-//! in one.
+//! URLs, and tokens ahead of the clock. Each grant raises the token by at least a microsecond, and there may be many
+//! grants in one.
 
 use auto_mutex_seam::store::{Lease, Mode, Op, RandomId, Reply, RequestId, Share, Ticket, parse};
 use auto_mutex_seam::testing::by_hand;

@@ -12,8 +12,8 @@ const LONG: Duration = Duration::from_micros(500);
 /// For how long no pause is made after a long one.
 const BUSY: Duration = Duration::from_secs(1);
 
-/// Lets a woken task run first, so that its release and its next acquire share a request. On a busy machine, other programs would run
-/// instead, for milliseconds.
+/// Lets a woken task run first, so that its release and its next acquire share a request. On a busy machine, other
+/// programs would run instead, for milliseconds.
 #[derive(Default)]
 pub struct Courtesy {
     busy_until: Option<Instant>,

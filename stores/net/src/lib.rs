@@ -1,9 +1,10 @@
-//! What the engines that talk to servers have in common: how a connection is made, watched and made again. Nothing here knows
-//! what is said on a connection.
+//! What the engines that talk to servers have in common: how a connection is made, watched and made again. Nothing here
+//! knows what is said on a connection.
 //!
 //! - [`Url`]: the parts of a URL.
 //! - [`socket`]: TCP, socket files, and TLS.
-//! - [`unconnected`]: a store whose connections are made again, with [`Backoff`]; what goes wrong is said with [`Throttle`].
+//! - [`unconnected`]: a store whose connections are made again, with [`Backoff`]; what goes wrong is said with
+//!   [`Throttle`].
 //! - [`Watchdog`]: when a silent connection is given up.
 //! - [`Courtesy`]: lets a woken task run first.
 

@@ -75,8 +75,8 @@ pub trait Serves: Store + Sized {
     /// What connects it.
     fn connector(&self) -> &Self::Connector;
 
-    /// Uses a new connection from now on. Returns until when its server grants nothing, and the requests that were submitted
-    /// earlier and must not be sent on it.
+    /// Uses a new connection from now on. Returns until when its server grants nothing, and the requests that were
+    /// submitted earlier and must not be sent on it.
     fn connected(&self, ready: &Ready<Self>) -> (Option<Closed>, VecDeque<Request>);
 
     /// Serves a connection. Returns `None` once the store is closed and all requests are answered. An error was the

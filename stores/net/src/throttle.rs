@@ -13,8 +13,8 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Logs why an attempt to connect failed, and returns that text. With `passes`, the loss of the connection was logged, and the next attempt may succeed, for example after a
-    /// restart.
+    /// Logs why an attempt to connect failed, and returns that text. With `passes`, the loss of the connection was
+    /// logged, and the next attempt may succeed, for example after a restart.
     pub fn failed(&mut self, error: &SetupError, passes: bool) -> String {
         let text = with_sources(error);
         let is_new = self.is_new(&text);

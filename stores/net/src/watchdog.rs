@@ -13,8 +13,8 @@ pub const BEAT: Duration = Duration::from_millis(500);
 /// five and a half seconds, which outlasts a server that stalls for five in an fsync or a fork, whose load reconnects
 /// would increase.
 const PATIENCE: (u32, u32) = (4, 13);
-/// The part of a lease that the watchdog leaves for the reconnect, if the connection died just before a renewal. It ends
-/// up to a beat late.
+/// The part of a lease that the watchdog leaves for the reconnect, if the connection died just before a renewal. It
+/// ends up to a beat late.
 const REST: Duration = Duration::from_secs(1);
 /// The watchdog waits this many times as long as the slowest recent answer took, up to half a minute.
 const SLOWER: u32 = 4;
@@ -68,8 +68,8 @@ impl Watchdog {
         self.slowest /= 2;
     }
 
-    /// Counts a beat at `now`. `has_written`: something was sent since the last one; `is_quiet`: no answer is awaited. Returns whether
-    /// a ping is due, or an error once the server has been silent for too long.
+    /// Counts a beat at `now`. `has_written`: something was sent since the last one; `is_quiet`: no answer is awaited.
+    /// Returns whether a ping is due, or an error once the server has been silent for too long.
     pub fn beat(
         &mut self,
         now: Instant,

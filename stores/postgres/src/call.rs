@@ -16,8 +16,8 @@ pub(crate) const LOST: &str = "LOST";
 pub(crate) const INSPECT: &str = "inspect";
 pub(crate) const RUN: &str = "run";
 
-/// A plan that was made when a table was empty must not read the whole table later. For the server, one that has to do so costs enough to be
-/// compiled.
+/// A plan that was made when a table was empty must not read the whole table later. For the server, one that has to do
+/// so costs enough to be compiled.
 pub(crate) const PLANS: [(&str, &str); 2] = [("enable_seqscan", "off"), ("jit", "off")];
 /// What each request relies on. A frozen process must not stop the whole connection.
 pub(crate) const SETTINGS: [(&str, &str); 3] = [("lock_timeout", "1s"), PLANS[0], PLANS[1]];

@@ -30,7 +30,8 @@ pub(crate) struct Postgres {
     pub(crate) source: Option<Source>,
     pub(crate) tls_mode: TlsMode,
     pub(crate) tls: Tls,
-    /// The pause after which a client asks for its messages, if it does not listen. Its connection may come from a pooler then.
+    /// The pause after which a client asks for its messages, if it does not listen. Its connection may come from a
+    /// pooler then.
     pub(crate) poll: Option<Duration>,
 }
 

@@ -7,8 +7,8 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row};
 use uuid::Uuid;
 
-/// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that promotes
-/// standbys has to end the old primary first, as Patroni does.
+/// How long an old primary may grant after a standby has taken over. PostgreSQL does not limit this time: the tool that
+/// promotes standbys has to end the old primary first, as Patroni does.
 const LAG: Duration = Duration::from_secs(12);
 const BEGIN: &str = "SELECT id, opens, at, cause FROM auto_mutex.begin_epoch($1, $2, NULL)";
 const SEE: &str = "SELECT id, opens, at, cause FROM auto_mutex.see_epoch($1)";

@@ -14,8 +14,8 @@ const RIGHTS: &str = "permission denied: let an administrator run what `auto-mut
 /// What a server's code means for the request.
 fn kind(code: &str) -> StoreErrorKind {
     match code {
-        // The server ends, or is not the one to ask; or it has lost the functions, which a new connection finds out. 26000:
-        // a pooler has passed the request to another process, which does not know the statement.
+        // The server ends, or is not the one to ask; or it has lost the functions, which a new connection finds out.
+        // 26000: a pooler has passed the request to another process, which does not know the statement.
         "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25006" | "26000" | "3F000" | "42883"
         | "42P01" | "42703" => StoreErrorKind::Disconnected,
         _ if code.starts_with("08") => StoreErrorKind::Disconnected,
@@ -105,7 +105,8 @@ pub(crate) fn refusal(error: StoreError) -> ConnectError {
         _ if code.starts_with("53") || code.starts_with("57") || code.starts_with("40") => {
             ConnectError::Unreachable(Trouble::Busy, error)
         }
-        // 23505, 42710, 42P06: another client has made the schema meanwhile. 25P03: that failed, and a time-out ended the transaction.
+        // 23505, 42710, 42P06: another client has made the schema meanwhile. 25P03: that failed, and a time-out ended
+        // the transaction.
         "55P03" | "23505" | "42710" | "42P06" | "25P03" => ConnectError::Unreachable(Trouble::Busy, error),
         _ => ConnectError::Unreachable(Trouble::Unreachable, error),
     }

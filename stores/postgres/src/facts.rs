@@ -38,7 +38,8 @@ pub(crate) struct Facts {
     is_flushed: bool,
 }
 
-/// A query that finds nothing that others have made, by a path of its own: not that of the session, which a pooler may give to others.
+/// A query that finds nothing that others have made, by a path of its own: not that of the session, which a pooler may
+/// give to others.
 pub(crate) fn pinned(query: &str) -> String {
     format!("BEGIN; SET LOCAL search_path = pg_catalog, pg_temp; {query}; COMMIT")
 }
@@ -119,8 +120,8 @@ impl Facts {
 
     pub(crate) fn guarantees(&self, options: &StoreOptions) -> Guarantees {
         let mut guarantees = Guarantees::unknown();
-        // The locks are in unlogged tables, which a crash empties. A shutdown keeps them.
-        // What they tell about the leases is in a logged one, which the crash of a machine may take away without `fsync`.
+        // The locks are in unlogged tables, which a crash empties. A shutdown keeps them. What they tell about the
+        // leases is in a logged one, which the crash of a machine may take away without `fsync`.
         guarantees.restart = match self.is_flushed {
             true => AfterRestart::Closed {
                 time: epoch::after_restart(options),

@@ -19,8 +19,8 @@ const PORT: u16 = 5432;
 /// A waiter that is first in line must ask before it is passed over.
 const SLOWEST_POLL: Duration = Duration::from_millis(1100);
 const FASTEST_POLL: Duration = Duration::from_millis(10);
-/// Parameters of libpq without an effect here: sockets are always kept alive, `Config::connect_timeout` limits the set-up,
-/// and locks need the server that takes writes.
+/// Parameters of libpq without an effect here: sockets are always kept alive, `Config::connect_timeout` limits the
+/// set-up, and locks need the server that takes writes.
 const IGNORED: &str = "client_encoding connect_timeout fallback_application_name keepalives keepalives_count keepalives_idle \
     keepalives_interval load_balance_hosts sslcompression sslsni tcp_user_timeout";
 /// What other drivers and their poolers understand.

@@ -1,7 +1,7 @@
 //! The Redis store: the rules of `docs/protocol.md` as Lua scripts, through one connection per member.
 //!
-//! `route/` finds the server, `login/` greets it, and `connect/` makes a connection ready. `pipeline/` takes requests from
-//! any thread, and serves the connection; `auto-mutex-net` replaces a lost one. `script/` has the rules, and the
+//! `route/` finds the server, `login/` greets it, and `connect/` makes a connection ready. `pipeline/` takes requests
+//! from any thread, and serves the connection; `auto-mutex-net` replaces a lost one. `script/` has the rules, and the
 //! encoding of requests and replies. Nothing here knows about kinds of locks, or the queues of waiters in this process.
 
 // Without clusters and replicas, parts of the other folders are unused.

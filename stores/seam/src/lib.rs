@@ -1,5 +1,6 @@
-//! What the locks of [auto-mutex](https://docs.rs/auto-mutex) and its engines share: the interface between the two, and what both
-//! use, such as names, errors, time and configuration. Programs use that crate; engines find all they need in [`store`].
+//! What the locks of [auto-mutex](https://docs.rs/auto-mutex) and its engines share: the interface between the two, and
+//! what both use, such as names, errors, time and configuration. Programs use that crate; engines find all they need in
+//! [`store`].
 
 #[doc(hidden)]
 pub mod base;

@@ -100,8 +100,8 @@ impl<'a, S: Subject> Both<'a, S> {
         (model.comparable(), found.comparable())
     }
 
-    /// Executes a release and an acquire as one. Returns by the rules and of the subject: the reply to the release, and the
-    /// outcome of the acquire with the messages of both operations.
+    /// Executes a release and an acquire as one. Returns by the rules and of the subject: the reply to the release, and
+    /// the outcome of the acquire with the messages of both operations.
     pub(super) fn pair(
         &mut self,
         now: u64,

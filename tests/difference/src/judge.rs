@@ -41,13 +41,14 @@ pub(super) struct Judge {
     longest: HashMap<Ticket, u64>,
     /// The greatest counter of each ticket's requests.
     counters: HashMap<Ticket, u64>,
-    /// The greatest capacity that was accepted since the name was last unused: what was granted before a smaller one stays.
+    /// The greatest capacity that was accepted since the name was last unused: what was granted before a smaller one
+    /// stays.
     greatest: u32,
 }
 
 impl Judge {
-    /// Records that the store has returned to the state of `before`: its tokens and signals are the earlier ones, and no
-    /// promise counts.
+    /// Records that the store has returned to the state of `before`: its tokens and signals are the earlier ones, and
+    /// no promise counts.
     pub(super) fn returned_to(&mut self, before: &Self) {
         let longest = std::mem::take(&mut self.longest);
         *self = before.clone();

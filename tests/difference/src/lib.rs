@@ -2,8 +2,8 @@
 //! times must give the same replies, messages and states. A judge that uses neither side looks for faults that both
 //! share.
 //!
-//! An engine implements [`Subject`]. `AUTO_MUTEX_RUNS=n` makes n runs of 250 operations each. A run that fails prints how to
-//! repeat it.
+//! An engine implements [`Subject`]. `AUTO_MUTEX_RUNS=n` makes n runs of 250 operations each. A run that fails prints
+//! how to repeat it.
 
 mod both;
 mod judge;

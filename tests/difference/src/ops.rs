@@ -108,8 +108,8 @@ impl Use {
         }
     }
 
-    /// Returns the next operation. Its ticket is one of `tickets`, unless it adds a signal. The tickets in `holding` are a
-    /// part of `tickets`.
+    /// Returns the next operation. Its ticket is one of `tickets`, unless it adds a signal. The tickets in `holding`
+    /// are a part of `tickets`.
     pub(super) fn op(
         &mut self,
         dice: &mut Dice,

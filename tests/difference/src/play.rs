@@ -1,4 +1,5 @@
-//! One run: a few members use a few names, stop listening, and crash. Time passes, and sometimes the clock is stepped back.
+//! One run: a few members use a few names, stop listening, and crash. Time passes, and sometimes the clock is stepped
+//! back.
 
 mod trouble;
 

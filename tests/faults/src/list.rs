@@ -55,7 +55,8 @@ impl Area {
     }
 }
 
-/// Reads the faults that have one of `names` in their id, their file, their rule or their tests, or all if there are no names.
+/// Reads the faults that have one of `names` in their id, their file, their rule or their tests, or all if there are no
+/// names.
 pub(crate) fn read(root: &Path, names: &[String]) -> Vec<Area> {
     let files = fs::read_dir(root.join("tests/faults")).expect("the list");
     let files = files.map(|entry| entry.expect("a file").path());

@@ -6,16 +6,18 @@
 //! tests/faults/run --all-tests …    runs all tests that are named for a fault, and lists each one that finds it
 //! ```
 //!
-//! The `*.toml` beside this package list the faults. Each is a small patch, one text of a file for another, so that it follows
-//! code that moves inside its file; `cargo test -p auto-mutex-faults` fails if a text is gone. It names the rule that it breaks, and
-//! the tests that should find it, the fastest first. If they find nothing, for example because they were removed, those in
-//! `then` of its file are tried.
+//! The `*.toml` beside this package list the faults. Each is a small patch, one text of a file for another, so that it
+//! follows code that moves inside its file; `cargo test -p auto-mutex-faults` fails if a text is gone. It names the
+//! rule that it breaks, and the tests that should find it, the fastest first. If they find nothing, for example because
+//! they were removed, those in `then` of its file are tried.
 //!
-//! A program is built once for all faults, when it is first needed: a copy of the repository in `target/faults` has each fault
-//! beside what it replaces, and `AUTO_MUTEX_FAULT` chooses at run time. The product itself knows nothing of this. The attributes
-//! run while a program is compiled, so programs that test their expansions are compiled again for each fault.
+//! A program is built once for all faults, when it is first needed: a copy of the repository in `target/faults` has
+//! each fault beside what it replaces, and `AUTO_MUTEX_FAULT` chooses at run time. The product itself knows nothing of
+//! this. The attributes run while a program is compiled, so programs that test their expansions are compiled again for
+//! each fault.
 //!
-//! The faults of Lua and SQL are those of `tests/difference/seeded.rs` in both packages, which exchange a text of the script.
+//! The faults of Lua and SQL are those of `tests/difference/seeded.rs` in both packages, which exchange a text of the
+//! script.
 
 mod list;
 mod programs;

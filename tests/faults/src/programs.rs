@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other features.
+/// Packages that are built together, as in the short run of `tests/run`: what is built of a part of them has other
+/// features.
 const USUAL: &str = " -protocol -core -seam -net -memory -redis -postgres -quorum -operator -test -macros -tests -samples -ui";
 /// The programs that need only the rules.
 const RULES: [&str; 2] = ["explorer", "auto_mutex_protocol"];
@@ -20,7 +21,8 @@ const OTHER: &str = "-fence -fencing -cli";
 const SLOW: [&str; 3] = ["fencing", "auto-mutex", "real"];
 
 const SWITCH: &str = "AUTO_MUTEX_FAULT";
-/// How long the tests that are named for a fault may take. Most that hang fail after a minute; those of compiler messages compile.
+/// How long the tests that are named for a fault may take. Most that hang fail after a minute; those of compiler
+/// messages compile.
 pub(crate) const NAMED: Duration = Duration::from_secs(180);
 /// The limit for whole programs.
 pub(crate) const WHOLE: Duration = Duration::from_secs(600);

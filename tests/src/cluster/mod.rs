@@ -21,8 +21,8 @@ pub const SLOTS: u16 = 16384;
 /// How long the nodes may take to agree on something, on a slow machine.
 const AGREE: Duration = Duration::from_secs(60);
 
-/// How long a failover by command may take. After a failed election, the next one starts only after four times the usual
-/// node timeout.
+/// How long a failover by command may take. After a failed election, the next one starts only after four times the
+/// usual node timeout.
 const ELECT: Duration = Duration::from_secs(180);
 
 /// The configuration of a cluster.
@@ -77,8 +77,8 @@ impl Shape {
     }
 }
 
-/// A private cluster. Its nodes are numbered: at first, nodes 0, 1 and 2 are the primaries, and node `n + 3` is the replica
-/// of node `n`.
+/// A private cluster. Its nodes are numbered: at first, nodes 0, 1 and 2 are the primaries, and node `n + 3` is the
+/// replica of node `n`.
 pub struct Cluster {
     nodes: Vec<Redis>,
     options: Options,
@@ -317,8 +317,8 @@ impl Cluster {
     }
 }
 
-/// Each range of slots with the id of the node that serves it, as `node` knows it. `None` if the cluster does not work for
-/// `node`.
+/// Each range of slots with the id of the node that serves it, as `node` knows it. `None` if the cluster does not work
+/// for `node`.
 fn served(node: &Redis) -> Option<BTreeSet<(String, String)>> {
     let info = node.try_command(&["CLUSTER", "INFO"]).ok()?;
     if !info.text().contains("cluster_state:ok") {

@@ -14,8 +14,8 @@ use auto_mutex::{LockError, LockInfo, Mutex, RwLock, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::Sleep;
 
-/// The time limit for events that should happen immediately, on a slow and busy machine. It is shorter than the limit of a whole test,
-/// so that the missing event is named.
+/// The time limit for events that should happen immediately, on a slow and busy machine. It is shorter than the limit
+/// of a whole test, so that the missing event is named.
 pub const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A lease that outlasts every test, so that no event in a test is caused by its end.

@@ -47,8 +47,8 @@ pub struct Violation {
     pub stuck: Vec<usize>,
 }
 
-/// Finds an allowed order, and returns the indices of its operations. The order contains all operations that are known to
-/// have taken effect, and possibly others. The search is fast if the history is sorted by time.
+/// Finds an allowed order, and returns the indices of its operations. The order contains all operations that are known
+/// to have taken effect, and possibly others. The search is fast if the history is sorted by time.
 pub fn check<S: Specification>(spec: &S, history: &[Span<S::Op>]) -> Result<Vec<usize>, Violation> {
     let mut search = Search::new(spec, history);
     let mut state = S::State::default();

@@ -61,7 +61,8 @@ pub fn holds(tasks: &BTreeMap<String, Vec<Event>>) -> BTreeMap<String, (Lock, Ve
     names
 }
 
-/// Applies one event to a hold. `end` is the index of the hold's [`Step::End`], and `left` the time at which the release began.
+/// Applies one event to a hold. `end` is the index of the hold's [`Step::End`], and `left` the time at which the
+/// release began.
 fn go_on(spans: &mut Vec<Span<Step>>, end: usize, left: u64, at: u64, what: &What) {
     let hold = spans[end].op.hold();
     match *what {

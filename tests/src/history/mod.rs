@@ -1,10 +1,10 @@
 //! Histories of the calls and answers of several processes. A search finds out whether a correct lock could have
 //! produced them.
 //!
-//! Workers record events with times ([`Recorder`]). All processes of the machine share the clock, and it continues while a
-//! process is suspended. The events of each name become a history: operations, each with a time before which it cannot have
-//! taken effect, and a time by which it must have. [`check`] looks for an order of the operations that agrees with these
-//! times and that the [`Specification`] allows.
+//! Workers record events with times ([`Recorder`]). All processes of the machine share the clock, and it continues
+//! while a process is suspended. The events of each name become a history: operations, each with a time before which it
+//! cannot have taken effect, and a time by which it must have. [`check`] looks for an order of the operations that
+//! agrees with these times and that the [`Specification`] allows.
 //!
 //! The search checks these promises of a lock with leases:
 //!

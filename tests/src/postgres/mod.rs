@@ -1,5 +1,5 @@
-//! A PostgreSQL for one test that may be killed, restarted and followed by standbys. It ends with the test, even if the test is
-//! killed.
+//! A PostgreSQL for one test that may be killed, restarted and followed by standbys. It ends with the test, even if the
+//! test is killed.
 
 mod pooler;
 
@@ -18,7 +18,8 @@ use crate::process;
 use crate::redis::keys::inspect;
 use crate::redis::ports::Port;
 
-/// What tests need, and what makes them faster. Nothing has to outlive the machine; a killed process loses nothing by that.
+/// What tests need, and what makes them faster. Nothing has to outlive the machine; a killed process loses nothing by
+/// that.
 const SETTINGS: [&str; 5] = [
     "fsync=off",
     "shared_buffers=16MB",
@@ -217,8 +218,8 @@ impl Postgres {
         databases::suspend(self.pid(), suspended);
     }
 
-    /// Kills a process of the server that serves a client of the library, as a machine that is short of memory does. The server
-    /// ends all others, and recovers by itself. Returns `false` if there is no such client.
+    /// Kills a process of the server that serves a client of the library, as a machine that is short of memory does.
+    /// The server ends all others, and recovers by itself. Returns `false` if there is no such client.
     pub fn kill_backend(&self, number: u64) -> bool {
         let sql = format!("SELECT pid FROM pg_stat_activity WHERE {CLIENTS} ORDER BY pid");
         let pids = self.try_ask(&sql).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections, and the bytes of replies.
+//! A TCP proxy on this machine that can delay, cut, freeze and refuse connections. It counts connections, and the bytes
+//! of replies.
 //!
 //! The proxy handles bytes, not commands. A fault that waits for a request or a reply (`lose_…`, `…_reply_at`) happens
 //! once.
@@ -118,8 +119,8 @@ impl Proxy {
             .change(|faults| faults.frozen_up_to = connections);
     }
 
-    /// Ends [`freeze`](Self::freeze), [`freeze_existing`](Self::freeze_existing) and [`hold_replies`](Self::hold_replies),
-    /// and passes on what was held back.
+    /// Ends [`freeze`](Self::freeze), [`freeze_existing`](Self::freeze_existing) and
+    /// [`hold_replies`](Self::hold_replies), and passes on what was held back.
     pub fn thaw(&self) {
         self.state.change(|faults| {
             faults.frozen = false;

@@ -124,8 +124,8 @@ impl Redis {
     }
 }
 
-/// Asks a store for the state of names, with a new client per namespace. Skips names of condition variables and of watchers
-/// of leaders, for whose state a client cannot ask.
+/// Asks a store for the state of names, with a new client per namespace. Skips names of condition variables and of
+/// watchers of leaders, for whose state a client cannot ask.
 #[track_caller]
 pub(crate) fn inspect<'a>(url: &str, names: impl Iterator<Item = &'a str>) -> Vec<LockInfo> {
     let names = names.filter(|name| !name.contains(":%"));

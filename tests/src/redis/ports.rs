@@ -1,8 +1,9 @@
 //! Ports for servers that may be restarted: no other test takes the port of a server while it is down.
 //!
-//! Each test process reserves blocks of ports: it listens on the first port of a block, which no other process of this machine can do then,
-//! whatever its user and its folder for temporary files. A returned port is reused only when the process has no unused one left, because a
-//! remaining client may still try to connect to it. For the same reason, processes begin with different blocks.
+//! Each test process reserves blocks of ports: it listens on the first port of a block, which no other process of this
+//! machine can do then, whatever its user and its folder for temporary files. A returned port is reused only when the
+//! process has no unused one left, because a remaining client may still try to connect to it. For the same reason,
+//! processes begin with different blocks.
 
 use std::collections::VecDeque;
 use std::net::TcpListener;

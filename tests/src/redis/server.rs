@@ -36,7 +36,8 @@ impl Server {
         server.comes_up(dir).then_some(server)
     }
 
-    /// Waits until the server's unix socket appears, which is after the port is bound. Returns false if the server ended.
+    /// Waits until the server's unix socket appears, which is after the port is bound. Returns false if the server
+    /// ended.
     fn comes_up(&self, dir: &Path) -> bool {
         let started = Instant::now();
         while started.elapsed() < PATIENCE && !self.has_ended() {

@@ -7,7 +7,8 @@
 pub struct Seed(u64);
 
 impl Seed {
-    /// Takes the seed from `AUTO_MUTEX_SEED`, or from the clock. The seed is printed so that a failed run can be repeated.
+    /// Takes the seed from `AUTO_MUTEX_SEED`, or from the clock. The seed is printed so that a failed run can be
+    /// repeated.
     pub fn announce(what: &str) -> Self {
         let seed = std::env::var("AUTO_MUTEX_SEED")
             .ok()

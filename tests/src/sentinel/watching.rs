@@ -114,7 +114,8 @@ impl Service {
         self.wait_until_replaced(former)
     }
 
-    /// Waits until all servers and sentinels are up, the replicas follow the primary, and all processes know each other.
+    /// Waits until all servers and sentinels are up, the replicas follow the primary, and all processes know each
+    /// other.
     #[track_caller]
     pub fn wait_until_whole(&self) {
         eventually_within(FAILOVER.max(PATIENCE), "the service is whole", || {

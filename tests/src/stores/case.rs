@@ -39,8 +39,8 @@ pub trait TestStore: Send + Sync {
         true
     }
 
-    /// Whether a time is exact here, because the clock is the test's. Elsewhere, a process or a server may stand still at any
-    /// moment.
+    /// Whether a time is exact here, because the clock is the test's. Elsewhere, a process or a server may stand still
+    /// at any moment.
     fn has_virtual_time(&self) -> bool {
         false
     }
@@ -118,8 +118,8 @@ pub(super) fn suits(config: Config) -> Config {
 /// A waiter that was silent for this time may be passed over, and a lock that a client keeps may become free.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// Checks what the store promises only to clients that it hears of. If the machine stands still for longer than the store waits for
-/// a client, nothing is promised.
+/// Checks what the store promises only to clients that it hears of. If the machine stands still for longer than the
+/// store waits for a client, nothing is promised.
 #[derive(Debug)]
 pub struct Heard(Instant);
 

@@ -24,10 +24,10 @@ pub use world::run_in_world;
 
 use case::{config, key, suspend};
 
-/// Makes a `#[test]` of each listed function on each engine: `conformance! { module: a_test, #[needs(order)] another; … }`, or on
-/// some of them: `conformance! { on redis, world; module: … }`. The functions are `async fn(&dyn TestStore)` in modules of the crate.
-/// If a store lacks what a test needs, the test is ignored there, with the reason. `#[needs(time)]` marks a test that waits for
-/// the [real clock](crate::real_time).
+/// Makes a `#[test]` of each listed function on each engine: `conformance! { module: a_test, #[needs(order)] another; …
+/// }`, or on some of them: `conformance! { on redis, world; module: … }`. The functions are `async fn(&dyn TestStore)`
+/// in modules of the crate. If a store lacks what a test needs, the test is ignored there, with the reason.
+/// `#[needs(time)]` marks a test that waits for the [real clock](crate::real_time).
 ///
 /// Each function is compiled once, as a [`Case`], and not once for each store.
 #[macro_export]
@@ -100,9 +100,8 @@ macro_rules! conformance {
     };
 }
 
-/// Runs some of the cases of [`conformance!`](crate::conformance) on layouts of an engine, at most 60 on each: `layouts! { /// what it
-/// can break
-/// sentinel: module { a_test, another } … }`.
+/// Runs some of the cases of [`conformance!`](crate::conformance) on layouts of an engine, at most 60 on each:
+/// `layouts! { /// what it can break sentinel: module { a_test, another } … }`.
 #[macro_export]
 macro_rules! layouts {
     ($($(#[doc = $why:literal])+ $layout:ident: $($module:ident { $($test:ident),+ $(,)? })+)+) => {

@@ -47,7 +47,8 @@ impl Postgres {
         code.as_deref() == Some("00000")
     }
 
-    /// Waits until the last client has disconnected, because its late release would leave rows, and then empties the server.
+    /// Waits until the last client has disconnected, because its late release would leave rows, and then empties the
+    /// server.
     fn empty(&self) -> bool {
         self.runs(
             "DO $$ BEGIN

@@ -96,8 +96,8 @@ impl Witness {
         log
     }
 
-    /// Ends a contest of these workers: see [`worker::contest`](crate::worker::contest). Checks that no name had too many
-    /// holders, and that tokens grew. Returns the verdict, and what the workers said at the end.
+    /// Ends a contest of these workers: see [`worker::contest`](crate::worker::contest). Checks that no name had too
+    /// many holders, and that tokens grew. Returns the verdict, and what the workers said at the end.
     #[track_caller]
     pub fn end_contest(&self, workers: &mut [Worker]) -> (Verdict, Vec<String>) {
         for worker in &mut *workers {

@@ -3,9 +3,9 @@
 -- ARGV  the task, its evidence; then for each name: the name, token (20 digits, so that tokens compare as text), units,
 --       capacity
 --
--- A holder of all units writes: its token must not be below any token that the register has seen. A holder of some units
--- reads beside other readers: its token must not be below that of the last write. All registers accept the tokens, or none
--- does.
+-- A holder of all units writes: its token must not be below any token that the register has seen. A holder of some
+-- units reads beside other readers: its token must not be below that of the last write. All registers accept the
+-- tokens, or none does.
 local time = redis.call('TIME')
 local now = string.format('%d%06d', time[1], time[2])
 

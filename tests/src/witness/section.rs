@@ -45,13 +45,15 @@ impl Sections {
         }
     }
 
-    /// Reports that the holder leaves. Returns whether the registers accepted its last write, and when. Ask the guard after this.
+    /// Reports that the holder leaves. Returns whether the registers accepted its last write, and when. Ask the guard
+    /// after this.
     pub fn leave(&mut self, section: &Section) -> (bool, String) {
         let (left, taken) = self.run(LEAVE, "", &section.parts);
         (taken, left)
     }
 
-    /// Gives evidence that the holder's guard was valid from its entry until `left` (as [`leave`](Self::leave) returned it).
+    /// Gives evidence that the holder's guard was valid from its entry until `left` (as [`leave`](Self::leave) returned
+    /// it).
     pub fn testify(&mut self, section: &Section, left: &str) {
         self.evidence = format!("held {} {} {left}", self.who, section.entered);
         for part in &section.parts {

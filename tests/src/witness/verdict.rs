@@ -17,13 +17,15 @@ pub struct Verdict {
     pub usage: BTreeMap<String, Usage>,
     /// Sections that overlap others, and together with them exceed the capacity, by the evidence of their holders.
     pub overlaps: Vec<String>,
-    /// Sections with a lower token than an earlier section that they could not overlap, or with the token of another task.
+    /// Sections with a lower token than an earlier section that they could not overlap, or with the token of another
+    /// task.
     pub token_faults: Vec<String>,
     /// Entries at which the plain counter exceeded the capacity; only meaningful if no process is killed.
     pub crowded: usize,
     /// Writes that the registers refused.
     pub stale_writes: usize,
-    /// Entries that the registers accepted, although another task had entered with the same token: one of them was stale.
+    /// Entries that the registers accepted, although another task had entered with the same token: one of them was
+    /// stale.
     pub stale_taken: Vec<String>,
     /// The longest time between two entries.
     pub longest_gap: Duration,

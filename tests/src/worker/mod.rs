@@ -24,8 +24,8 @@
 //! | `return`, `exit`, `abort` | none: the process ends in this way, while it holds its locks |
 //! | `finish NAME` | `got NAME TOKEN`, then it drops the guard and returns from main at once |
 //!
-//! In a contest, PAUSE_US is the longest pause after a turn, and STAY_MS the longest of the rare long turns. FILE records
-//! the history.
+//! In a contest, PAUSE_US is the longest pause after a turn, and STAY_MS the longest of the rare long turns. FILE
+//! records the history.
 
 pub mod contest;
 mod guards;
@@ -133,8 +133,8 @@ pub fn forks(program: &'static str, url: &str, what: &str) -> Vec<String> {
     lines.lines().map(str::to_owned).collect()
 }
 
-/// Waits until one of these workers has taken `name`, for which all of them wait. Takes it out of them, and returns it with its
-/// token.
+/// Waits until one of these workers has taken `name`, for which all of them wait. Takes it out of them, and returns it
+/// with its token.
 #[track_caller]
 pub fn next(waiting: &mut Vec<Worker>, name: &str) -> (Worker, u64) {
     let mut found = None;

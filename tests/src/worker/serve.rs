@@ -28,8 +28,9 @@ enum End {
     Finish(String),
 }
 
-/// Applies an option of the command line: `deadlock=SECONDS` (a deadlock fails after this time), `store_timeout=SECONDS`,
-/// `longest_lease=SECONDS`, `retain=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`, `unguarded`.
+/// Applies an option of the command line: `deadlock=SECONDS` (a deadlock fails after this time),
+/// `store_timeout=SECONDS`, `longest_lease=SECONDS`, `retain=SECONDS`, `replicas=COUNT:SECONDS`, `guarded`,
+/// `unguarded`.
 pub fn configure(config: Config, word: &str) -> Config {
     match word.split_once('=') {
         Some(("store_timeout", seconds)) => config.store_timeout(self::seconds(seconds)),
@@ -256,7 +257,8 @@ async fn wait(client: Client, name: String) {
     }
 }
 
-/// Starts a task that keeps the guard. The guard is registered before it is reported, so that the next line can name it.
+/// Starts a task that keeps the guard. The guard is registered before it is reported, so that the next line can name
+/// it.
 fn hold(name: &str, guard: Held, got: &Got) {
     let (sender, asks) = mpsc::unbounded_channel();
     let _ = got.send((name.to_owned(), sender));

@@ -1,4 +1,5 @@
-//! `#[async_trait]` with our attributes, in either order: the lock covers the whole call, not the creation of its future.
+//! `#[async_trait]` with our attributes, in either order: the lock covers the whole call, not the creation of its
+//! future.
 
 use std::sync::Arc;
 

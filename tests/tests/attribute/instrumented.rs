@@ -1,4 +1,5 @@
-//! `#[tracing::instrument]` with our attributes: below them its span covers the wait and the body, above them only the body.
+//! `#[tracing::instrument]` with our attributes: below them its span covers the wait and the body, above them only the
+//! body.
 
 use auto_mutex::{LockError, auto_mutex, auto_read};
 use auto_mutex_tests::spans::Spans;

@@ -42,7 +42,8 @@ fn no_body_begins_under_a_lock_that_is_lost() {
         assert!(call.as_mut().poll(&mut cx).is_pending());
         assert_eq!(witness.calls(), 0);
         drop(guard);
-        // The lock is granted to the call again. Now the call is polled soon enough, unless the machine stalls at this moment.
+        // The lock is granted to the call again. Now the call is polled soon enough, unless the machine stalls at this
+        // moment.
         match futures::executor::block_on(call) {
             Ok(()) => assert_eq!(witness.calls(), 1),
             Err(error) => assert!(matches!(error, LockError::Lost { .. }), "{error:?}"),

@@ -174,7 +174,8 @@ fn a_name_is_taken_as_it_is() {
     assert_eq!(plain(|| Ledger(()).named_with_key()), "n:shared:lock:7");
 }
 
-/// Documented: a handle of the same client uses the same lock as the functions of its name, with a namespace and without.
+/// Documented: a handle of the same client uses the same lock as the functions of its name, with a namespace and
+/// without.
 #[test]
 fn a_handle_of_the_same_name_is_the_same_lock() {
     let prod = Config::new("memory://").unwrap().namespace("prod");

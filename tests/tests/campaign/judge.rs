@@ -65,7 +65,8 @@ pub(crate) fn survived(arena: &mut Arena) -> Verdict {
     verdict
 }
 
-/// After all tasks have left: asserts that no holder or waiter is left, and that the store only keeps tokens, for a time.
+/// After all tasks have left: asserts that no holder or waiter is left, and that the store only keeps tokens, for a
+/// time.
 pub(crate) fn nothing_is_left(arena: &Arena) {
     eventually("nobody holds or waits", || arena.store.is_free());
     // The keys of killed processes are deleted by the next operation on the name, or end with their TTL.
@@ -77,8 +78,8 @@ pub(crate) fn nothing_is_left(arena: &Arena) {
     arena.store.keeps_only_tokens();
 }
 
-/// Suspends one worker until other tasks have taken over, then one worker for half a lease, and so on until the contest is
-/// over. Returns how often other tasks took over.
+/// Suspends one worker until other tasks have taken over, then one worker for half a lease, and so on until the contest
+/// is over. Returns how often other tasks took over.
 pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
     let mut taken_over = 0;
     while !arena.is_over() {
@@ -91,8 +92,8 @@ pub(crate) fn suspend_now_and_then(arena: &mut Arena) -> usize {
     taken_over
 }
 
-/// Suspends a worker while one of its tasks holds the lock, until other tasks have taken over. Waits until the worker has
-/// noticed the loss. Returns false if the contest ended first.
+/// Suspends a worker while one of its tasks holds the lock, until other tasks have taken over. Waits until the worker
+/// has noticed the loss. Returns false if the contest ended first.
 fn suspend_beyond_the_lease(arena: &mut Arena) -> bool {
     arena.watch(Duration::from_millis(300));
     let victim = arena.caught_inside();

@@ -1,5 +1,5 @@
-//! Long contests between many processes for a mutex, judged by an independent witness: without faults, while processes are
-//! killed and suspended, and across failovers. `chaos` has every fault against every kind of lock.
+//! Long contests between many processes for a mutex, judged by an independent witness: without faults, while processes
+//! are killed and suspended, and across failovers. `chaos` has every fault against every kind of lock.
 //!
 //! | variable | sets |
 //! |---|---|

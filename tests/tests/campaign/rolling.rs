@@ -1,4 +1,5 @@
-//! A rolling restart: fifty processes that hold and wait are replaced, ten at a time. No remaining process loses its place.
+//! A rolling restart: fifty processes that hold and wait are replaced, ten at a time. No remaining process loses its
+//! place.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +13,8 @@ const PROCESSES: usize = 50;
 /// The number of names, with a queue of five processes for each.
 const NAMES: usize = 10;
 
-/// Each process holds or waits for one of the names. A process that is suspended for two seconds may be overtaken, so the
-/// order within a queue is for other tests.
+/// Each process holds or waits for one of the names. A process that is suspended for two seconds may be overtaken, so
+/// the order within a queue is for other tests.
 struct Queues {
     workers: Vec<Worker>,
     setup: Setup,
@@ -37,8 +38,8 @@ impl Queues {
         queues
     }
 
-    /// Waits for a process that has just been started. The process takes a lock that nobody else wants, and then joins the queue of
-    /// its name.
+    /// Waits for a process that has just been started. The process takes a lock that nobody else wants, and then joins
+    /// the queue of its name.
     fn join(&mut self, worker: usize) {
         self.workers[worker].ready();
         let pid = self.workers[worker].pid();
@@ -67,8 +68,8 @@ impl Queues {
         found
     }
 
-    /// Ends the first waiter and the holder of a name, and starts others in their places. A holder that is killed would keep
-    /// its lock for a lease, so only a waiter is, before the lock could be granted to it.
+    /// Ends the first waiter and the holder of a name, and starts others in their places. A holder that is killed would
+    /// keep its lock for a lease, so only a waiter is, before the lock could be granted to it.
     fn replace(&mut self, wave: usize, name: usize) -> (Vec<usize>, BTreeSet<u32>) {
         let queue = self.settled(name, &BTreeSet::new());
         let (leaving, staying) = queue.split_at(2);

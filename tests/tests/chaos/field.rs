@@ -39,8 +39,8 @@ pub(crate) struct Field {
     pub(crate) seed: Seed,
     pub(crate) workers: Vec<Worker>,
     pub(crate) clock: Option<Arc<Clock>>,
-    /// One proxy for each worker, or none. Before a server with a standby, there are two for each: the first ones lead to one
-    /// server, the others to the other.
+    /// One proxy for each worker, or none. Before a server with a standby, there are two for each: the first ones lead
+    /// to one server, the others to the other.
     pub(crate) proxies: Vec<Proxy>,
     /// The lines that the workers have written, including those of killed workers.
     pub(crate) said: Vec<String>,
@@ -98,7 +98,8 @@ impl Field {
                 let mut setup = Setup::new(env!("CARGO_BIN_EXE_test-worker"), url, LEASE);
                 let options = self.options.iter().map(|&option| option.to_owned());
                 setup.options.extend(options);
-                // In other contests, some processes keep what nobody else asks for: after a fault that is their own lock.
+                // In other contests, some processes keep what nobody else asks for: after a fault that is their own
+                // lock.
                 if self.lock.is_kept() || index % 2 == 1 {
                     setup.options.push("retain=0.5".to_owned());
                 }

@@ -16,8 +16,8 @@ use crate::locks::Lock;
 use crate::recovery::{Recovery, recover, settle};
 use crate::table;
 
-/// A fault that has not happened so many times in a row is over. The longest reply may have been several that came together, so no other
-/// one has as many bytes to cut.
+/// A fault that has not happened so many times in a row is over. The longest reply may have been several that came
+/// together, so no other one has as many bytes to cut.
 const MOST_MISSES: u32 = 10;
 
 /// The result of one fault on one lock.

@@ -25,8 +25,8 @@ pub(crate) fn markdown(faults: &[Fault], cells: &[Cell]) -> String {
     text + "\n"
 }
 
-/// Runs, violations (and excused events), the median and the longest time until the first turn, and the longest time until all
-/// processes had a turn, in seconds.
+/// Runs, violations (and excused events), the median and the longest time until the first turn, and the longest time
+/// until all processes had a turn, in seconds.
 fn entry(cell: &Cell) -> String {
     if let Some(why) = &cell.skipped {
         return format!("SKIPPED: {}", why.lines().next().unwrap_or_default());

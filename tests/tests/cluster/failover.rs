@@ -20,8 +20,8 @@ fn take_over(cluster: &Cluster, home: usize) {
 async fn a_lock_and_its_queue_survive_a_failover_by_command() {
     let _watch = real_time();
     let cluster = Cluster::start();
-    // A failover by command that is tried again stops writes for five seconds. The waiter is granted after a longer time than
-    // this.
+    // A failover by command that is tried again stops writes for five seconds. The waiter is granted after a longer
+    // time than this.
     let lease = Duration::from_secs(12);
     let [holder, waiter] = [(); 2].map(|()| {
         let config = config(&cluster).longest_lease(lease).lease(lease);

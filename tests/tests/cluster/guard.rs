@@ -11,7 +11,8 @@ use crate::rig::{client, config, patient};
 
 const BRIEFLY: Duration = Duration::from_millis(100);
 
-/// Waits until a call says that the node grants nothing yet, and why. While the nodes stand still, a call says something else.
+/// Waits until a call says that the node grants nothing yet, and why. While the nodes stand still, a call says
+/// something else.
 async fn closed(mutex: Mutex, happened: &str) {
     let mutex = mutex.block(BRIEFLY);
     becomes("it says that it is closed", async || {

@@ -134,7 +134,8 @@ async fn a_name_that_comes_new_while_its_slot_moves_begins_at_the_new_node() {
 async fn what_has_many_keys_waits_until_all_are_together() {
     let cluster = cluster();
     let client = Client::connect(config(&cluster).store_timeout("60s")).unwrap();
-    // The key `auto_mutex:{name}` stores at most 24 holders and 24 waiters. With more, the name uses its other keys too.
+    // The key `auto_mutex:{name}` stores at most 24 holders and 24 waiters. With more, the name uses its other keys
+    // too.
     const MANY: u32 = 26;
     let semaphore = client.semaphore("s", 3 * MANY + 2);
     let mut permits = Vec::new();

@@ -9,8 +9,8 @@ use tokio::time::sleep;
 
 use crate::prelude::*;
 
-/// `Config::deadlock_after`. It is short, so that the tests take little time. On a busy machine a search may find nothing, but
-/// a later one does.
+/// `Config::deadlock_after`. It is short, so that the tests take little time. On a busy machine a search may find
+/// nothing, but a later one does.
 const AFTER: Duration = Duration::from_millis(100);
 /// Long enough for several searches.
 const SEARCHES: Duration = Duration::from_millis(800);
@@ -234,7 +234,8 @@ pub(crate) async fn guards_of_reentrant_handles_are_a_part(store: &dyn TestStore
     assert_eq!(only_failure([first, second]).await.len(), 2);
 }
 
-/// Waits for several searches, which find nothing or fail nobody. Then it ends the first call, and the second gets its lock.
+/// Waits for several searches, which find nothing or fail nobody. Then it ends the first call, and the second gets its
+/// lock.
 async fn nobody_fails(first: JoinHandle<Taken>, second: JoinHandle<Taken>) {
     sleep(SEARCHES).await;
     assert!(!first.is_finished() && !second.is_finished());

@@ -1,7 +1,8 @@
-//! The tests that every engine must pass: each runs on the memory store, on PostgreSQL, on Redis, in a cluster, on a quorum of
-//! five, and in a World. The layouts of an engine run those that they could break.
+//! The tests that every engine must pass: each runs on the memory store, on PostgreSQL, on Redis, in a cluster, on a
+//! quorum of five, and in a World. The layouts of an engine run those that they could break.
 //!
-//! The tests use only the public API. All members have a lease that outlasts every test, so that no event is caused by its end.
+//! The tests use only the public API. All members have a lease that outlasts every test, so that no event is caused by
+//! its end.
 
 /// Fails unless a value matches a pattern.
 macro_rules! is {
@@ -231,8 +232,8 @@ auto_mutex_tests::conformance! {
 }
 
 auto_mutex_tests::layouts! {
-    /// TLS turns each write and read into records: it could split or hold back long texts, many requests at once, and messages
-    /// that come while nothing is asked; and a connection is made and ended in other steps.
+    /// TLS turns each write and read into records: it could split or hold back long texts, many requests at once, and
+    /// messages that come while nothing is asked; and a connection is made and ended in other steps.
     redis_over_tls:
         condvar { no_notification_is_lost, notify_all_wakes_everybody, threads_wait_and_notify_too }
         exclusion { a_lock_is_held_by_one_at_a_time, many_members_and_tasks_never_meet_inside }
@@ -248,7 +249,8 @@ auto_mutex_tests::layouts! {
         tokens { they_grow_with_every_grant_of_any_member, they_grow_across_members_that_come_and_go }
         waiting { a_waiter_is_woken_by_a_release }
 
-    /// The server refuses each command, key and channel that `acl_rule` forgot: one case for each operation and each message.
+    /// The server refuses each command, key and channel that `acl_rule` forgot: one case for each operation and each
+    /// message.
     redis_under_the_rule:
         causes { a_store_that_lost_the_lock_is_the_cause, what_the_program_itself_ends_says_so }
         condvar { a_wait_releases_the_lock_and_takes_it_again, notify_all_wakes_everybody }
@@ -274,8 +276,8 @@ auto_mutex_tests::layouts! {
         tokens { they_grow_with_every_grant_of_any_member }
         unlocking { unlock_tells_the_truth }
 
-    /// The sentinels say which server is the primary, for requests and for messages, and each client asks them when it connects. A
-    /// client that found a replica, or two servers, could not write, or would miss what others publish.
+    /// The sentinels say which server is the primary, for requests and for messages, and each client asks them when it
+    /// connects. A client that found a replica, or two servers, could not write, or would miss what others publish.
     sentinel:
         condvar { no_notification_is_lost, notify_all_wakes_everybody }
         deadlocks { two_members_in_opposite_order }
@@ -296,8 +298,8 @@ auto_mutex_tests::layouts! {
         tokens { they_grow_with_every_grant_of_any_member, they_grow_across_members_that_come_and_go }
         waiting { a_waiter_is_woken_by_a_release }
 
-    /// A client that does not listen hears of grants, losses, notifications, recalls and searches only when it asks: each
-    /// case here waits for a message of one kind.
+    /// A client that does not listen hears of grants, losses, notifications, recalls and searches only when it asks:
+    /// each case here waits for a message of one kind.
     postgres_by_asking:
         causes { a_store_that_lost_the_lock_is_the_cause }
         condvar { a_wait_releases_the_lock_and_takes_it_again, waiters_are_woken_in_order, notify_all_wakes_everybody,
@@ -325,7 +327,8 @@ auto_mutex_tests::layouts! {
         synchronize { a_lost_lock_cancels_the_body }
         waiting { a_waiter_is_woken_by_a_release, waited_and_attempts_tell_what_it_took }
 
-    /// The example engine implements `Store` outside of the library, as docs/engines.md tells: each operation, and what it publishes.
+    /// The example engine implements `Store` outside of the library, as docs/engines.md tells: each operation, and what
+    /// it publishes.
     toy:
         condvar { a_wait_releases_the_lock_and_takes_it_again, no_notification_is_lost, waiters_are_woken_in_order,
             notify_all_wakes_everybody }

@@ -1,7 +1,8 @@
-//! Locks that stay with their client between calls, on stores that can recall them. On a quorum, the same calls keep nothing.
+//! Locks that stay with their client between calls, on stores that can recall them. On a quorum, the same calls keep
+//! nothing.
 //!
-//! A kept lock has a short lease, which ends if the client or the store stands still for two seconds. Then the lock is no longer
-//! kept, and a call that had just entered it has lost it.
+//! A kept lock has a short lease, which ends if the client or the store stands still for two seconds. Then the lock is
+//! no longer kept, and a call that had just entered it has lost it.
 
 use crate::prelude::*;
 
@@ -14,8 +15,8 @@ fn retaining(client: &Client, name: &str) -> Mutex {
     client.mutex(name).retain(RETAIN)
 }
 
-/// Takes the lock and releases it, until it is kept, as `observer` sees it, if the store allows it. Returns the last token, and
-/// what the observer saw.
+/// Takes the lock and releases it, until it is kept, as `observer` sees it, if the store allows it. Returns the last
+/// token, and what the observer saw.
 async fn keep(store: &dyn TestStore, mutex: &Mutex, observer: &Mutex) -> (u64, LockInfo) {
     for _ in 0..20 {
         let guard = soon("the lock", mutex.lock()).await.unwrap();

@@ -88,8 +88,8 @@ fn look<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// Releases `guard`, so that the waiter of another member gets the lock. When that grant has expired, takes the lock again and
-/// returns the new guard.
+/// Releases `guard`, so that the waiter of another member gets the lock. When that grant has expired, takes the lock
+/// again and returns the new guard.
 async fn miss(mutex: &Mutex, guard: MutexGuard) -> MutexGuard {
     waiters(mutex, 1).await;
     assert!(guard.unlock().await.unwrap());

@@ -1,5 +1,6 @@
-//! Credentials that rotate: when the provider is asked and for which servers, passwords that change under load, tokens that
-//! expire, and providers that fail. All servers require a password, and their users are made by `ACL SETUSER` only.
+//! Credentials that rotate: when the provider is asked and for which servers, passwords that change under load, tokens
+//! that expire, and providers that fail. All servers require a password, and their users are made by `ACL SETUSER`
+//! only.
 
 mod keeper;
 mod renewal;

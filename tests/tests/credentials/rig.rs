@@ -126,8 +126,8 @@ fn allow(redis: &Redis, user: &str, password: &str, rule: &str) {
     redis.command(&words);
 }
 
-/// Returns the users of the library's connections, by connection id. These are the connections that have a name of the library,
-/// and those that subscribe.
+/// Returns the users of the library's connections, by connection id. These are the connections that have a name of the
+/// library, and those that subscribe.
 pub(crate) fn users(redis: &Redis) -> BTreeMap<String, String> {
     let list = redis.command(&["CLIENT", "LIST"]);
     let fields = |line: &str| -> BTreeMap<String, String> {

@@ -1,5 +1,5 @@
-//! A provider that fails, hangs or panics (the core tests one that blocks its thread), and a server that refuses its credentials: the client reports
-//! the problem and tries again, and existing connections continue.
+//! A provider that fails, hangs or panics (the core tests one that blocks its thread), and a server that refuses its
+//! credentials: the client reports the problem and tries again, and existing connections continue.
 
 use std::time::Duration;
 

@@ -53,8 +53,8 @@ async fn a_connection_that_outlives_a_promotion_learns_of_it() {
     let client = Client::connect(lasting(&primary.url())).unwrap();
     let guard = client.mutex("m").lock().await.unwrap();
     assert!(guard.unlock().await.unwrap());
-    // The client sends no requests while the server is a replica. (The other server is promoted first, because Redis 6.2 never
-    // gets in sync if two servers are replicas of each other.)
+    // The client sends no requests while the server is a replica. (The other server is promoted first, because Redis
+    // 6.2 never gets in sync if two servers are replicas of each other.)
     replica.promote();
     primary.follow(&replica);
     primary.promote();

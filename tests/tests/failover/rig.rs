@@ -7,13 +7,14 @@ use auto_mutex_tests::events::LONG;
 use auto_mutex_tests::proxy::Proxy;
 use auto_mutex_tests::redis::{Options, Redis};
 
-/// The longest lease of all clients unless a test sets another. It is short, since the tests wait for its end: where a lock has to
-/// be held, it is too short.
+/// The longest lease of all clients unless a test sets another. It is short, since the tests wait for its end: where a
+/// lock has to be held, it is too short.
 pub(crate) const LONGEST: Duration = Duration::from_secs(4);
 /// A promoted server is closed for at least the longest lease plus the time for which a primary without replicas
 /// accepts writes.
 pub(crate) const CLOSED: Duration = Duration::from_secs(5);
-/// For locks that have to be held until the server is promoted. It bears that the machine stands still for five seconds.
+/// For locks that have to be held until the server is promoted. It bears that the machine stands still for five
+/// seconds.
 pub(crate) const LONGER: Duration = Duration::from_secs(9);
 /// A `block` that ends long before any server opens.
 pub(crate) const BRIEFLY: Duration = Duration::from_millis(100);

@@ -1,13 +1,14 @@
 //! Managed services, proxies and Redis-like products: if they refuse a command, the error or warning says what to do.
 //!
-//! Renamed commands and missing rights are tested with a real server. Servers that cannot run here are imitated, with their
-//! documented answers:
+//! Renamed commands and missing rights are tested with a real server. Servers that cannot run here are imitated, with
+//! their documented answers:
 //!
 //! - `CONFIG` of ElastiCache and Memorystore: spring-data-redis issue 2894 (2024), spinnaker issue 5517 (2020).
 //! - Redis Enterprise, which Redis Cloud and Azure Managed Redis run: "Compatibility with Redis Open Source" in its
-//!   documentation (`operate/rs/references/compatibility`, June 2026): no INFO in scripts, few settings, no SELECT, WAIT only
-//!   in some plans, RESP3 by database. The text of the error: asynqmon issue 210 (2022).
-//! - Dragonfly: dragonfly pull request 3245 (2024) for undeclared keys; its documentation of commands (June 2026): no WAIT.
+//!   documentation (`operate/rs/references/compatibility`, June 2026): no INFO in scripts, few settings, no SELECT,
+//!   WAIT only in some plans, RESP3 by database. The text of the error: asynqmon issue 210 (2022).
+//! - Dragonfly: dragonfly pull request 3245 (2024) for undeclared keys; its documentation of commands (June 2026): no
+//!   WAIT.
 
 use auto_mutex::operator::Operator;
 use auto_mutex::{AfterFailover, Client, SetupError, Weakness};

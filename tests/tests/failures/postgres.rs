@@ -21,7 +21,8 @@ fn is_skipped() -> bool {
 
 type IsKind = fn(&SetupError) -> bool;
 
-/// Each case has the kind of the error, a part of its text, and what it says to do. The store's own tests have the others.
+/// Each case has the kind of the error, a part of its text, and what it says to do. The store's own tests have the
+/// others.
 #[test]
 fn each_failed_set_up_says_what_to_do() {
     if is_skipped() {

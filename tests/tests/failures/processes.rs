@@ -49,8 +49,8 @@ async fn a_process_suspended_beyond_its_lease_knows_it_when_it_wakes() {
     assert!(guard.unlock().await.unwrap());
 }
 
-/// The conformance suite has the order of the grants, in virtual time. A process that stands still at its turn is passed over,
-/// and keeps its place.
+/// The conformance suite has the order of the grants, in virtual time. A process that stands still at its turn is
+/// passed over, and keeps its place.
 #[tokio::test]
 async fn a_lock_goes_from_process_to_process_in_order() {
     let rig = Rig::new();

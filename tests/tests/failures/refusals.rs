@@ -21,7 +21,8 @@ fn unavailable<T: std::fmt::Debug>(result: Result<T, LockError>) -> String {
     }
 }
 
-/// Waits until a call fails with these words, and returns the error's text. While the server stands still, it says something else.
+/// Waits until a call fails with these words, and returns the error's text. While the server stands still, it says
+/// something else.
 async fn told(client: &Client, words: &[&str]) -> String {
     let mut said = String::new();
     becomes(&format!("a call fails with {words:?}"), async || {

@@ -86,7 +86,8 @@ fn an_owner_that_returns_sends_no_request() {
             call();
         }
         let sent = commands(&rig.redis) - before;
-        // The client renews the short lease every half second, and tells the store of a call if the machine stalls in it.
+        // The client renews the short lease every half second, and tells the store of a call if the machine stalls in
+        // it.
         assert!(sent <= CALLS / 2, "way {number}: {sent} requests");
         let theirs = other.mutex(*name);
         let guard = finishes("recalled", move || theirs.blocking_lock()).unwrap();

@@ -27,7 +27,8 @@ fn seconds() -> Duration {
     Duration::from_secs(seconds.unwrap_or(SHORT))
 }
 
-/// Runs a contest under faults, and checks its history. Returns the number of calls that failed in order to end a deadlock.
+/// Runs a contest under faults, and checks its history. Returns the number of calls that failed in order to end a
+/// deadlock.
 fn survives(test: &'static str, kind: &'static str, ground: Ground) -> u64 {
     let plan = Plan {
         test,

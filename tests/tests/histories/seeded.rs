@@ -12,7 +12,8 @@ use crate::verdict::fault;
 
 const BRIEF: Duration = Duration::from_secs(2);
 
-/// Repeats a contest until the check finds a fault in its history. `capacity` replaces the capacity of the lock in the check.
+/// Repeats a contest until the check finds a fault in its history. `capacity` replaces the capacity of the lock in the
+/// check.
 fn is_seen(
     test: &'static str,
     kind: &'static str,

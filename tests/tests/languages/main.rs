@@ -275,7 +275,8 @@ async fn a_closed_server_grants_nothing_to_python() {
     let python = || rig.python(LONG);
     let mut early = python();
     early.lock("a");
-    // From now on, the server counts as restarted, for all clients: one of them wants the guard, and it is a new server.
+    // From now on, the server counts as restarted, for all clients: one of them wants the guard, and it is a new
+    // server.
     let guarded = Client::connect(rig.config().restart_guard(true)).expect("a client");
     let refused = guarded.mutex("b").try_lock().await.unwrap_err();
     assert!(

@@ -1,7 +1,7 @@
 //! The reports of the library about its locks: metrics, spans, warnings, and the records of holders and waiters.
 //!
-//! What the core reports is the same on every store. The metrics come from an observer of the tests, or from the exporters that users have. The spans come from a subscriber
-//! of the tests.
+//! What the core reports is the same on every store. The metrics come from an observer of the tests, or from the
+//! exporters that users have. The spans come from a subscriber of the tests.
 
 mod counts;
 mod dashboards;

@@ -38,8 +38,8 @@ pub(crate) async fn a_waiter_and_a_holder_say_what_their_tasks_hold(store: &dyn 
     drop(held);
     soon("it ends", call).await.unwrap().unwrap();
 
-    // A spawned task does not hold the locks of its parent task. A call for several locks holds those before the one that it
-    // waits for.
+    // A spawned task does not hold the locks of its parent task. A call for several locks holds those before the one
+    // that it waits for.
     let held = there.mutex("b").lock().await.unwrap();
     let inside = async |_: &MutexGuard| {
         let spawned = client.clone();

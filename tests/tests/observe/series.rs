@@ -1,4 +1,5 @@
-//! Metrics for which one kind of store is enough: series, the metrics of the store, handoffs, and clients without an observer.
+//! Metrics for which one kind of store is enough: series, the metrics of the store, handoffs, and clients without an
+//! observer.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -32,8 +32,8 @@ fn sync_body(key: &str, spans: &Spans) -> Result<u64, LockError> {
     Ok(g.fencing_token())
 }
 
-/// Returns the last span called `span`. The span must have ended, its field `name` must equal the argument `name`, and no
-/// span may be current.
+/// Returns the last span called `span`. The span must have ended, its field `name` must equal the argument `name`, and
+/// no span may be current.
 fn last(spans: &Spans, span: &str, name: &str) -> Seen {
     let last = spans.named(span).pop().expect("there is a span");
     assert!(last.is_closed, "{last:?}");

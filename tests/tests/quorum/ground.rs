@@ -74,7 +74,8 @@ impl Ground {
     /// Connects a member to one server alone, not through its proxy.
     pub(crate) fn member_of(&self, server: usize) -> Client {
         let config = Config::new(self.servers[server].url()).unwrap();
-        // With a longer `longest_lease` than the others, this member would keep a restarted server closed for all of them.
+        // With a longer `longest_lease` than the others, this member would keep a restarted server closed for all of
+        // them.
         let lease = self.guard.max(Duration::from_secs(1));
         let config = config.lease(lease).longest_lease(lease);
         let config = config.connect_timeout("60s").store_timeout("60s");

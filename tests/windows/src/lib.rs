@@ -1,5 +1,5 @@
-//! The part of the test rig that needs no Unix: it lets the conformance tests run on Windows, on the memory store and on
-//! Redis over TCP.
+//! The part of the test rig that needs no Unix: it lets the conformance tests run on Windows, on the memory store and
+//! on Redis over TCP.
 
 #![forbid(unsafe_code)]
 

@@ -30,8 +30,8 @@ impl Kind {
     }
 }
 
-/// Annotated sync and async functions are each compared with plain functions of the same kind: the compiler takes several
-/// times as long for an async function.
+/// Annotated sync and async functions are each compared with plain functions of the same kind: the compiler takes
+/// several times as long for an async function.
 const KINDS: [Kind; 7] = [
     Kind {
         who: "1,000 of three lines, sync",

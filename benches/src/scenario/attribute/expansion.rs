@@ -1,5 +1,6 @@
-//! Measures the size of the attribute's expansion: adds a measuring macro to a copy of the macro crate, and calls it from
-//! a small program. This must run in the compiler: only there do tokens have source positions, which the attribute records.
+//! Measures the size of the attribute's expansion: adds a measuring macro to a copy of the macro crate, and calls it
+//! from a small program. This must run in the compiler: only there do tokens have source positions, which the attribute
+//! records.
 
 use std::fs;
 use std::path::Path;

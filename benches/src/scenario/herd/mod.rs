@@ -1,4 +1,5 @@
-//! S10: many clients that start at once, and lose their server at once. `place.rs` starts the stores and makes them fail.
+//! S10: many clients that start at once, and lose their server at once. `place.rs` starts the stores and makes them
+//! fail.
 
 pub(crate) mod place;
 

@@ -11,8 +11,8 @@ use crate::clock;
 use crate::measure::cpu;
 use crate::run::pin;
 
-/// The default of Redis. With a shorter timeout, nodes could wrongly be seen as failed: they share their processors with
-/// the clients, and so answer each other slowly.
+/// The default of Redis. With a shorter timeout, nodes could wrongly be seen as failed: they share their processors
+/// with the clients, and so answer each other slowly.
 const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Copy, Debug)]
@@ -85,8 +85,9 @@ impl Place {
         }
     }
 
-    /// Kills a primary. With sentinels, a replica takes over by itself; otherwise the primary is started again. Returns the
-    /// time from which the recovery of the clients is measured: with sentinels after the kill, otherwise after the restart.
+    /// Kills a primary. With sentinels, a replica takes over by itself; otherwise the primary is started again. Returns
+    /// the time from which the recovery of the clients is measured: with sentinels after the kill, otherwise after the
+    /// restart.
     pub(super) fn strike(&mut self) -> Result<u64, Failure> {
         match self {
             Self::Server(redis) => {

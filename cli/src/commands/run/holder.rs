@@ -119,8 +119,8 @@ fn report(report: &Report) {
     let _ = send(io::stdout(), report);
 }
 
-/// Keeps the lock until the command has ended. Ends the command if the lock is lost or about to be, and if the runner has
-/// gone.
+/// Keeps the lock until the command has ended. Ends the command if the lock is lost or about to be, and if the runner
+/// has gone.
 async fn watch(guard: &Guard, orders: &mut UnboundedReceiver<Order>, limits: &Limits) {
     let (start, mut group) = (Instant::now(), None);
     let why = loop {
@@ -222,8 +222,8 @@ impl Limits {
         notice.min(self.lease / 6).min(Duration::from_secs(1))
     }
 
-    /// Tells the runner when to kill the command if this process stands still. As long as it answers, the runner doesn't, so there
-    /// is time even for a runner that gets no processor for a while.
+    /// Tells the runner when to kill the command if this process stands still. As long as it answers, the runner
+    /// doesn't, so there is time even for a runner that gets no processor for a while.
     fn report_end(&self, guard: &Guard) {
         let margin = (self.lease / 6).min(Duration::from_secs(1));
         let end = guard.ends_in().saturating_sub(margin);

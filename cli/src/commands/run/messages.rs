@@ -111,8 +111,8 @@ pub(super) fn send(mut to: impl Write, message: &impl Message) -> io::Result<()>
     to.flush()
 }
 
-/// The messages that arrive, until the other process has gone. They are read by a thread, since nothing else can wait for
-/// a pipe and be dropped.
+/// The messages that arrive, until the other process has gone. They are read by a thread, since nothing else can wait
+/// for a pipe and be dropped.
 pub(super) fn receive<M: Message + Send + 'static>(
     from: impl Read + Send + 'static,
 ) -> UnboundedReceiver<M> {

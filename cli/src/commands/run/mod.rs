@@ -1,6 +1,6 @@
 //! `auto-mutex run`: runs a command under a lock, in two processes. The one that the user has started is the runner: it
-//! runs the command and passes signals on. It starts the holder, which takes the lock and renews its lease. While one of
-//! them is stopped or killed, the other one keeps the lease, or ends the command before the lease ends.
+//! runs the command and passes signals on. It starts the holder, which takes the lock and renews its lease. While one
+//! of them is stopped or killed, the other one keeps the lease, or ends the command before the lease ends.
 //!
 //! - `runner.rs`, `holder.rs`: the two processes. `messages.rs`: what they tell each other.
 //! - `guard.rs`: the lock. `group.rs`: the command's process group.

@@ -1,5 +1,5 @@
-//! The runner: the process that the user has started. Runs the command, passes signals on to its process group, and ends
-//! with its exit code. It doesn't know the lock store.
+//! The runner: the process that the user has started. Runs the command, passes signals on to its process group, and
+//! ends with its exit code. It doesn't know the lock store.
 
 use std::env;
 use std::io;
@@ -88,8 +88,8 @@ async fn under_lock(args: &Run, token: u64, holder: &mut Holder, signals: &mut S
     }
 }
 
-/// Waits for the end of the command and of its group, and passes signals on. Kills the group if the holder neither renews
-/// the lease nor does it itself.
+/// Waits for the end of the command and of its group, and passes signals on. Kills the group if the holder neither
+/// renews the lease nor does it itself.
 async fn watch(mut child: Child, holder: &mut Holder, signals: &mut Signals) -> Outcome {
     let Some(group) = child.id().and_then(Group::new) else {
         return Ok(Exit::Code(of_status(child.wait().await?)));
@@ -128,8 +128,8 @@ async fn watch(mut child: Child, holder: &mut Holder, signals: &mut Signals) -> 
     }))
 }
 
-/// On Linux, makes this process the parent of orphans, so that [`Group::reap`] works where process 1 reaps nothing, as in
-/// some containers.
+/// On Linux, makes this process the parent of orphans, so that [`Group::reap`] works where process 1 reaps nothing, as
+/// in some containers.
 fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(getpid()));

@@ -35,8 +35,8 @@ const USUAL_LIMIT: Duration = Duration::from_secs(25);
 ///
 /// # Errors
 ///
-/// [`SetupError::BackgroundThread`] if the system refuses the handler or its thread, and always on Windows, which has no
-/// such signals: wait for `tokio::signal::ctrl_c()` there, and then call [`drain`](crate::drain).
+/// [`SetupError::BackgroundThread`] if the system refuses the handler or its thread, and always on Windows, which has
+/// no such signals: wait for `tokio::signal::ctrl_c()` there, and then call [`drain`](crate::drain).
 ///
 /// ```no_run
 /// # fn main() -> Result<(), auto_mutex::SetupError> {

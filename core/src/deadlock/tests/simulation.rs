@@ -1,5 +1,6 @@
 //! Random programs of many hosts in a [`World`]. Every deadlock must be found in time, and nothing else may ever be
-//! reported, although messages are slow, connections break, hosts stand still, are cut off, or die, and a stranger sends messages.
+//! reported, although messages are slow, connections break, hosts stand still, are cut off, or die, and a stranger
+//! sends messages.
 //!
 //! The clients are real. A second, simple calculation over the whole world ([`Simulation::stuck`]) finds the tasks that
 //! are really deadlocked. `AUTO_MUTEX_SEED` repeats a run, and `AUTO_MUTEX_RUNS` makes more.

@@ -47,8 +47,8 @@ pub struct Health {
     pub waiting: usize,
     /// The last failure of a connection, even if the client has reconnected since.
     pub last_error: Option<LastError>,
-    /// The last refusal, if the store has refused the latest request for a lock, at most one lease ago: its memory or its disk
-    /// is full, for example. Calls wait for it, as in an outage.
+    /// The last refusal, if the store has refused the latest request for a lock, at most one lease ago: its memory or
+    /// its disk is full, for example. Calls wait for it, as in an outage.
     pub refusal: Option<LastError>,
     /// Each server in use. Empty for `memory://`. Until the nodes of a cluster are known
     /// ([`Config::connect_lazily`](crate::Config::connect_lazily)), there is one entry with the addresses in the URL.

@@ -65,8 +65,8 @@ macro_rules! guard_methods {
                 $crate::base::wait::block_on(self.refresh(expire))
             }
 
-            /// Lets the release free the lock at once, although `at_least` is not over: for a body that has failed, so that
-            /// another process may try again. A nested call ends the `at_least` of the outer calls, too.
+            /// Lets the release free the lock at once, although `at_least` is not over: for a body that has failed, so
+            /// that another process may try again. A nested call ends the `at_least` of the outer calls, too.
             ///
             /// ```
             /// use auto_mutex::{LockError, auto_mutex};

@@ -162,7 +162,8 @@ impl Holding {
     }
 
     /// Releases each hold unless other guards share it. Returns whether all were released, or an error if one had been
-    /// lost. Sends all releases before awaiting an answer. Its future is small: tasks that wait for a lock have room for it.
+    /// lost. Sends all releases before awaiting an answer. Its future is small: tasks that wait for a lock have room
+    /// for it.
     pub(crate) async fn unlock(&mut self) -> Result<bool, LockError> {
         self.left = true;
         let mut error = self.check().err().map(Box::new);

@@ -21,9 +21,9 @@ use crate::queue::Lead;
 
 /// A seat that one process of the cluster has at a time, for as long as its body runs: a leader.
 ///
-/// [`lead`](Self::lead) stands for the lead, runs its body while this process leads, and stands again after a loss or an
-/// outage. Standbys wait in the queue, without polling: the next one begins as soon as the leader ends, or within one lease
-/// (10 s) if the leader's process dies.
+/// [`lead`](Self::lead) stands for the lead, runs its body while this process leads, and stands again after a loss or
+/// an outage. Standbys wait in the queue, without polling: the next one begins as soon as the leader ends, or within
+/// one lease (10 s) if the leader's process dies.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -55,7 +55,8 @@ use crate::queue::Lead;
 /// | the client drains, also after SIGTERM | the body is told to end; then `lead` returns [`LockError::ShutDown`] |
 ///
 /// "Told to end" means: an async body is dropped at its next await. A sync body goes on until it notices, by
-/// [`Term::check`]. In both cases the seat is given on only when the body has ended, as long as the lease can be renewed.
+/// [`Term::check`]. In both cases the seat is given on only when the body has ended, as long as the lease can be
+/// renewed.
 ///
 /// If the store can't be reached, `lead` logs a warning and tries again, with growing pauses.
 ///
@@ -106,15 +107,15 @@ impl Leader {
         }
     }
 
-    /// A text for those who look for the leader, at most 1,024 bytes: its address, for example. [`LeaderInfo::value`] and
-    /// the command `auto-mutex leaders` show it.
+    /// A text for those who look for the leader, at most 1,024 bytes: its address, for example. [`LeaderInfo::value`]
+    /// and the command `auto-mutex leaders` show it.
     pub fn value(mut self, value: impl Into<String>) -> Self {
         self.leading.value = value.into();
         self
     }
 
-    /// How long the body may take to end after it was told to. A number counts as seconds. The default is a fifth of the
-    /// lease, and half of the lease is the most.
+    /// How long the body may take to end after it was told to. A number counts as seconds. The default is a fifth of
+    /// the lease, and half of the lease is the most.
     ///
     /// If the lease can't be renewed, the body is told when only this time is left of the lease, so that it can end
     /// before another process leads. A body that takes longer is an [overrun](Self::on_overrun).
@@ -142,15 +143,16 @@ impl Leader {
         self
     }
 
-    /// An error of the body ends its term only: after a pause of up to four seconds, `lead` stands again, behind all who
-    /// wait. Without this option, `lead` returns the error, and when that has happened in all processes, nobody stands any
-    /// more.
+    /// An error of the body ends its term only: after a pause of up to four seconds, `lead` stands again, behind all
+    /// who wait. Without this option, `lead` returns the error, and when that has happened in all processes, nobody
+    /// stands any more.
     pub fn again_on_error(mut self) -> Self {
         self.leading.again = true;
         self
     }
 
-    /// Sets the label of this seat in metrics; the default is `leader`. See [`Mutex::metrics_label`](crate::Mutex::metrics_label).
+    /// Sets the label of this seat in metrics; the default is `leader`. See
+    /// [`Mutex::metrics_label`](crate::Mutex::metrics_label).
     pub fn metrics_label(mut self, label: &'static str) -> Self {
         self.handle.options.label = Some(label);
         self
@@ -159,15 +161,15 @@ impl Leader {
     /// Stands for the lead, and runs `body` while this process leads. Stands again after each term that `body` did not
     /// end itself: see [the table](Leader#when-a-term-ends). Returns what `body` returns.
     ///
-    /// Write `async |term: &Term| …`. The body may run several times. If the future is to be spawned, write `async move |term:
-    /// &Term| …` and capture no references (but an `Arc`): the compiler can't see yet that other ones are `Send`. An
-    /// annotated function has no such limit.
+    /// Write `async |term: &Term| …`. The body may run several times. If the future is to be spawned, write `async move
+    /// |term: &Term| …` and capture no references (but an `Arc`): the compiler can't see yet that other ones are
+    /// `Send`. An annotated function has no such limit.
     ///
     /// # Errors
     ///
-    /// That of `body`, if it returned it while it led. An error that it returns after its term was over counts as the end
-    /// of the term. [`LockError::ShutDown`] when the client drains or was shut down; and the errors of an unusable client,
-    /// name or option.
+    /// That of `body`, if it returned it while it led. An error that it returns after its term was over counts as the
+    /// end of the term. [`LockError::ShutDown`] when the client drains or was shut down; and the errors of an unusable
+    /// client, name or option.
     ///
     /// # Cancel safety
     ///
@@ -179,8 +181,8 @@ impl Leader {
         self.seat(false)?.lead(body).await
     }
 
-    /// Like [`lead`](Self::lead), but blocks the thread. `body` runs on it, and learns from [`Term::check`] that it has to
-    /// end.
+    /// Like [`lead`](Self::lead), but blocks the thread. `body` runs on it, and learns from [`Term::check`] that it has
+    /// to end.
     ///
     /// # Errors
     ///
@@ -197,8 +199,8 @@ impl Leader {
         Seat::new(target, *self.handle.options, &self.leading)
     }
 
-    /// If this process leads, tells the body to end, and waits until it has ended and the seat is free. `lead` then stands
-    /// again, behind all who wait. Returns whether this process led.
+    /// If this process leads, tells the body to end, and waits until it has ended and the seat is free. `lead` then
+    /// stands again, behind all who wait. Returns whether this process led.
     ///
     /// Any handle with the client and the name will do, also for the seat of an annotated function. Inside of the body
     /// itself, it doesn't wait for it: as with [`Term::resign`], the body is told to end.

@@ -105,8 +105,8 @@ impl<'a> Seat<'a> {
         }
     }
 
-    /// Whether the seat stands again after what its body has returned: after an error, if the caller wants that, and after
-    /// a pause that grows unless a term lasts.
+    /// Whether the seat stands again after what its body has returned: after an error, if the caller wants that, and
+    /// after a pause that grows unless a term lasts.
     pub(crate) fn stands_again(&self, is_ok: bool) -> bool {
         if is_ok || !self.again {
             return false;
@@ -188,7 +188,8 @@ impl Drop for Seat<'_> {
     }
 }
 
-/// Reports that a call stands (1) or no longer stands (-1) for the seat. A seat for which nobody stands any more exports 0.
+/// Reports that a call stands (1) or no longer stands (-1) for the seat. A seat for which nobody stands any more
+/// exports 0.
 fn count_standing(core: &ClientCore, label: &'static str, change: i64) {
     if let Some(observer) = core.observer() {
         observer.add(Metric::LeaderStanding, &[(SITE, label)], change);

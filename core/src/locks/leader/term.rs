@@ -40,14 +40,15 @@ impl Term {
         self.hold().name().as_str()
     }
 
-    /// The number of the term: the fencing token of the lock, greater than those of all earlier terms. Pass it with each
-    /// command, and let the receiver refuse smaller ones. It fits into a signed 64-bit column.
+    /// The number of the term: the fencing token of the lock, greater than those of all earlier terms. Pass it with
+    /// each command, and let the receiver refuse smaller ones. It fits into a signed 64-bit column.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.hold().grant.token
     }
 
-    /// Returns an error if this process no longer leads, or has to stop leading, for use with `?`. Does not ask the store.
+    /// Returns an error if this process no longer leads, or has to stop leading, for use with `?`. Does not ask the
+    /// store.
     ///
     /// # Errors
     ///
@@ -98,8 +99,8 @@ impl Term {
 
     /// Runs the body. Returns `None` if it was told to end, and did: then stand again.
     ///
-    /// Expansions call this in a loop, because a future that calls an `AsyncFnMut` with references among its captures is
-    /// not `Send`.
+    /// Expansions call this in a loop, because a future that calls an `AsyncFnMut` with references among its captures
+    /// is not `Send`.
     #[doc(hidden)]
     pub async fn run<T, E>(
         &self,

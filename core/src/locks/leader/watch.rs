@@ -1,5 +1,5 @@
-//! [`LeaderWatch`]: tells who leads. Watchers wait for a signal, which each leader sends when its term begins and after it
-//! has ended. A leader that dies sends none, so they also look when its lease may have ended.
+//! [`LeaderWatch`]: tells who leads. Watchers wait for a signal, which each leader sends when its term begins and after
+//! it has ended. A leader that dies sends none, so they also look when its lease may have ended.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -181,8 +181,8 @@ impl std::fmt::Debug for Waiting {
     }
 }
 
-/// Tells the watchers of `seat` that a term has begun or ended. Not awaited: it is sent again until the store answers. A
-/// closed client tells nobody.
+/// Tells the watchers of `seat` that a term has begun or ended. Not awaited: it is sent again until the store answers.
+/// A closed client tells nobody.
 pub(super) fn announce(core: &Arc<ClientCore>, seat: &Name) {
     let (ticket, signal) = (Ticket::random(), Signal::All);
     let op = Op::Signal { ticket, signal };

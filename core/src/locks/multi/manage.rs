@@ -10,8 +10,8 @@ use crate::locks::handle::{Handle, LockInfo, owned};
 use crate::store::Op;
 
 impl MultiLock {
-    /// Asks the store whether one of the locks is held. A lock counts as held until its `at_least` is over, but not while
-    /// a client [keeps](crate::Config::retain) it between calls.
+    /// Asks the store whether one of the locks is held. A lock counts as held until its `at_least` is over, but not
+    /// while a client [keeps](crate::Config::retain) it between calls.
     ///
     /// # Errors
     ///

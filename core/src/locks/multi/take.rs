@@ -139,9 +139,9 @@ impl<'a> Call<'a> {
         first.note_order(&self.caller, self.options.label(), names);
     }
 
-    /// Does what the rules ask for, until the call has all locks. Before an error, it waits for the store to confirm what
-    /// was given back, so that the caller finds the locks free, but no longer than a call with `block = 0` waits for its
-    /// answer.
+    /// Does what the rules ask for, until the call has all locks. Before an error, it waits for the store to confirm
+    /// what was given back, so that the caller finds the locks free, but no longer than a call with `block = 0` waits
+    /// for its answer.
     async fn obtain(&mut self) -> Result<(), LockError> {
         let (mut input, mut cause) = (TogetherInput::Begin, None);
         let mut effects = Vec::new();

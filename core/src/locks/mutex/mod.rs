@@ -252,8 +252,8 @@ query_methods!(Mutex);
 /// A lock with a lease can be lost while its guard exists: if the store was unreachable for a whole lease, if `expire`
 /// has ended, or if a program took it away with `force_unlock`. [`is_lost`](Self::is_lost), [`check`](Self::check) and
 /// [`lost`](Self::lost) report the loss when the lease ends by the local clock, or earlier. If an action must never
-/// happen twice, let the resource that it changes check the [`fencing_token`](Self::fencing_token): in a database with the
-/// crate [`auto-mutex-fence`](https://docs.rs/auto-mutex-fence).
+/// happen twice, let the resource that it changes check the [`fencing_token`](Self::fencing_token): in a database with
+/// the crate [`auto-mutex-fence`](https://docs.rs/auto-mutex-fence).
 #[must_use = "if unused, the lock is released at once"]
 pub struct MutexGuard {
     pub(crate) holding: Holding,

@@ -14,11 +14,11 @@ const MAX_TOKEN_BYTES: usize = 64 * 1024;
 
 /// A fixed number of permits for the whole cluster.
 ///
-/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier one for many. If users
-/// of a name give several numbers of permits, as while a new version of a program is rolled out, the smallest of those who
-/// hold or wait counts (on a quorum, of those who hold), and what is already held stays. If a call asks for more permits
-/// than the smallest number, it fails with [`LockError::PermitsMismatch`], and so does a call whose number is smaller than
-/// what somebody holds or waits for.
+/// Waiters are served in order of arrival: a request for few permits does not overtake an earlier one for many. If
+/// users of a name give several numbers of permits, as while a new version of a program is rolled out, the smallest of
+/// those who hold or wait counts (on a quorum, of those who hold), and what is already held stays. If a call asks for
+/// more permits than the smallest number, it fails with [`LockError::PermitsMismatch`], and so does a call whose number
+/// is smaller than what somebody holds or waits for.
 ///
 /// A [signalled](Self::signal) token is an extra permit that only one call gets. A semaphore with zero permits is a
 /// queue of tokens.
@@ -70,9 +70,9 @@ impl Semaphore {
     /// # Errors
     ///
     /// [`LockError::Timeout`] after `block`, [`LockError::TooManyAttempts`] after `retries`,
-    /// [`LockError::PermitsMismatch`] if the numbers of permits [do not go together](Self), [`LockError::WrongKind`] if the
-    /// name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or more,
-    /// [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
+    /// [`LockError::PermitsMismatch`] if the numbers of permits [do not go together](Self), [`LockError::WrongKind`] if
+    /// the name is in use as another kind of lock, [`LockError::InvalidOption`] if the semaphore has 2^30 permits or
+    /// more, [`LockError::Unavailable`] if the store does not answer, and other variants of [`LockError`].
     ///
     /// # Cancel safety
     ///
@@ -243,9 +243,9 @@ impl Semaphore {
     ///
     /// # Errors
     ///
-    /// [`LockError::WrongKind`] if the name is in use as another kind of lock, [`LockError::PermitsMismatch`] if one of the
-    /// two numbers of permits is 0, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an unusable
-    /// client or name.
+    /// [`LockError::WrongKind`] if the name is in use as another kind of lock, [`LockError::PermitsMismatch`] if one of
+    /// the two numbers of permits is 0, [`LockError::Unavailable`], [`LockError::ForeignKey`], and the errors of an
+    /// unusable client or name.
     ///
     /// # Cancel safety
     ///

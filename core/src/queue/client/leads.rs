@@ -1,4 +1,5 @@
-//! What the background thread does for the leaders of a client: it looks at their terms, and wakes who waits for a time.
+//! What the background thread does for the leaders of a client: it looks at their terms, and wakes who waits for a
+//! time.
 
 use std::sync::Arc;
 

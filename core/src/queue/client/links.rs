@@ -63,8 +63,8 @@ impl Links {
         refusal.filter(|(at, _)| now < at.after(lease))
     }
 
-    /// When the outage of a server began, and its cause; and why and until when it is closed. `node` is called before the
-    /// mutex is locked, because the store may lock its own.
+    /// When the outage of a server began, and its cause; and why and until when it is closed. `node` is called before
+    /// the mutex is locked, because the store may lock its own.
     pub(crate) fn trouble(
         &self,
         node: impl FnOnce() -> Node,

@@ -22,8 +22,8 @@ pub(crate) struct Registry {
     count: AtomicUsize,
 }
 
-/// Calls that wait for signals, of which a name can have thousands in one process. They hand nothing on to each other, so
-/// each has a queue of its own: in a common one, each answer would look at all of them.
+/// Calls that wait for signals, of which a name can have thousands in one process. They hand nothing on to each other,
+/// so each has a queue of its own: in a common one, each answer would look at all of them.
 #[derive(Default)]
 struct Alone {
     /// By number, each with its tickets.

@@ -5,8 +5,8 @@
 //! without timers if the clock stands still. Nothing is left in the queue or the store. `explorer/` tries
 //! all orders of transitions; here several threads run transitions.
 //!
-//! `cargo shuttle interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed schedule is
-//! printed, and `AUTO_MUTEX_SCHEDULE=… cargo shuttle NAME` replays it.
+//! `cargo shuttle interleavings` runs these tests; `AUTO_MUTEX_SCHEDULES=n` tries n schedules per test. A failed
+//! schedule is printed, and `AUTO_MUTEX_SCHEDULE=… cargo shuttle NAME` replays it.
 
 mod calm;
 mod end;

@@ -118,7 +118,8 @@ fn manifests_name_what_is_there() {
     assert!(map["AUTO_MUTEX_NAMESPACE"].is_string(), "{map}");
 }
 
-/// The time that a stop takes at most, the times that Kubernetes and compose give it, and what the guide says about both.
+/// The time that a stop takes at most, the times that Kubernetes and compose give it, and what the guide says about
+/// both.
 #[test]
 fn a_stop_has_the_time_that_it_may_take() {
     let stop = seconds("DRAIN") + STORE_TIMEOUT + seconds("RESPONSES");

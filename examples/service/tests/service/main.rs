@@ -1,5 +1,6 @@
-//! Runs the service as its deployment would: probes while Redis is down and up, SIGTERM while a body runs, as process 1, and
-//! in three replicas. Uses a private Redis, if redis-server is installed. `deploy` checks the files of the deployment.
+//! Runs the service as its deployment would: probes while Redis is down and up, SIGTERM while a body runs, as process
+//! 1, and in three replicas. Uses a private Redis, if redis-server is installed. `deploy` checks the files of the
+//! deployment.
 
 mod deploy;
 #[allow(dead_code, unreachable_pub)]
@@ -67,7 +68,8 @@ fn it_starts_without_redis_answers_probes_and_ends_in_good_order() {
     let next_one = thread::spawn(move || mutex.blocking_lock());
     process.terminate();
 
-    // The body ends, its request is answered, its lock passes to the other client at once, and the process ends successfully.
+    // The body ends, its request is answered, its lock passes to the other client at once, and the process ends
+    // successfully.
     assert_eq!(body.join().expect("no panic"), closed(5));
     drop(next_one.join().expect("no panic").expect("the lock"));
     let (status, rest) = process.end();
@@ -138,7 +140,8 @@ fn three_replicas_take_turns_and_one_may_stop() {
         client.join().expect("no panic");
     }
 
-    // The metrics that the alerts are about are there. Those of outages appear with an outage, those of leaders with a leader.
+    // The metrics that the alerts are about are there. Those of outages appear with an outage, those of leaders with a
+    // leader.
     let (_, metrics) = ask(&replicas[0].1, "GET", "/metrics");
     for name in deploy::metrics_of_the_alerts() {
         let outages = ["auto_mutex_lost_total", "auto_mutex_renewal_failures_total"];

@@ -81,7 +81,8 @@ async fn three_instances_pay_each_order_once() {
         }
     };
 
-    // Three orders are being paid, four wait, and the surplus is refused while they do. All that were accepted are paid.
+    // Three orders are being paid, four wait, and the surplus is refused while they do. All that were accepted are
+    // paid.
     let mut requests = JoinSet::new();
     let held = hold_payments(&pool).await;
     post_all(&mut requests, leading, &[1, 2, 3]);
@@ -104,7 +105,8 @@ async fn three_instances_pay_each_order_once() {
     kill9(killed.id());
     held.rollback().await.unwrap();
 
-    // Four clients pay all other orders but the last at the third instance. It gets the lock of order 11 after a lease; then its fence waits.
+    // Four clients pay all other orders but the last at the third instance. It gets the lock of order 11 after a lease;
+    // then its fence waits.
     for first in (0..ORDERS - 1).step_by(10) {
         let third = third.clone();
         requests.spawn_blocking(move || {

@@ -97,13 +97,13 @@ pub(crate) fn all(rules: &Setup) -> Vec<Property<Setup>> {
         all.push(held!(CALLS));
         all.push(Property::always(WRITES, safety::writes));
     }
-    // After a break, a late acquire may bring back a ticket that the store has just reported as gone. A client that takes
-    // the store for closed gives up a grant that it may not claim while the store still has it.
+    // After a break, a late acquire may bring back a ticket that the store has just reported as gone. A client that
+    // takes the store for closed gives up a grant that it may not claim while the store still has it.
     if rules.assumed && mishaps.breaks + mishaps.doubts == 0 {
         all.push(held!(KEPT));
     }
-    // A promoted replica may have missed a release, and one that finds foreign data is not repeated for long. The hold then
-    // stays in the store until its lease ends.
+    // A promoted replica may have missed a release, and one that finds foreign data is not repeated for long. The hold
+    // then stays in the store until its lease ends.
     if mishaps.failovers + mishaps.errors == 0 {
         all.push(Property::always(RELEASED, safety::released));
     }

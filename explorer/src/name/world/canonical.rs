@@ -99,8 +99,8 @@ fn present_of(now: Instant) -> Instant {
     Instant::from_nanos(member::PRESENT.as_nanos() + rest)
 }
 
-/// A time of a client whose clock shows `now`, counted from its present. Of what is further away than `memory`, only that
-/// is known.
+/// A time of a client whose clock shows `now`, counted from its present. Of what is further away than `memory`, only
+/// that is known.
 pub(crate) fn counted(at: Instant, now: Instant, memory: Duration) -> Instant {
     if at == Instant::START || at == Instant::NEVER {
         return at;
@@ -168,7 +168,8 @@ impl Names {
         }
     }
 
-    /// All tokens are in the past. Unless the store's clock may stand still or is behind, so is the next one's predecessor.
+    /// All tokens are in the past. Unless the store's clock may stand still or is behind, so is the next one's
+    /// predecessor.
     fn number_tokens(&mut self, world: &World, rules: &Setup) {
         let (store, last) = (&world.store, world.past.token);
         let token = store.state.token();

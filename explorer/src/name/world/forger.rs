@@ -1,5 +1,5 @@
-//! The forger: a stranger who hears messages and publishes others on the channels of clients, but reads no record. It does
-//! not know the secret half of any ticket.
+//! The forger: a stranger who hears messages and publishes others on the channels of clients, but reads no record. It
+//! does not know the secret half of any ticket.
 
 use super::member::member_of;
 use super::{NAME, World};

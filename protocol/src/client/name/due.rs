@@ -9,8 +9,8 @@ use super::{ClientTimes, Env, State, Step};
 use crate::{HolderRecord, Instant, LossCause, StoreError};
 
 impl<C: Caller> State<C> {
-    /// The next time to run the state without an event: see [`Input::Due`](super::Input::Due). Later timers wait for the
-    /// next renewal, because most are obsolete by then.
+    /// The next time to run the state without an event: see [`Input::Due`](super::Input::Due). Later timers wait for
+    /// the next renewal, because most are obsolete by then.
     #[inline]
     pub fn next_due(&self, env: &Env<'_>) -> Instant {
         if self.is_idle() {

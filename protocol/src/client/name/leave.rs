@@ -17,8 +17,8 @@ impl<C: Caller> Step<'_, '_, C> {
         }
     }
 
-    /// `returns` means that the holder did not use its grant. The answer is the number of units that are free afterwards;
-    /// if this process hands the lock off, it is known at once.
+    /// `returns` means that the holder did not use its grant. The answer is the number of units that are free
+    /// afterwards; if this process hands the lock off, it is known at once.
     #[inline]
     pub(super) fn release(&mut self, hold: CallId, returns: bool, ask: Option<(AskId, Duration)>) {
         let found = self.state.find_hold(hold);
@@ -74,7 +74,8 @@ impl<C: Caller> Step<'_, '_, C> {
         let Some(index) = self.state.find_hold(hold) else {
             return;
         };
-        // The store may have a short lease: it may not know that the call is inside, or that a grant by message arrived.
+        // The store may have a short lease: it may not know that the call is inside, or that a grant by message
+        // arrived.
         self.end_retention(index);
         let at = (self.now, self.env.client.lease);
         let Some(held) = self.state.tickets[index].held_mut() else {

@@ -136,8 +136,8 @@ impl<C: Caller> Step<'_, '_, C> {
         contention.until = contention.until.max(self.now.after(self.limits.contended));
     }
 
-    /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when the
-    /// store knows that no call is inside: then other clients get the lock.
+    /// Keeps the lock, whose hold has just been released, if nobody asks for it. An awaited release is answered when
+    /// the store knows that no call is inside: then other clients get the lock.
     #[inline]
     pub(super) fn keep(&mut self, index: usize, pending: &mut Option<Pending>) -> bool {
         let (now, limits, client) = (self.now, self.limits, self.env.client);
@@ -240,7 +240,8 @@ impl<C: Caller> Step<'_, '_, C> {
         Some(caller)
     }
 
-    /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to another.
+    /// Tells the store that the ticket is held like any other, with the full lease, before the process leaves it to
+    /// another.
     pub(super) fn end_retention(&mut self, index: usize) {
         let held = self.state.tickets[index].held_mut();
         if let Some(retention) = held.and_then(|held| held.retention.as_mut()) {

@@ -1,4 +1,5 @@
-//! The rules as a value: without a client around them. Most tests of the rules drive a whole client, in `core/src/queue/tests`.
+//! The rules as a value: without a client around them. Most tests of the rules drive a whole client, in
+//! `core/src/queue/tests`.
 
 use alloc::vec::Vec;
 use core::time::Duration;

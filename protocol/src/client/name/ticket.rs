@@ -1,5 +1,5 @@
-//! [`Ticket`]: one ticket of this process. Its methods change its state and return the request to send; they do not send
-//! it.
+//! [`Ticket`]: one ticket of this process. Its methods change its state and return the request to send; they do not
+//! send it.
 //!
 //! ```text
 //!            enters the queue        tries, adopts
@@ -242,8 +242,8 @@ impl<C: Caller> Ticket<C> {
         }
     }
 
-    /// The request to send now. It may be executed twice without harm. `place` is the client's lease; `calls` is how many
-    /// calls a waiting ticket stands for.
+    /// The request to send now. It may be executed twice without harm. `place` is the client's lease; `calls` is how
+    /// many calls a waiting ticket stands for.
     #[inline]
     pub(super) fn request(
         &mut self,

@@ -50,8 +50,8 @@ impl State<Call> {
         }
     }
 
-    /// Forgets what decides nothing any more: what is only shown, and times that are over. For clients whose calls wait without
-    /// an end, also when they began to wait.
+    /// Forgets what decides nothing any more: what is only shown, and times that are over. For clients whose calls wait
+    /// without an end, also when they began to wait.
     pub fn forget(&mut self, now: Instant, client: &ClientTimes) {
         let waits_on = client.store_timeout == Duration::MAX;
         for waiter in &mut self.waiters {

@@ -1,5 +1,5 @@
-//! [`Link`]: what the background thread does with a connection until it is lost. The server answers queries in the order in which
-//! they were sent.
+//! [`Link`]: what the background thread does with a connection until it is lost. The server answers queries in the
+//! order in which they were sent.
 
 use std::collections::VecDeque;
 use std::future::{poll_fn, ready};
@@ -30,8 +30,8 @@ const TIDY: &str = "SELECT auto_mutex.tidy(NULL)";
 /// The limit of requests in flight. Plain ones run together while `FEW` are: the server works on one, and has the next.
 const MOST: usize = 1024;
 const FEW: usize = 2;
-/// How many requests run together: no transaction takes long. A request that waited too long for a row made the others fail with it; for a
-/// while, each goes alone then.
+/// How many requests run together: no transaction takes long. A request that waited too long for a row made the others
+/// fail with it; for a while, each goes alone then.
 const TOGETHER: usize = 12;
 const APART: Duration = Duration::from_secs(10);
 /// After this many beats without a request, an idle client stops listening.

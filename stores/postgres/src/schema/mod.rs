@@ -1,7 +1,8 @@
 //! The schema `auto_mutex`: the rules as SQL, and their version.
 //!
-//! A client makes the schema if there is none and it may. It never changes one: of an older schema it says what the owner has to run.
-//! Clients of an older version go on with newer functions. If the tables are newer, they say that they must be updated.
+//! A client makes the schema if there is none and it may. It never changes one: of an older schema it says what the
+//! owner has to run. Clients of an older version go on with newer functions. If the tables are newer, they say that
+//! they must be updated.
 
 pub(crate) mod script;
 

@@ -5,8 +5,8 @@ use auto_mutex_seam::store::{LIMITS, RW_LOCK, millis};
 use super::{MARK, VERSION, Version};
 use crate::call::PLANS;
 
-/// The tables. A change of them is another version of the tables: clients of the older one must be updated, and its locks are
-/// lost.
+/// The tables. A change of them is another version of the tables: clients of the older one must be updated, and its
+/// locks are lost.
 const TABLES: [&str; 2] = [
     include_str!("../sql/tables.sql"),
     include_str!("../sql/epoch_tables.sql"),
@@ -49,8 +49,8 @@ pub(crate) fn problems() -> String {
         .replace("@LOCKS@", LOCKS)
 }
 
-/// Returns the SQL that makes the schema `auto_mutex`, or brings an older one to the version of this library: for an administrator, or for
-/// the owner of the schema.
+/// Returns the SQL that makes the schema `auto_mutex`, or brings an older one to the version of this library: for an
+/// administrator, or for the owner of the schema.
 #[must_use]
 pub fn schema() -> String {
     format!("BEGIN;\n\n{}\nCOMMIT;\n", script(VERSION))

@@ -88,8 +88,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Waits for answers to the client of this connection, which nobody else serves meanwhile. Messages that arrive are lost: once
-    /// connected, a member asks for all that it waits for.
+    /// Waits for answers to the client of this connection, which nobody else serves meanwhile. Messages that arrive are
+    /// lost: once connected, a member asks for all that it waits for.
     pub(crate) async fn ask<T>(
         &mut self,
         work: impl Future<Output = Result<T, Error>>,

@@ -12,8 +12,8 @@ const ADMINISTRATOR: &str = "its schema `auto_mutex` is missing, and this user m
 const OLD: &str = "its schema `auto_mutex` is of an older version of this library: let its owner run what `auto-mutex schema --postgres` \
     prints";
 
-/// Makes the schema, unless it is there. With `reads`, only looks. `earlier` is the longest lease if this client had locks in a database of
-/// this name before, which was dropped: others may have some still.
+/// Makes the schema, unless it is there. With `reads`, only looks. `earlier` is the longest lease if this client had
+/// locks in a database of this name before, which was dropped: others may have some still.
 pub(super) async fn ensure(
     session: &mut Session,
     found: Found,
@@ -29,9 +29,9 @@ pub(super) async fn ensure(
     if reads {
         return Ok(());
     }
-    // A server that starts with a schema that was lost could not tell that locks were lost, too. Of many clients that start together, one
-    // makes the schema, and the others fail with `Busy`, and find it when they come again. After an error, the connection is closed,
-    // which also ends the transaction.
+    // A server that starts with a schema that was lost could not tell that locks were lost, too. Of many clients that
+    // start together, one makes the schema, and the others fail with `Busy`, and find it when they come again. After an
+    // error, the connection is closed, which also ends the transaction.
     let script = format!(
         "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = local; SET LOCAL lock_timeout = '2s'; \
          SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0; \

@@ -27,8 +27,8 @@ use crate::schema::Found;
 
 /// How many answers a set-up may wait for.
 const STEPS: u32 = 4;
-/// The functions that most requests call, and how many parameters each has. They are prepared, unless a pooler may pass each
-/// request to another process.
+/// The functions that most requests call, and how many parameters each has. They are prepared, unless a pooler may pass
+/// each request to another process.
 const FREQUENT: [(&str, usize); 4] = [("acquire", 13), ("touch", 9), ("release", 7), (RUN, 14)];
 
 pub(crate) struct Connector {

@@ -1,4 +1,5 @@
-//! [`Greeting`]: what a server says at first, until it takes requests. It has the process id, which the driver keeps to itself.
+//! [`Greeting`]: what a server says at first, until it takes requests. It has the process id, which the driver keeps to
+//! itself.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 -- Whether the server has lost its locks, and from when on it grants again. `epoch_tables.sql` has the tables.
 
--- The number of promotions and restored backups, as the log of the server tells it. (That in `pg_control_checkpoint` comes
--- only with the next checkpoint.)
+-- The number of promotions and restored backups, as the log of the server tells it. (That in `pg_control_checkpoint`
+-- comes only with the next checkpoint.)
 CREATE FUNCTION auto_mutex.timeline() RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
   RETURN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint;
@@ -9,9 +9,10 @@ EXCEPTION WHEN OTHERS THEN
   RETURN 0;
 END $$;
 
--- Tells a copy of the database (a dump that was restored, a fork) from the original. On Aurora, whose tables are in a storage of
--- its own, the start of the process shows a failover, whatever has become of the tables. `known` is what it was before: if the owner of
--- these functions may not see the server's number, or may again, that is no reason to take it for another server.
+-- Tells a copy of the database (a dump that was restored, a fork) from the original. On Aurora, whose tables are in a
+-- storage of its own, the start of the process shows a failover, whatever has become of the tables. `known` is what it
+-- was before: if the owner of these functions may not see the server's number, or may again, that is no reason to take
+-- it for another server.
 CREATE FUNCTION auto_mutex.server(known text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   number text := coalesce(split_part(known, ':', 1), '');

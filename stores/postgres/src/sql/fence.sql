@@ -1,7 +1,8 @@
--- Fenced writes: the check of a lock in the transaction that writes, for the crate auto-mutex-fence and for any other program.
+-- Fenced writes: the check of a lock in the transaction that writes, for the crate auto-mutex-fence and for any other
+-- program.
 
--- Waits for the transactions of other holders, and fails unless the ticket holds the lock, and no call after this one has used it.
--- `ours` is the fencing token of the call, which is that of the grant × 1024 and more.
+-- Waits for the transactions of other holders, and fails unless the ticket holds the lock, and no call after this one
+-- has used it. `ours` is the fencing token of the call, which is that of the grant × 1024 and more.
 CREATE FUNCTION auto_mutex.fence(wanted text, ours bigint, own uuid) RETURNS bigint LANGUAGE plpgsql
 @DEFINER@ @PLANS@ AS $$
 DECLARE

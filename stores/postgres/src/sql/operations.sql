@@ -1,5 +1,5 @@
--- A function for each operation: see docs/protocol.md. `opens` is when the store grants again, or 0. `now` is NULL but in
--- tests.
+-- A function for each operation: see docs/protocol.md. `opens` is when the store grants again, or 0. `now` is NULL but
+-- in tests.
 
 -- Renews a holder or a waiter. Returns `false` if the ticket is unknown or parked.
 CREATE FUNCTION auto_mutex.renew(
@@ -48,8 +48,8 @@ BEGIN
   SELECT count(*) INTO n.gone FROM auto_mutex.gone AS x WHERE x.name = n.name;
 END $$;
 
--- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
--- somebody asks for more units. NULL if they do not agree.
+-- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest
+-- counts, unless somebody asks for more units. NULL if they do not agree.
 CREATE FUNCTION auto_mutex.agree(wanted text, units bigint, capacity bigint, takes boolean) RETURNS bigint LANGUAGE sql STABLE AS $$
   WITH asked AS (
     SELECT x.units, x.cap, x.takes FROM auto_mutex.tickets AS x WHERE x.name = wanted
@@ -238,8 +238,9 @@ BEGIN
   RETURN auto_mutex.save(n, reply);
 END $$;
 
--- Runs plain operations together, sorted by name: so two callers never wait for each other. For each name, `leaving` is released, and `own`
--- acquires, or, without `meta`, touches. Returns all replies in order. For a release with an acquire, one write is enough in most cases.
+-- Runs plain operations together, sorted by name: so two callers never wait for each other. For each name, `leaving` is
+-- released, and `own` acquires, or, without `meta`, touches. Returns all replies in order. For a release with an
+-- acquire, one write is enough in most cases.
 CREATE FUNCTION auto_mutex.run(
   wanted text[], caller uuid, leaving uuid[], own uuid[], counter bigint[], units bigint[], capacity bigint[], takes boolean[],
   hold_ms bigint[], place_ms bigint[], retain smallint[], tries boolean[], meta text[], opens bigint, now bigint
@@ -387,8 +388,9 @@ LANGUAGE sql @DEFINER@ AS $$
   SELECT 'COUNT ' || auto_mutex.publish(receiver, 'probe ' || auto_mutex.id(caller) || ' ' || wanted || ' ' || text)::integer
 $$;
 
--- The state of a name, with a row for each ticket: of one moment, although nothing is locked. No row if the name is unknown. Not stable:
--- its moment is after that of the caller's query, and after it has the tables, which `compact` may rewrite meanwhile.
+-- The state of a name, with a row for each ticket: of one moment, although nothing is locked. No row if the name is
+-- unknown. Not stable: its moment is after that of the caller's query, and after it has the tables, which `compact` may
+-- rewrite meanwhile.
 CREATE FUNCTION auto_mutex.inspect(wanted text, above bigint, now bigint) RETURNS TABLE (
   at bigint, token bigint, capacity bigint, used bigint, signals bigint, is_known boolean, kick_at bigint, kick_token bigint, kick_by text,
   ticket text, member text, units bigint, takes boolean, since bigint, own_token bigint, meta text, time_left bigint, is_parked boolean,

@@ -1,5 +1,5 @@
--- What is wrong with a server: for the command `doctor`. It reads catalogs only, which needs no right. What this user may not see is
--- `unknown`. `script.rs` fills in the names.
+-- What is wrong with a server: for the command `doctor`. It reads catalogs only, which needs no right. What this user
+-- may not see is `unknown`. `script.rs` fills in the names.
 WITH tables AS (
   SELECT oid::regclass AS name, relowner, relpersistence, relforcerowsecurity, relname <> 'history' AS is_unlogged,
       (SELECT proowner FROM pg_proc WHERE oid = to_regproc('auto_mutex.begin_epoch')) AS owner

@@ -1,5 +1,5 @@
--- Makes the schema, or a newer one of an old one: for an administrator, or for the owner of the schema. Of several that make it, one goes
--- first, and the others fail after it.
+-- Makes the schema, or a newer one of an old one: for an administrator, or for the owner of the schema. Of several that
+-- make it, one goes first, and the others fail after it.
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_min_messages = warning;
 
@@ -28,8 +28,8 @@ BEGIN
     IF found IS DISTINCT FROM '@MARK@new' THEN
       CREATE SCHEMA auto_mutex;
     END IF;
-    -- The functions have the rights of the owner, so that nobody else needs any on the tables: a role that cannot log in, if this user
-    -- may make one.
+    -- The functions have the rights of the owner, so that nobody else needs any on the tables: a role that cannot log
+    -- in, if this user may make one.
     BEGIN
       IF to_regrole('@OWNER@') IS NULL THEN
         BEGIN

@@ -8,7 +8,8 @@ CREATE FUNCTION auto_mutex.id(ticket uuid) RETURNS text LANGUAGE sql IMMUTABLE A
   SELECT replace(ticket::text, '-', '')
 $$;
 
--- Sends a message to a member. Returns `false` if the member is not there: it neither listens, nor has it asked for its mail lately.
+-- Sends a message to a member. Returns `false` if the member is not there: it neither listens, nor has it asked for its
+-- mail lately.
 CREATE FUNCTION auto_mutex.publish(receiver uuid, message text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   at CONSTANT bigint := auto_mutex.clock(NULL);
@@ -31,9 +32,9 @@ BEGIN
   RETURN false;
 END $$;
 
--- Makes this process the one that may listen for a member. `chosen` is random: nobody can have locked it before. Returns the process that did
--- so before, if it is there. If it has not locked one of `before`, which only its client knows, it is that of a copy of the client, and
--- stays: the result is 0.
+-- Makes this process the one that may listen for a member. `chosen` is random: nobody can have locked it before.
+-- Returns the process that did so before, if it is there. If it has not locked one of `before`, which only its client
+-- knows, it is that of a copy of the client, and stays: the result is 0.
 CREATE FUNCTION auto_mutex.enter(listener uuid, channel uuid, chosen bigint, before bigint[]) RETURNS integer
 LANGUAGE plpgsql @DEFINER@ AS $$
 #variable_conflict use_variable
@@ -54,7 +55,8 @@ BEGIN
   RETURN earlier;
 END $$;
 
--- Starts or stops listening. Each message wakes all processes of the database that listen, so a client without locks does not.
+-- Starts or stops listening. Each message wakes all processes of the database that listen, so a client without locks
+-- does not.
 CREATE FUNCTION auto_mutex.hear(listener uuid, listens boolean) RETURNS void LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   own CONSTANT uuid := (SELECT channel FROM auto_mutex.members WHERE member = listener AND pid = pg_backend_pid());
@@ -104,8 +106,9 @@ BEGIN
   END IF;
 END $$;
 
--- The row of the name, locked until the operation's end, with the operation's time in `clk`. All tickets are in their table then,
--- and what has ended is gone. `own` is the operation's ticket. A release still finds a plain holder whose lease has ended.
+-- The row of the name, locked until the operation's end, with the operation's time in `clk`. All tickets are in their
+-- table then, and what has ended is gone. `own` is the operation's ticket. A release still finds a plain holder whose
+-- lease has ended.
 CREATE FUNCTION auto_mutex.open(wanted text, own uuid, releases boolean, now bigint) RETURNS auto_mutex.names
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -283,8 +286,8 @@ BEGIN
   END IF;
 END $$;
 
--- The reply to one who does not wait: `BUSY`, and ` token meta` of the holder that has held for the longest. If the only holder is a
--- keeper of another member, it is recalled; if the lock is unused, the reply is `KEPT`.
+-- The reply to one who does not wait: `BUSY`, and ` token meta` of the holder that has held for the longest. If the
+-- only holder is a keeper of another member, it is recalled; if the lock is unused, the reply is `KEPT`.
 CREATE FUNCTION auto_mutex.busy(n auto_mutex.names, caller uuid) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   t auto_mutex.tickets;

@@ -1,9 +1,11 @@
 -- The tables. Unlogged: a commit needs no flush, and a crash of the server empties them, like a restart of Redis.
 -- Times are in microseconds of the server's clock. docs/protocol.md explains the fields.
 
--- Keys are compared byte by byte: an index by the rules of a language may not find its rows after an update of those rules.
+-- Keys are compared byte by byte: an index by the rules of a language may not find its rows after an update of those
+-- rules.
 
--- A request for a lock. In the table `tickets`, or, if it is the only one of its name and a plain holder, in `names.sole`.
+-- A request for a lock. In the table `tickets`, or, if it is the only one of its name and a plain holder, in
+-- `names.sole`.
 CREATE UNLOGGED TABLE auto_mutex.tickets (
   name text COLLATE "C" NOT NULL, ticket uuid NOT NULL, member uuid NOT NULL,
   -- 0: it holds; 1: it waits; 2: it waits, but was passed over.
@@ -54,8 +56,8 @@ CREATE UNLOGGED TABLE auto_mutex.members (
   member uuid PRIMARY KEY,
   -- When it has come, or asked for its messages.
   heard bigint NOT NULL,
-  -- Where it listens, the process that does so, and the number that this process has locked as long as it is there. NULL for a member
-  -- that asks for its messages instead.
+  -- Where it listens, the process that does so, and the number that this process has locked as long as it is there.
+  -- NULL for a member that asks for its messages instead.
   channel uuid, pid integer, presence bigint
 ) WITH (fillfactor = 50);
 
@@ -64,6 +66,6 @@ CREATE UNLOGGED TABLE auto_mutex.mail (member uuid NOT NULL, sent bigint NOT NUL
 
 CREATE INDEX mail_by_member ON auto_mutex.mail (member);
 
--- The greatest fencing token that was checked, of each name. A row is locked until the transaction that writes has ended; the rows
--- of the locks are not, so that leases can be renewed meanwhile.
+-- The greatest fencing token that was checked, of each name. A row is locked until the transaction that writes has
+-- ended; the rows of the locks are not, so that leases can be renewed meanwhile.
 CREATE UNLOGGED TABLE auto_mutex.fences (name text COLLATE "C" PRIMARY KEY, token bigint NOT NULL) WITH (fillfactor = 50);

@@ -6,8 +6,9 @@ CREATE FUNCTION auto_mutex.size() RETURNS bigint LANGUAGE sql STABLE @DEFINER@ A
     WHERE relnamespace = 'auto_mutex'::regnamespace AND relkind = 'r' AND relpersistence = 'u' AND relname <> 'fences'
 $$;
 
--- Forgets names that nobody has used for ten minutes, or for a day if they have signals: at most `most` at a time. Returns how many. A
--- name with a ticket is forgotten ten minutes later, if the ticket ended with the lease of a client that died.
+-- Forgets names that nobody has used for ten minutes, or for a day if they have signals: at most `most` at a time.
+-- Returns how many. A name with a ticket is forgotten ten minutes later, if the ticket ended with the lease of a client
+-- that died.
 CREATE FUNCTION auto_mutex.forget_idle(most integer, now bigint) RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = on AS $$
 DECLARE
@@ -40,8 +41,8 @@ BEGIN
   RETURN forgotten;
 END $$;
 
--- Empties the tables and fills them again, which removes old versions of rows that a transaction with an old snapshot keeps `VACUUM` from
--- removing. Operations wait meanwhile. For the owner: clients never do so.
+-- Empties the tables and fills them again, which removes old versions of rows that a transaction with an old snapshot
+-- keeps `VACUUM` from removing. Operations wait meanwhile. For the owner: clients never do so.
 CREATE FUNCTION auto_mutex.compact() RETURNS void LANGUAGE plpgsql @DEFINER@ AS $$
 DECLARE
   part text;

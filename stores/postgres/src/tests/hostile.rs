@@ -1,5 +1,5 @@
-//! A neighbour: a login without a right on any lock, which makes whatever it may. Nothing of it ever runs as anybody else, and it neither
-//! hears nor keeps away anybody.
+//! A neighbour: a login without a right on any lock, which makes whatever it may. Nothing of it ever runs as anybody
+//! else, and it neither hears nor keeps away anybody.
 
 use auto_mutex_seam::store::{Message, Mode, RandomId, Reply, Ticket};
 use tokio_postgres::Client;
@@ -9,7 +9,8 @@ use super::server::{Server, shared};
 use crate::schema::VERSION;
 use crate::schema::script::script;
 
-/// A database whose neighbour may make things in `public`, as all may on PostgreSQL 14 and in databases that come from there.
+/// A database whose neighbour may make things in `public`, as all may on PostgreSQL 14 and in databases that come from
+/// there.
 async fn neighbour(server: &Server) -> (String, Client, Client) {
     let database = server.database().await;
     let admin = server.admin(&database).await;

@@ -89,7 +89,8 @@ const NOW_OLD: (&str, &str) = (
     "xact_start < now()",
 );
 
-/// The meanings and remedies of what is wrong, with some text of the query replaced: most limits are out of a test's reach.
+/// The meanings and remedies of what is wrong, with some text of the query replaced: most limits are out of a test's
+/// reach.
 async fn problems(admin: &Client, changes: &[(&str, &str)]) -> BTreeMap<String, (String, String)> {
     let mut query = script::problems();
     for (limit, lower) in changes {

@@ -86,7 +86,8 @@ fn folder() -> TempDir {
     dir
 }
 
-/// The files of a server that has never run. The first test process of this user makes them, and all others wait for it.
+/// The files of a server that has never run. The first test process of this user makes them, and all others wait for
+/// it.
 fn template(bin: &Path) -> PathBuf {
     let initdb = bin.join("initdb");
     let mut key = DefaultHasher::new();
@@ -214,7 +215,8 @@ impl Server {
         path
     }
 
-    /// Waits until a request waits for a lock in this database. It does so for a second at most, so this may come too late.
+    /// Waits until a request waits for a lock in this database. It does so for a second at most, so this may come too
+    /// late.
     pub(crate) async fn blocks(&self, database: &str) {
         let admin = self.admin(database).await;
         let blocked = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database())";

@@ -242,7 +242,8 @@ async fn behind_a_pooler_a_crash_is_told_from_a_new_connection() {
     peer.end().await;
 }
 
-/// What each setting of a role does to a client that listens, and to one behind a pooler: works, or is refused with this.
+/// What each setting of a role does to a client that listens, and to one behind a pooler: works, or is refused with
+/// this.
 const OF_ROLES: [(&str, Option<&str>, Option<&str>); 10] = [
     ("statement_timeout = '300ms'", None, None),
     ("lock_timeout = '300ms'", None, None),

@@ -1,5 +1,6 @@
--- What a neighbour may do who has no right but CREATE in a schema: casts to its types; functions and operators with the names of all that our
--- SQL uses, for each list of types that could fit better; tables and types with the names of those of the catalog. `caught` notes who runs one.
+-- What a neighbour may do who has no right but CREATE in a schema: casts to its types; functions and operators with the
+-- names of all that our SQL uses, for each list of types that could fit better; tables and types with the names of
+-- those of the catalog. `caught` notes who runs one.
 SET client_min_messages = error;
 SET search_path = pg_catalog, pg_temp;
 CREATE TABLE public.caught (who text, what text);

@@ -14,8 +14,8 @@ use crate::rights;
 ///
 /// # Errors
 ///
-/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](auto_mutex_seam::SetupError::InvalidOption) for options
-/// that cannot work.
+/// The errors of [`Config::new`], and [`SetupError::InvalidOption`](auto_mutex_seam::SetupError::InvalidOption) for
+/// options that cannot work.
 ///
 /// ```
 /// # fn main() -> Result<(), auto_mutex::SetupError> {

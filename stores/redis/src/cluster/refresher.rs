@@ -256,8 +256,8 @@ impl Refresher {
         }
     }
 
-    /// Makes the map for the topology, with new nodes, and `connect` among them. In a cluster that was just found, so many
-    /// of them are checked.
+    /// Makes the map for the topology, with new nodes, and `connect` among them. In a cluster that was just found, so
+    /// many of them are checked.
     fn draw(&mut self, connect: &HashSet<Address>, checked: usize) -> Arc<SlotMap> {
         let old = self.store.map();
         let mut primaries = old.primaries().to_vec();

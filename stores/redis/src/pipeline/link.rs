@@ -1,5 +1,5 @@
-//! The side of a [`Pipeline`] that the background thread uses. [`Link`] is a connection, which it serves until it is lost.
-//! Each reply belongs to the oldest unanswered request.
+//! The side of a [`Pipeline`] that the background thread uses. [`Link`] is a connection, which it serves until it is
+//! lost. Each reply belongs to the oldest unanswered request.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

@@ -1,4 +1,5 @@
-//! Encodes operations as a command for the server: [`evaluate`]. `script/head.lua` describes the encoding of each operation.
+//! Encodes operations as a command for the server: [`evaluate`]. `script/head.lua` describes the encoding of each
+//! operation.
 
 use std::io::Write;
 

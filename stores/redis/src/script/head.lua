@@ -5,9 +5,9 @@
 -- Arguments: the operations, which run in this order. If there are several keys, first a text with a byte for each key:
 -- how many of the operations are on it. The operations on one key follow each other, and run on the same state.
 --
--- An operation is a ticket and a member, 16 bytes each (zeros for no ticket), a byte CODE, and parameters. COUNTER HOLD_MS
--- PLACE_MS UNITS CAPACITY PARK_MS ABOVE are numbers of 4 bytes, and those that are no times of the server may be less than
--- meant, but never wrap; TOKEN USED OPENS are doubles. All are little endian.
+-- An operation is a ticket and a member, 16 bytes each (zeros for no ticket), a byte CODE, and parameters. COUNTER
+-- HOLD_MS PLACE_MS UNITS CAPACITY PARK_MS ABOVE are numbers of 4 bytes, and those that are no times of the server may
+-- be less than meant, but never wrap; TOKEN USED OPENS are doubles. All are little endian.
 --     ACQUIRE, TRY  COUNTER HOLD_MS, PLACE_MS UNITS CAPACITY, meta. The code is 64, plus 1 if it also takes a signal, plus
 --       2 * RETAIN, plus 8 for TRY, plus 16 if it has the three numbers in the middle (LONG). A short one asks for
 --       PLACE_MS = HOLD_MS, UNITS = CAPACITY = 1
@@ -24,7 +24,8 @@
 --     PROBE         the member that gets the message, the text of the message
 --     INSPECT       ABOVE (lists the waiters only if some may ask for more units than this; 0: in any case)
 --     FORCE, DELETE
---   Before them, with a code and a double, and no ids: UNTIL OPENS: nothing is granted before that time. SPREAD with a number
+--   Before them, with a code and a double, and no ids: UNTIL OPENS: nothing is granted before that time. SPREAD with a
+--   number
 --     that is ignored: moves all waiters, and several holders, to the other keys.
 -- Replies, in a list if there are several operations: a number, the token of a grant or the free units after a release;
 -- {token, text} for the grant of a signal; words; for INSPECT a list. Errors: FOREIGN, TRYAGAIN, and the server's.

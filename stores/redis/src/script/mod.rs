@@ -59,8 +59,8 @@ const FIELDS_OF_QUEUE: u64 = 12;
 const RECORD: &str =
     "FLAG PLACE HEARD WHEN TOKEN NUMBER TICKET REQUEST HOLD WAIT UNITS MODE COUNTER CHANGED TEXT";
 
-/// Lengths in bytes: a ticket and a member, the mark of a form, the fixed part of a record, and the fixed part of a short
-/// and of a long request.
+/// Lengths in bytes: a ticket and a member, the mark of a form, the fixed part of a record, and the fixed part of a
+/// short and of a long request.
 const IDS: u64 = 2 * 16;
 const MARK: u64 = 4;
 const RECORD_SIZE: u64 = 42;
@@ -76,7 +76,8 @@ const _: () = assert!(MOST < LIMITS.batch as u64);
 /// `WINDOW_US` stays below ten minutes.
 const FRESH_MS: u64 = 2 * millis(LIMITS.kept);
 const LONGEST_HOLD_MS: u64 = 300_000;
-/// How long, in microseconds, operations on a name in the forms `3 i`, `3 s` and `3 t` may leave its time to live unchanged.
+/// How long, in microseconds, operations on a name in the forms `3 i`, `3 s` and `3 t` may leave its time to live
+/// unchanged.
 const WINDOW_US: u64 = 256_000_000;
 
 /// The length of a state without holders, waiters and signals: a mark, and a token.

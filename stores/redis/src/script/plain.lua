@@ -1,10 +1,10 @@
--- Handles plain operations on a name in the form `3 q`, and plain acquires in the forms `3 s` and `3 t`, by cutting the new text
--- out of the old one. Decoding the state, as the rest of the script does, takes twice as long. This part covers only
--- the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is granted, and no
--- client keeps the lock between its calls. The rest of the script handles the others.
+-- Handles plain operations on a name in the form `3 q`, and plain acquires in the forms `3 s` and `3 t`, by cutting the
+-- new text out of the old one. Decoding the state, as the rest of the script does, takes twice as long. This part
+-- covers only the simplest cases: no lease or place has ended, the clock wasn't stepped back, at most one waiter is
+-- granted, and no client keeps the lock between its calls. The rest of the script handles the others.
 
--- A message about a ticket: its public half, and a code that only readers of its record can compute. Others may hear and
--- publish messages.
+-- A message about a ticket: its public half, and a code that only readers of its record can compute. Others may hear
+-- and publish messages.
 local function seal(word, ticket, after)
   ticket = hex(ticket)
   local text = word .. ' ' .. sub(ticket, 1, 16)
@@ -29,7 +29,8 @@ local function operation(i)
   return code, code == TOUCH and long(text) or text, ticket, member
 end
 
--- Where the request begins in the form `3 s` or `3 t`, and when its holder was heard; nil if the state has another form.
+-- Where the request begins in the form `3 s` or `3 t`, and when its holder was heard; nil if the state has another
+-- form.
 local function single_from(form)
   local from = form == '3 s ' and 13 or form == '3 t ' and 19
   local code = from and byte(state, from + 32)

@@ -178,8 +178,9 @@
       return call('ZSCORE', KEY .. OF_GONE, ticket)
     end
 
-    -- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the smallest counts, unless
-    -- somebody asks for more units. Returns it, or no capacity, the reply, and the first holder.
+    -- Tickets of a semaphore may come with several capacities, while a new version of a program is rolled out: the
+    -- smallest counts, unless somebody asks for more units. Returns it, or no capacity, the reply, and the first
+    -- holder.
     function x.agree(units, capacity, takes)
       -- A mutex takes no signal.
       local function is_semaphore(capacity, takes)
@@ -270,9 +271,9 @@
     end
 
     -- Leaves out ended leases and places. Returns the token, the capacity, the used units, the number of signals,
-    -- whether the name exists, the holders (by token) and the waiters (by place, which is the time when they came), each
-    -- {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG (4: its client keeps the lock, and no
-    -- call is inside)}; and for an operator, the last kick.
+    -- whether the name exists, the holders (by token) and the waiters (by place, which is the time when they came),
+    -- each {ticket, member, units, takes, since when, token, meta, microseconds left, FLAG (4: its client keeps the
+    -- lock, and no call is inside)}; and for an operator, the last kick.
     function x.inspect(above)
       if s[SIGNALS] + s[HELD_APART] + s[QUEUE_APART] > 0 then reach() end
       local used = 0

@@ -10,11 +10,11 @@
 -- EXPIRES: until when the other keys live at least. KNOWN: 1 if the name was used and not deleted afterwards. SIGNALS,
 -- LENT: available and held ones; LAST: the last one's number. The numbers that `3 q` leaves out are zero.
 --
--- RECORD: the fixed part, then REQUEST (never a short one), then the number and the text of a held signal. The fixed part: 4 bytes, the
--- length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN TOKEN; 1 byte, 31.
--- FLAG: 0 plain, 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a quiet waiter (didn't
--- receive or claim a grant; is passed over until it touches). HEARD: the last touch. WHEN: the end of a holder's lease,
--- or when a waiter was told that it is near. TOKEN: 0 for a waiter only.
+-- RECORD: the fixed part, then REQUEST (never a short one), then the number and the text of a held signal. The fixed
+-- part: 4 bytes, the length of all that follows; 4 bytes, the length of the signal; 1 byte, FLAG; PLACE HEARD WHEN
+-- TOKEN; 1 byte, 31. FLAG: 0 plain, 1 provisional, 2 parked (released, but keeps its units until its lease ends), 3 a
+-- quiet waiter (didn't receive or claim a grant; is passed over until it touches). HEARD: the last touch. WHEN: the end
+-- of a holder's lease, or when a waiter was told that it is near. TOKEN: 0 for a waiter only.
 --
 -- For Redis, making a function or a table with names takes longer than most operations. All operations therefore share
 -- the same steps in one function, and rare functions are made on first use (`plain`: no rare case can apply). The

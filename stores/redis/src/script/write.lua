@@ -5,7 +5,8 @@
   local signals = s[SIGNALS] + s[LENT] > 0
   local ms = (signals and SIGNALS_KEPT_MS or KEPT_MS) + KEPT_MS + max(0, ceil((s[LATEST] - now) / 1000))
   if not plain then seldom().settle(ms) end
-  -- If the clock was stepped back, TOK is later than now. The time to live counts from TOK, for its window: see head.lua.
+  -- If the clock was stepped back, TOK is later than now. The time to live counts from TOK, for its window: see
+  -- head.lua.
   ms = int(ms + max(0, ceil((s[TOK] - now) / 1000)))
 
   local text

@@ -85,13 +85,14 @@ use crate::store::{LIMITS, Limits};
 /// | `gssencmode=…`, `sslnegotiation=…` | `disable` or `prefer`; `postgres`: both without effect |
 /// | `poll=200ms` | the client asks for its messages this often, from `10ms` to `1100ms`, and needs no session of its own: for poolers (not in libpq) |
 ///
-/// `client_encoding`, `connect_timeout` ([`connect_timeout`](Self::connect_timeout) is ours), `keepalives` and its like,
-/// `load_balance_hosts`, `sslsni` and `tcp_user_timeout` are accepted without effect. What other drivers and poolers understand
-/// (`pgbouncer`, `connection_limit`, `schema` and the like) is ignored with a warning. The other parameters of libpq are refused by
-/// name, and so is anything else. Of the environment, `PGUSER` (else `USER`) is read if the URL has no user, and no other `PG…` variable.
+/// `client_encoding`, `connect_timeout` ([`connect_timeout`](Self::connect_timeout) is ours), `keepalives` and its
+/// like, `load_balance_hosts`, `sslsni` and `tcp_user_timeout` are accepted without effect. What other drivers and
+/// poolers understand (`pgbouncer`, `connection_limit`, `schema` and the like) is ignored with a warning. The other
+/// parameters of libpq are refused by name, and so is anything else. Of the environment, `PGUSER` (else `USER`) is read
+/// if the URL has no user, and no other `PG…` variable.
 ///
-/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of Redis URLs also work
-/// with Valkey.
+/// An IPv6 address is in brackets; its zone follows `%25`: `redis://[fe80::1%25eth0]:6379`. All kinds of Redis URLs
+/// also work with Valkey.
 ///
 /// Percent-encode special characters of a user, password, path or parameter. No `Debug` output and no error shows a
 /// user, a password or the content of a file.
@@ -101,7 +102,8 @@ use crate::store::{LIMITS, Limits};
 /// TLS 1.2 and 1.3. This needs the feature `tls` of this crate (`cargo add auto-mutex --features tls`). The files are
 /// in PEM. They are read at set-up, and again for each new connection, so a renewed certificate needs no restart. The
 /// system's authorities are looked for where OpenSSL looks for them (`SSL_CERT_FILE`, `SSL_CERT_DIR`). The server's
-/// certificate is always checked, except with `postgres://`, where `sslmode` decides: use `verify-full`. If TLS fails, [`TlsError`](crate::TlsError) says why.
+/// certificate is always checked, except with `postgres://`, where `sslmode` decides: use `verify-full`. If TLS fails,
+/// [`TlsError`](crate::TlsError) says why.
 ///
 /// The library uses the `rustls::crypto::CryptoProvider` that the program has installed, or else `ring`. The feature
 /// `tls-no-provider` is `tls` without `ring`: then the program must install a provider, for example a validated one
@@ -240,8 +242,8 @@ impl Config {
         self
     }
 
-    /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default is
-    /// 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
+    /// Sets how long the store keeps a lock without a renewal: 100 ms to 30 s, and at most `longest_lease`. The default
+    /// is 10 s. The client renews leases in the background; the locks of a killed process are free within one lease.
     pub fn lease(self, time: impl IntoDuration) -> Self {
         let lease = settings::lease(time).map(Some);
         self.set("lease", lease, |it| &mut it.options.lease)
@@ -265,8 +267,8 @@ impl Config {
         self.set("block", block, |it| &mut it.block)
     }
 
-    /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s by
-    /// default. Zero turns the warning off.
+    /// Sets how long a call may wait, or a body may hold its lock, before a warning (`tracing`, WARN) is logged: 30 s
+    /// by default. Zero turns the warning off.
     ///
     /// The warning is logged again at each doubling of this time (60 s, 120 s…), each time up to a third of a `lease`
     /// late. It names the lock and the site in the program (`file:line` of an annotated function). For a call that
@@ -286,7 +288,8 @@ impl Config {
     }
 
     /// Sets what to do about a deadlock: tasks that hold locks and wait for each other, in one process or in several.
-    /// [`Deadlock::Report`] by default. [The guide](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/deadlocks) says which deadlocks are found.
+    /// [`Deadlock::Report`] by default. [The guide](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/deadlocks) says
+    /// which deadlocks are found.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -301,14 +304,14 @@ impl Config {
     }
 
     /// Sets how many calls may wait for one lock. With so many, a further call fails with
-    /// [`LockError::Busy`](crate::LockError::Busy) at once, which `on_timeout` answers: a service that is overloaded sheds load instead of letting
-    /// calls pile up. No limit by default. Handles and attributes have an option of the same name. Standbys of a leader
-    /// and waiters of a condition variable are never refused.
+    /// [`LockError::Busy`](crate::LockError::Busy) at once, which `on_timeout` answers: a service that is overloaded
+    /// sheds load instead of letting calls pile up. No limit by default. Handles and attributes have an option of the
+    /// same name. Standbys of a leader and waiters of a condition variable are never refused.
     ///
-    /// The calls of this process are counted exactly. Those of other processes are counted as the store knew them when a
-    /// call last had to wait, which is at most 1.1 s ago; until the store has answered that, new calls wait. So calls that
-    /// come to several processes within a moment may exceed the limit: at worst, each process lets in `max_waiters`
-    /// calls. In a quorum (`redlock://`), each process counts its own calls only.
+    /// The calls of this process are counted exactly. Those of other processes are counted as the store knew them when
+    /// a call last had to wait, which is at most 1.1 s ago; until the store has answered that, new calls wait. So calls
+    /// that come to several processes within a moment may exceed the limit: at worst, each process lets in
+    /// `max_waiters` calls. In a quorum (`redlock://`), each process counts its own calls only.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -362,7 +365,8 @@ impl Config {
     ///
     /// - Calls wait as they do during an outage, and fail with
     ///   [`LockError::Unavailable`](crate::LockError::Unavailable) after `store_timeout`.
-    /// - [`guarantees`](struct.Client.html#method.guarantees) are unknown; [`health`](struct.Client.html#method.health) has the last error.
+    /// - [`guarantees`](struct.Client.html#method.guarantees) are unknown; [`health`](struct.Client.html#method.health)
+    ///   has the last error.
     /// - Faults that set-up would have refused (a wrong password, a missing right, another kind of server) are logged
     ///   at level ERROR. The client tries again at least every ten seconds.
     /// - A server that cannot be reached is logged as a warning.
@@ -382,12 +386,12 @@ impl Config {
     }
 
     /// Sets whether a nested call of an annotated function re-enters a lock that its task holds already. The default is
-    /// `true`. With `false` such a call fails with [`LockError::Deadlock`](crate::LockError::Deadlock), because it would
-    /// wait for itself. The option `reentrant` of an attribute overrides this setting.
+    /// `true`. With `false` such a call fails with [`LockError::Deadlock`](crate::LockError::Deadlock), because it
+    /// would wait for itself. The option `reentrant` of an attribute overrides this setting.
     ///
-    /// Choose `false` if functions with locks run in a work-stealing pool, such as rayon's. While a body waits for other
-    /// jobs of the pool, its thread runs some of them. If one of these jobs calls the same function, the library can't
-    /// tell the call from a nested call of the body, so both would be inside.
+    /// Choose `false` if functions with locks run in a work-stealing pool, such as rayon's. While a body waits for
+    /// other jobs of the pool, its thread runs some of them. If one of these jobs calls the same function, the library
+    /// can't tell the call from a nested call of the body, so both would be inside.
     ///
     /// Handles have their own setting, for example [`Mutex::reentrant`](struct.Mutex.html#method.reentrant).
     ///
@@ -405,8 +409,8 @@ impl Config {
     /// waiters of other processes. This happens at most `times` times in a row, and for at most `time` after the store
     /// granted the lock. The default is 100 times and 5 ms; the maximum is 1023 times. `0` times turns handoffs off.
     ///
-    /// A handoff needs no round trip. At least 50 ms of the lease must be left. Every holder still has a fencing token and
-    /// an `expire` of its own, and waiters of one process are served in order.
+    /// A handoff needs no round trip. At least 50 ms of the lease must be left. Every holder still has a fencing token
+    /// and an `expire` of its own, and waiters of one process are served in order.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -421,21 +425,22 @@ impl Config {
     /// Sets how long the client keeps a lock after a call, if nobody else asks for it. The next call of the client for
     /// the same lock then needs no request to the store, and allocates nothing.
     ///
-    /// Others lose nothing: as soon as another client asks for the lock, the store recalls it, and the client
-    /// releases it at once. A waiter waits for one message more. If the client that keeps the lock is dead, the waiter
-    /// gets the lock within two seconds. While clients compete for a lock, nobody keeps it; a lock that is recalled twice
-    /// within a second isn't kept for 30 seconds, and then up to ten minutes.
+    /// Others lose nothing: as soon as another client asks for the lock, the store recalls it, and the client releases
+    /// it at once. A waiter waits for one message more. If the client that keeps the lock is dead, the waiter gets the
+    /// lock within two seconds. While clients compete for a lock, nobody keeps it; a lock that is recalled twice within
+    /// a second isn't kept for 30 seconds, and then up to ten minutes.
     ///
     /// - Only mutexes and the locks of writers are kept, without an owner, and not those of a
-    ///   [`MultiLock`](struct.MultiLock.html). A client keeps at most 1,024 locks, and none while it drains or ends. Only the
-    ///   same site or handle can use the lock that it has kept.
-    /// - Each call has a fencing token and an `expire` of its own. A call that lasts longer than 20 ms gets the full lease;
-    ///   until then, it has what is left of the two seconds.
-    /// - A kept lock is not [locked](struct.LockInfo.html#structfield.locked), but [kept](struct.LockInfo.html#structfield.kept).
+    ///   [`MultiLock`](struct.MultiLock.html). A client keeps at most 1,024 locks, and none while it drains or ends.
+    ///   Only the same site or handle can use the lock that it has kept.
+    /// - Each call has a fencing token and an `expire` of its own. A call that lasts longer than 20 ms gets the full
+    ///   lease; until then, it has what is left of the two seconds.
+    /// - A kept lock is not [locked](struct.LockInfo.html#structfield.locked), but
+    ///   [kept](struct.LockInfo.html#structfield.kept).
     ///
-    /// By default, only locks with their own option ([`Mutex::retain`](struct.Mutex.html#method.retain), `retain = "1s"`) are
-    /// kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't support this
-    /// setting, and ignore the options.
+    /// By default, only locks with their own option ([`Mutex::retain`](struct.Mutex.html#method.retain), `retain =
+    /// "1s"`) are kept. Zero turns all of it off, also those options. A quorum and [`replicas`](Self::replicas) don't
+    /// support this setting, and ignore the options.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -454,9 +459,9 @@ impl Config {
     /// server of a quorum waits only for `longest_lease` and a second. Calls that give up during this time get
     /// [`LockError::Unavailable`](crate::LockError::Unavailable), which says how much of the time is left.
     ///
-    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica
-    /// has become the primary, nothing is granted for the same time, even if this option is off. A store in this
-    /// process (`memory://`) does not outlive its clients, so it needs no guard. PostgreSQL notices by itself that a crash has
+    /// On by default for Sentinel, Cluster and quorum URLs, off for the others. After a *failover*, when a replica has
+    /// become the primary, nothing is granted for the same time, even if this option is off. A store in this process
+    /// (`memory://`) does not outlive its clients, so it needs no guard. PostgreSQL notices by itself that a crash has
     /// lost its locks, and grants nothing then, so this option changes nothing there.
     pub fn restart_guard(mut self, on: bool) -> Self {
         self.settings.options.restart_guard = on;
@@ -464,17 +469,17 @@ impl Config {
     }
 
     /// Sets whether a failover is trusted to lose no lock. Then a promoted replica grants at once, and set-up accepts
-    /// servers whose scripts may not call INFO, and so cannot notice a failover: Redis Enterprise, Redis Cloud and Azure
-    /// Managed Redis. Off by default.
+    /// servers whose scripts may not call INFO, and so cannot notice a failover: Redis Enterprise, Redis Cloud and
+    /// Azure Managed Redis. Off by default.
     ///
-    /// The price: if a failover does lose a lock, another caller gets it at once, while its former holder still runs. Let the
-    /// protected resource check fencing tokens. [`Client::guarantees`](struct.Client.html#method.guarantees) reports
-    /// [`AfterFailover::Trusted`](crate::AfterFailover::Trusted), and set-up logs a warning.
+    /// The price: if a failover does lose a lock, another caller gets it at once, while its former holder still runs.
+    /// Let the protected resource check fencing tokens. [`Client::guarantees`](struct.Client.html#method.guarantees)
+    /// reports [`AfterFailover::Trusted`](crate::AfterFailover::Trusted), and set-up logs a warning.
     ///
     /// All clients of a store need the same setting: a client without it grants nothing during the time that the others
     /// no longer wait for. A server whose scripts may not call INFO can't have a
-    /// [`restart_guard`](Self::restart_guard), which is on by default for Sentinel, Cluster and quorum URLs: set-up refuses
-    /// both together. For PostgreSQL, set-up refuses this option, because its failovers lose every lock.
+    /// [`restart_guard`](Self::restart_guard), which is on by default for Sentinel, Cluster and quorum URLs: set-up
+    /// refuses both together. For PostgreSQL, set-up refuses this option, because its failovers lose every lock.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -487,10 +492,9 @@ impl Config {
         self
     }
 
-    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover, after
-    /// a restart with [`restart_guard`](Self::restart_guard), and after a crash of PostgreSQL, the server grants nothing for at least
-    /// this time. If a
-    /// client's `lease` is longer than its `longest_lease`, set-up fails.
+    /// Sets the longest `lease` that any client of this store uses: 30 s by default and at most. After a failover,
+    /// after a restart with [`restart_guard`](Self::restart_guard), and after a crash of PostgreSQL, the server grants
+    /// nothing for at least this time. If a client's `lease` is longer than its `longest_lease`, set-up fails.
     ///
     /// Clients may set different values. The greatest of them counts. A value stops counting one to two weeks after the
     /// last client with this value has disconnected.
@@ -515,7 +519,8 @@ impl Config {
     /// [`LockError::NotReplicated`](crate::LockError::NotReplicated). So a grant survives the loss of the primary if a
     /// replica that has the grant takes over. Set `min-replicas-to-write` on the server too: then a primary that is cut
     /// off from its replicas grants nothing. These two settings are the most that a primary with replicas can offer.
-    /// They are not a consensus protocol. For PostgreSQL, set-up refuses this option, because its standbys never have the locks.
+    /// They are not a consensus protocol. For PostgreSQL, set-up refuses this option, because its standbys never have
+    /// the locks.
     ///
     /// This option costs a second connection, and one more round trip for each grant by the store. It does not make
     /// renewals slower.
@@ -547,17 +552,17 @@ impl Config {
     /// ```
     ///
     /// With a provider, a user or a password in the URL (also `sentinel_user` and `sentinel_pass`) is a
-    /// [`SetupError::InvalidOption`]; in a `postgres://` URL, only a password is. For `memory://` the provider is not called. If the provider fails, or takes
-    /// longer than `connect_timeout`, set-up fails with [`SetupError::Credentials`]. After set-up, the client tries
-    /// again.
+    /// [`SetupError::InvalidOption`]; in a `postgres://` URL, only a password is. For `memory://` the provider is not
+    /// called. If the provider fails, or takes longer than `connect_timeout`, set-up fails with
+    /// [`SetupError::Credentials`]. After set-up, the client tries again.
     pub fn credentials(mut self, provider: impl CredentialsProvider) -> Self {
         self.credentials = Some(Source::new(provider));
         self
     }
 
-    /// Sets the observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the store.
-    /// By default there is none; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and `OtelObserver`
-    /// (feature `otel`) are ready to use. [`Metric`](crate::Metric) lists the metrics.
+    /// Sets the observer that gets the metrics of this client's locks: calls, waits, holds, losses, answers of the
+    /// store. By default there is none; a second call replaces the observer. `MetricsObserver` (feature `metrics`) and
+    /// `OtelObserver` (feature `otel`) are ready to use. [`Metric`](crate::Metric) lists the metrics.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {
@@ -577,9 +582,10 @@ impl Config {
     /// Allows calls to ask for a lock labelled `after` while they hold one labelled `before`, whatever other calls do:
     /// the client never warns that this order contradicts another. May be called several times.
     ///
-    /// A label is the template of a site's names, as [`Site::name`](struct.Site.html#method.name) returns it and as the warning shows
-    /// it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated function, its option
-    /// `order` does the same. The chapter [lock order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
+    /// A label is the template of a site's names, as [`Site::name`](struct.Site.html#method.name) returns it and as the
+    /// warning shows it, or the `metrics_label` of a handle. The namespace is not a part of it. For one annotated
+    /// function, its option `order` does the same. The chapter [lock
+    /// order](https://docs.rs/auto-mutex/latest/auto_mutex/_guide/lock_order) explains both.
     ///
     /// ```
     /// # fn main() -> Result<(), auto_mutex::SetupError> {

@@ -51,9 +51,9 @@ pub enum Metric {
     RenewalFailures,
     /// Releases that passed the lock to the next waiter of the same process, without the store.
     Handoff,
-    /// Whether this process leads: 1 for each seat that it has, and 0 from when it begins to stand. Nothing is reported for a
-    /// seat for which it never stood. For each seat, the sum over all processes is 1. Seats are told apart by their
-    /// [labels](struct.Leader.html#method.metrics_label).
+    /// Whether this process leads: 1 for each seat that it has, and 0 from when it begins to stand. Nothing is reported
+    /// for a seat for which it never stood. For each seat, the sum over all processes is 1. Seats are told apart by
+    /// their [labels](struct.Leader.html#method.metrics_label).
     Leader,
     /// The calls of this process that stand for the seat or lead. 0 after they have all ended: then nobody takes over.
     LeaderStanding,

@@ -8,8 +8,8 @@ use opentelemetry::{KeyValue, global};
 
 use super::{Metric, MetricKind, Observer};
 
-/// Passes all metrics to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs the
-/// feature `otel`.
+/// Passes all metrics to the global meter provider of the crate [`opentelemetry`](https://docs.rs/opentelemetry). Needs
+/// the feature `otel`.
 ///
 /// Set the provider before making the observer, which keeps the one it finds.
 ///

@@ -116,8 +116,8 @@ pub struct Scheme {
     pub of_several: Option<Several>,
 }
 
-/// Makes the engine of several independent stores, of which a majority decides. Fails if the engines cannot make one store
-/// together.
+/// Makes the engine of several independent stores, of which a majority decides. Fails if the engines cannot make one
+/// store together.
 pub type Several = fn(engines: Vec<Arc<dyn Engine>>) -> Parsed;
 
 inventory::collect!(Scheme);

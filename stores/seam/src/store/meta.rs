@@ -1,8 +1,8 @@
 //! The requester (holder or waiter), as text in the store.
 //!
-//! Three escaped words: machine, process id, site (with `+` for a space, and colons); then the permits of a semaphore, the owner or a leader's value,
-//! and the locks of the task, if any. The machine is the host, followed by a comma and the pod if it differs. (Host names
-//! contain no comma. Clients unaware of pods take the whole word for the host.)
+//! Three escaped words: machine, process id, site (with `+` for a space, and colons); then the permits of a semaphore,
+//! the owner or a leader's value, and the locks of the task, if any. The machine is the host, followed by a comma and
+//! the pod if it differs. (Host names contain no comma. Clients unaware of pods take the whole word for the host.)
 
 use std::time::{Duration, SystemTime};
 

@@ -4,8 +4,8 @@
 //! [`Events`], and a [`Reader`] for operators. Engines are compared with [`State`], which has the rules of the locks.
 //! `docs/engines.md` walks through a toy engine, and `docs/protocol.md` defines each operation.
 //!
-//! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with every
-//! version before 1.0.
+//! Nothing here knows about handles, futures or guards. The module is for the authors of engines, and may change with
+//! every version before 1.0.
 
 mod connect_error;
 #[doc(hidden)]

@@ -13,9 +13,9 @@ pub fn seal(name: &Name, message: &Message) -> String {
     message.seal(name.as_str())
 }
 
-/// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. Messages are only hints, so
-/// others are ignored. `find` returns the ticket for a name and a public half. A `probe` is sealed by the member that sends
-/// it: see `open_letter`.
+/// Opens a sealed message; `None` if it is none, or not from an author who knows the ticket. Messages are only hints,
+/// so others are ignored. `find` returns the ticket for a name and a public half. A `probe` is sealed by the member
+/// that sends it: see `open_letter`.
 pub fn open(
     text: &str,
     find: impl FnOnce(&Name, u64) -> Option<Ticket>,

@@ -1,5 +1,5 @@
-//! [`ByHand`]: a World in which nothing arrives, no timer runs and no time passes but by steps of the test. Its clients,
-//! with their queues and guards, are those that ship. There is no runtime. Each client has a clock of its own.
+//! [`ByHand`]: a World in which nothing arrives, no timer runs and no time passes but by steps of the test. Its
+//! clients, with their queues and guards, are those that ship. There is no runtime. Each client has a clock of its own.
 
 use std::cell::Cell;
 use std::pin::Pin;

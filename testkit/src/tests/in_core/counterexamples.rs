@@ -19,8 +19,9 @@ use crate::store::seal;
 use crate::test_kit::register::Register;
 
 /// Goes a way of the explorer in a World. Fails if callers hold at the same time; if the fencing token of a call is not
-/// greater than those of earlier calls; if at the end, one relies on a hold that the server has not; if any other property
-/// does not hold; or if the clients and the server of the World do something else than the rules that the explorer runs.
+/// greater than those of earlier calls; if at the end, one relies on a hold that the server has not; if any other
+/// property does not hold; or if the clients and the server of the World do something else than the rules that the
+/// explorer runs.
 fn in_world(run: &Setup, way: &[Action]) {
     let start = world::World::new(run);
     let mut hand = Hand::new(run, start.members[0].now);
@@ -223,9 +224,9 @@ fn way(run: &Setup, steps: usize, dice: &mut Dice) -> Vec<Action> {
     way
 }
 
-/// In the first four, the explorer forgets when a call began, so there a call may end before its time. The clients of a World
-/// by hand are connected when they begin, and take their locks. In the last one, the explorer forgets which call has which of
-/// the units that were added.
+/// In the first four, the explorer forgets when a call began, so there a call may end before its time. The clients of a
+/// World by hand are connected when they begin, and take their locks. In the last one, the explorer forgets which call
+/// has which of the units that were added.
 const NOT_GONE: [&str; 7] = [
     "a_client_tries_what_another_keeps",
     "calls_miss_their_grants",

@@ -1,5 +1,5 @@
-//! What only the tests of the locks contain, which have the files of this kit as a module: it looks inside of clients, and
-//! names their parts by `crate`.
+//! What only the tests of the locks contain, which have the files of this kit as a module: it looks inside of clients,
+//! and names their parts by `crate`.
 
 // `cargo shuttle` builds no explorer.
 #[cfg(not(shuttle))]

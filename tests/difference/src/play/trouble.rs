@@ -68,7 +68,8 @@ impl<S: Subject> Play<'_, S> {
         }
     }
 
-    /// Returns a copy of an earlier operation of any member: of a recent one, or of an old one whose member may have crashed.
+    /// Returns a copy of an earlier operation of any member: of a recent one, or of an old one whose member may have
+    /// crashed.
     pub(super) fn late(&mut self) -> Option<(usize, MemberId, Op)> {
         let sent = self.trail.asked.len() as u64;
         if sent == 0 || !self.dice.one_in(10) {

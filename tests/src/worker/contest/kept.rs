@@ -23,8 +23,8 @@ fn now() -> u64 {
 }
 
 impl Contestant {
-    /// Goes to one of the present names. One task in four stays there, and takes the lock again and again. Any other task
-    /// visits the name once, at some time in the period.
+    /// Goes to one of the present names. One task in four stays there, and takes the lock again and again. Any other
+    /// task visits the name once, at some time in the period.
     pub(super) async fn go_to_a_name(&mut self, names: u64) {
         loop {
             let period = now() / PERIOD;

@@ -11,15 +11,15 @@ use crate::worker::guards::Held;
 /// The units of a readers-writer lock, for the witness: more than there are readers at any time.
 const READERS: u32 = 1 << 20;
 
-/// A contest: `mutex`, `lead`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES` or
-/// `handoff:BOUND`.
+/// A contest: `mutex`, `lead`, `kept:NAMES`, `crossed:NAMES`, `long:SECONDS`, `semaphore:PERMITS`, `rw`, `multi:NAMES`
+/// or `handoff:BOUND`.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::worker) enum Kind {
     Mutex,
     /// The lead, for which all tasks stand.
     Lead,
-    /// `names` mutexes: a task or two take each of them again and again, and others visit it. After a while, all continue
-    /// with other names, because clients stop keeping a name that is often recalled.
+    /// `names` mutexes: a task or two take each of them again and again, and others visit it. After a while, all
+    /// continue with other names, because clients stop keeping a name that is often recalled.
     Kept {
         names: u64,
     },

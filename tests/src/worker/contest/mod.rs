@@ -1,7 +1,8 @@
 //! A contest: many tasks of many processes use one lock or several, and a witness watches them.
 //!
 //! Output lines: `begun`; `violation …` for an event that must never happen; `lost WHO CAUSE` for a loss that a task
-//! noticed; at the end `task WHO turns=… longest_ms=… unavailable=… cancelled=… deadlocks=…` for each task, then `done`.
+//! noticed; at the end `task WHO turns=… longest_ms=… unavailable=… cancelled=… deadlocks=…` for each task, then
+//! `done`.
 
 mod crossed;
 mod handoff;

@@ -139,8 +139,8 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Waits until another task holds the lock, by a grant that the replicas do not have. The wait has a limit, because the
-    /// tasks may be delayed.
+    /// Waits until another task holds the lock, by a grant that the replicas do not have. The wait has a limit, because
+    /// the tasks may be delayed.
     fn wait_for_another(&self) {
         let (before, begun) = (self.witness.inside(), Instant::now());
         while begun.elapsed() < SOON {

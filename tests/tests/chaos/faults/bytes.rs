@@ -46,8 +46,8 @@ fn has_struck(field: &Field) -> bool {
     true
 }
 
-/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment, sometimes for
-/// longer than a lease. With enough rounds, each byte of the longest reply is tried.
+/// A reply in the contest arrives only up to some byte. Then the connection is cut or frozen, mostly for a moment,
+/// sometimes for longer than a lease. With enough rounds, each byte of the longest reply is tried.
 fn reply(name: &str, cuts: bool) -> Fault {
     let strike = move |field: &mut Field, round: usize| {
         let (longest, rounds) = field.bytes;

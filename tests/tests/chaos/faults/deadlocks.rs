@@ -16,8 +16,8 @@ const ASIDE: &str = "aside";
 /// `Config::deadlock_after`.
 const AFTER: Duration = Duration::from_millis(200);
 
-/// Two clients take the contest's lock and another lock in opposite order. No task gets the contest's lock until one of the
-/// two clients fails.
+/// Two clients take the contest's lock and another lock in opposite order. No task gets the contest's lock until one of
+/// the two clients fails.
 pub(crate) fn crossed() -> Fault {
     let name = "a deadlock of two others, of which one fails";
     let strike = |field: &mut Field, _round: usize| {

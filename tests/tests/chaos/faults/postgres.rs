@@ -174,8 +174,8 @@ fn full_disk() -> Fault {
     .samples(0)
 }
 
-/// The queue of notifications is full, since a listener is stuck in a transaction. It takes all its eight gigabytes, so the fault
-/// strikes once.
+/// The queue of notifications is full, since a listener is stuck in a transaction. It takes all its eight gigabytes, so
+/// the fault strikes once.
 fn full_queue() -> Fault {
     // Not what most want to have done to their disk.
     let needs = || match std::env::var_os("AUTO_MUTEX_CHAOS_FULL_QUEUE") {
@@ -206,8 +206,9 @@ fn full_queue() -> Fault {
     }
 }
 
-/// A standby takes over. The primary is dead, or alive but cut off from the clients: from most of them at first, and from all soon
-/// after the promotion. The new primary grants nothing until all leases have ended, with time for an old one that goes on.
+/// A standby takes over. The primary is dead, or alive but cut off from the clients: from most of them at first, and
+/// from all soon after the promotion. The new primary grants nothing until all leases have ended, with time for an old
+/// one that goes on.
 fn promotion(is_dead: bool) -> Fault {
     let name = match is_dead {
         true => "PostgreSQL: promotion after the primary's death",

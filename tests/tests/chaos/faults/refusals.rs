@@ -40,7 +40,8 @@ pub(crate) fn all() -> Vec<Fault> {
                 field.redis().command(&restore);
             },
         ),
-        // The server becomes a replica of a nonexistent primary, and then a primary again, which grants nothing for a while.
+        // The server becomes a replica of a nonexistent primary, and then a primary again, which grants nothing for a
+        // while.
         on(
             "READONLY",
             || Options::default().replicated(),

@@ -45,9 +45,9 @@ fn without_data() -> Result<Needs, String> {
     })
 }
 
-/// With the restart guard, the server grants nothing until the leases from before the restart have ended, and for another two
-/// seconds plus the replicas' lag. A process is also cut off for longer than its lease: if it holds, the new server cannot tell
-/// it that its lock is gone.
+/// With the restart guard, the server grants nothing until the leases from before the restart have ended, and for
+/// another two seconds plus the replicas' lag. A process is also cut off for longer than its lease: if it holds, the
+/// new server cannot tell it that its lock is gone.
 fn guarded() -> Fault {
     let needs = || {
         Ok(Needs {

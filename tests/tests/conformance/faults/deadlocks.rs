@@ -1,4 +1,5 @@
-//! Deadlocks of hosts that die, are suspended, are slow, or lose their store. Tokio's barrier wakes them in a random order.
+//! Deadlocks of hosts that die, are suspended, are slow, or lose their store. Tokio's barrier wakes them in a random
+//! order.
 
 use std::sync::Arc;
 

@@ -31,7 +31,8 @@ impl Contest {
         }
     }
 
-    /// Checks that both clients move to the server that replaces the first one, and that it grants nothing until it opens.
+    /// Checks that both clients move to the server that replaces the first one, and that it grants nothing until it
+    /// opens.
     async fn go_on(self, service: &Service, began: Instant) {
         let primary = service.wait_until_replaced(0);
         // `eventually` blocks this thread. The clients do not need it.

@@ -32,8 +32,8 @@ async fn em_mutex_07_garbage_on_the_channel_harms_nobody() {
         vec![b'x'; 1_000_000],
     ];
     for ticket in tickets {
-        // Messages about existing tickets: a grant with a counter that was never sent, a loss that did not happen, and a message
-        // with another name.
+        // Messages about existing tickets: a grant with a counter that was never sent, a loss that did not happen, and
+        // a message with another name.
         garbage.push(format!("grant {ticket} 1 999999 2000 suite:m").into_bytes());
         garbage.push(format!("lost {ticket} suite:m").into_bytes());
         garbage.push(format!("near {ticket} suite:other").into_bytes());

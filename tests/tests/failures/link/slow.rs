@@ -88,8 +88,9 @@ fn connections(servers: &[Redis]) -> Vec<String> {
     found
 }
 
-/// A stall of all servers, as caused by an fsync or a fork, costs no connection and no lock. One of the clients sends more than
-/// the servers' sockets take. The lease is longer than the default, because the machine may stand still as well.
+/// A stall of all servers, as caused by an fsync or a fork, costs no connection and no lock. One of the clients sends
+/// more than the servers' sockets take. The lease is longer than the default, because the machine may stand still as
+/// well.
 async fn a_stall_costs_nothing(url: String, servers: &[Redis]) {
     let config = config(&url).restart_guard(false).lease(LONG);
     let config = config.store_timeout("60s");

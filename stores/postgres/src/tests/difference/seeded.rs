@@ -7,8 +7,8 @@ use auto_mutex_difference as difference;
 
 use super::bench::Bench;
 
-/// Each fault: its description, the part of the SQL that it replaces, the replacement, whether the judge finds it without the
-/// model, and the seed of a run that finds it, which is tried first.
+/// Each fault: its description, the part of the SQL that it replaces, the replacement, whether the judge finds it
+/// without the model, and the seed of a run that finds it, which is tried first.
 const FAULTS: &[(&str, &str, &str, bool, u64)] = &[
     (
         "a full lock lets one more in",

@@ -1,5 +1,5 @@
-//! Many tickets of one name: each run of a script handles a few of them, and later runs handle the rest. No time passes, however
-//! long a machine takes for all these operations, unless a test lets it pass.
+//! Many tickets of one name: each run of a script handles a few of them, and later runs handle the rest. No time
+//! passes, however long a machine takes for all these operations, unless a test lets it pass.
 
 use std::time::SystemTime;
 

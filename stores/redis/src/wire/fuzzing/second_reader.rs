@@ -2,8 +2,9 @@
 //!
 //! The two differ on purpose for input that no server sends:
 //!
-//! - Ours accepts any bytes as text, as a double and as a big number, and pushes of any kind. The other requires UTF-8 in a
-//!   line, a number as a double and, with its feature `num-bigint`, as a big number, and a text as the kind of a push.
+//! - Ours accepts any bytes as text, as a double and as a big number, and pushes of any kind. The other requires UTF-8
+//!   in a line, a number as a double and, with its feature `num-bigint`, as a big number, and a text as the kind of a
+//!   push.
 //! - Ours expects a verbatim text's format to be three letters. The other expects it to end at the first colon.
 //! - The other accepts blanks around numbers, any negative length as nil, a bare `
 //! ` within a line, a push within a value, and deeper values.

@@ -1,5 +1,5 @@
-//! Reads local time for leases, from a clock that keeps counting while the machine sleeps. On Linux, `std::time::Instant`
-//! stops then, and a lease that ended during the sleep would look valid afterwards.
+//! Reads local time for leases, from a clock that keeps counting while the machine sleeps. On Linux,
+//! `std::time::Instant` stops then, and a lease that ended during the sleep would look valid afterwards.
 
 mod system;
 

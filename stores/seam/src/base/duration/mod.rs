@@ -17,8 +17,8 @@ use crate::base::wait::Limit;
 /// | `"250ms"`, `"10s"`, `"2m"`, `"1h"`, `"1d"` | a number with a unit (`ms`, `s`, `m` or `min`, `h`, `d`): `&str` and `String` |
 /// | a reference to one of these | the same |
 ///
-/// The options of [`Config`](crate::Config) and of handles accept these values. The attributes also accept a number, which
-/// counts as seconds (`expire = 100`).
+/// The options of [`Config`](crate::Config) and of handles accept these values. The attributes also accept a number,
+/// which counts as seconds (`expire = 100`).
 ///
 /// A text is parsed immediately. If it is invalid or longer than a hundred years, the error is kept until a call can
 /// report it: `setup` and `Client::connect` for `Config`, and the call that takes the lock, with

@@ -25,8 +25,8 @@ pub struct Holder {
     pub owner: Option<String>,
     /// The kind of its hold, which only queries such as `info` get from the store. `None` in an error.
     pub kind: Option<HoldKind>,
-    /// How many units the holder has: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30 for a
-    /// writer. `None` in an error, like `kind`.
+    /// How many units the holder has: 1 for a mutex, the number of permits for a semaphore, 1 for a reader, and 2^30
+    /// for a writer. `None` in an error, like `kind`.
     pub units: Option<u32>,
     /// How many permits its program gives the semaphore. `None` for other locks.
     pub permits: Option<u32>,

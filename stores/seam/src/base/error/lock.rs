@@ -194,8 +194,8 @@ pub enum LockError {
     },
 
     /// No client is in force. Either `auto_mutex::setup` was not called; or the program uses
-    /// [`Client::scope`](struct.Client.html#method.scope), and the call was made outside it, in another task or thread. Spawned
-    /// tasks do not inherit the scope; give them the client:
+    /// [`Client::scope`](struct.Client.html#method.scope), and the call was made outside it, in another task or thread.
+    /// Spawned tasks do not inherit the scope; give them the client:
     ///
     /// ```
     /// # tokio::runtime::Runtime::new()?.block_on(async {
@@ -216,8 +216,8 @@ pub enum LockError {
     )]
     NotSetUp,
 
-    /// [`current`](fn.current.html) was called where no protected body runs: outside of one, or in a task or thread that one
-    /// has started.
+    /// [`current`](fn.current.html) was called where no protected body runs: outside of one, or in a task or thread
+    /// that one has started.
     #[error(
         "no protected body runs in this task: call auto_mutex::current() inside an annotated function or \
          `synchronize`. For a spawned task or thread, call it before spawning, and move the result in"
@@ -231,7 +231,8 @@ pub enum LockError {
     )]
     Forked,
 
-    /// The client was shut down or [drains](struct.Client.html#method.drain). While it drains, only running bodies get locks.
+    /// The client was shut down or [drains](struct.Client.html#method.drain). While it drains, only running bodies get
+    /// locks.
     #[error("the lock client was shut down or is shutting down, so it takes no new locks")]
     ShutDown,
 
@@ -385,8 +386,8 @@ impl LockError {
         }
     }
 
-    /// Whether the error is `Timeout`, `TooManyAttempts` or `Busy`: others hold the lock, and the call has waited as long
-    /// as it may. `on_timeout` answers these.
+    /// Whether the error is `Timeout`, `TooManyAttempts` or `Busy`: others hold the lock, and the call has waited as
+    /// long as it may. `on_timeout` answers these.
     #[must_use]
     pub fn is_timeout(&self) -> bool {
         let waited = matches!(self, Self::Timeout { .. } | Self::TooManyAttempts { .. });

@@ -64,7 +64,8 @@ pub(super) fn task() -> Option<Task> {
     task.ok().flatten()
 }
 
-/// Panics if this thread belongs to a World without taking turns, and nothing `has_woken` it: the call would never return.
+/// Panics if this thread belongs to a World without taking turns, and nothing `has_woken` it: the call would never
+/// return.
 pub(super) fn check(has_woken: impl Fn() -> bool) {
     if let Some(turns) = Turns::here() {
         (turns.settle)();

@@ -44,8 +44,8 @@ pub enum AfterFailover {
     /// The server does not report its promotion, so nothing guards against early grants after a failover. Locks may be
     /// lost, and may immediately be granted to other callers.
     Unnoticed,
-    /// [`Config::trust_failover`](crate::Config::trust_failover) is on: nothing waits for earlier leases. If the failover
-    /// loses a lock, it may be granted to another caller at once.
+    /// [`Config::trust_failover`](crate::Config::trust_failover) is on: nothing waits for earlier leases. If the
+    /// failover loses a lock, it may be granted to another caller at once.
     Trusted,
     /// Unknown, because the user lacks a right, or the server does not report it.
     Unknown,

@@ -13,8 +13,9 @@ use std::fmt;
 pub use self::kinds::{AfterFailover, AfterRestart, Eviction};
 pub use self::weakness::Weakness;
 
-/// What the servers of a client guarantee for its locks: see [`Client::guarantees`](struct.Client.html#method.guarantees). If there are several servers, each field has the value of the
-/// weakest.
+/// What the servers of a client guarantee for its locks: see
+/// [`Client::guarantees`](struct.Client.html#method.guarantees). If there are several servers, each field has the value
+/// of the weakest.
 ///
 /// While no server fails, a lock never has more holders than its capacity allows. The fields describe what happens when
 /// a server fails.

@@ -1,7 +1,8 @@
-//! The vectors of the protocol, in `docs/vectors`: operations with their replies, for clients and stores in other languages.
+//! The vectors of the protocol, in `docs/vectors`: operations with their replies, for clients and stores in other
+//! languages.
 //!
-//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-redis --all-features vectors::the_files` writes the files. The tests make them
-//! again and compare, and play the files on a server with the scripts and on the memory store.
+//! `AUTO_MUTEX_BLESS=1 cargo test -p auto-mutex-redis --all-features vectors::the_files` writes the files. The tests
+//! make them again and compare, and play the files on a server with the scripts and on the memory store.
 
 mod format;
 mod make;
