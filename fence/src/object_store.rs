@@ -25,7 +25,8 @@ const METADATA: Attribute = Attribute::Metadata(std::borrow::Cow::Borrowed("auto
 /// let store = InMemory::new();
 ///
 /// let guard = client.mutex("report").lock().await?;
-/// guard.fence(FencedPut::new(&store, "report.json", "{}")).await?; // Err(FenceError::Stale { .. }) if a later holder has written
+/// // Err(FenceError::Stale { .. }) if a later holder has written
+/// guard.fence(FencedPut::new(&store, "report.json", "{}")).await?;
 /// # Ok(()) }
 /// ```
 ///

@@ -338,6 +338,24 @@ fn no_retired_word_comes_back() {
     }
 }
 
+/// Rows of tables and long addresses cannot be broken.
+#[test]
+fn no_comment_is_wider_than_120_columns() {
+    let mut wide = Vec::new();
+    let programs = TREE.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+    for (path, text) in programs {
+        for (number, line) in text.lines().enumerate() {
+            let words = line.trim_start().trim_start_matches(['/', '!']);
+            let is_comment = line.trim_start().starts_with("//");
+            let is_whole = words.starts_with(" |") || line.contains("](https://");
+            if is_comment && !is_whole && line.chars().count() > 120 {
+                wide.push(format!("{path}:{}", number + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "{wide:#?}");
+}
+
 /// Each of them says so in its first line, as CONTRIBUTING.md tells. A macro may make several, and a case of the
 /// conformance suite is a test on four engines: in a World, and so on the memory store, time is virtual.
 #[test]

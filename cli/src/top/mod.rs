@@ -48,7 +48,7 @@ pub(crate) fn run(global: &Global, args: &Top) -> Outcome {
     result
 }
 
-/// Receives the first signal that would end the process, leaving the terminal as `top` has it.
+/// Receives the first signal that would otherwise end the process, so that the terminal can be restored first.
 fn signal() -> Result<Receiver<u8>, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

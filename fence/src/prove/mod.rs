@@ -217,12 +217,12 @@ pub async fn prove<S: Display, T, E: Display>(
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Prover<'a> {
-    /// At most so many runs; 1000 by default.
+    /// The most runs; 1000 by default.
     pub schedules: usize,
     /// In each order, at most so many changes from one holder to the other where both could go on. Most mistakes take
     /// one or two. No limit by default.
     pub switches: usize,
-    /// At most so many statements in a run; 500 by default.
+    /// The most statements in a run; 500 by default.
     pub steps: usize,
     /// At most so much time for a run; a minute by default.
     pub time: Duration,

@@ -68,7 +68,7 @@ impl Postgres {
         }
     }
 
-    /// The name of the database, if the URL tells it.
+    /// The database that the URL names, or else its user, as in libpq.
     pub(crate) fn database(&self) -> Option<&str> {
         self.config.get_dbname().or(self.config.get_user())
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tests/faults/run                  all faults
-//! tests/faults/run NAME…            those with this in their id, their file, the rule that they break, or the tests that find them
+//! tests/faults/run NAME…            those with this in their id, file or rule, or in the tests that find them
 //! tests/faults/run --all-tests …    runs all tests that are named for a fault, and lists each one that finds it
 //! ```
 //!

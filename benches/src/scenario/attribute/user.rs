@@ -1,4 +1,5 @@
-//! Measures a user's release build from scratch: a program that takes one lock on Redis, beside the same with rslock.
+//! Measures a user's release build from scratch: a program that takes one lock on Redis, compared with the same program
+//! on rslock.
 
 use std::fs;
 use std::path::{Path, PathBuf};

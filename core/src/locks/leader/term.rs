@@ -97,7 +97,7 @@ impl Term {
         self.holding.first()
     }
 
-    /// Runs the body. Returns `None` if it was told to end, and did: then stand again.
+    /// Runs the body. Returns `None` if the term was over and the body failed or was dropped.
     ///
     /// Expansions call this in a loop, because a future that calls an `AsyncFnMut` with references among its captures
     /// is not `Send`.

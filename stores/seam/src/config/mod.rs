@@ -214,7 +214,8 @@ impl Config {
         self.set("namespace", namespace, |it| &mut it.namespace)
     }
 
-    /// The options of a client whose locks exclude nobody. Without handoffs, which only serve one after the other.
+    /// The options of a client whose locks exclude nobody. Turns handoffs off, too: they let calls run only one after
+    /// the other.
     #[cfg(any(test, feature = "test-util"))]
     #[doc(hidden)]
     pub fn without_exclusion(mut self) -> Self {
