@@ -331,21 +331,28 @@ fn local() -> Vec<Goal> {
 
 /// Goals of S12 and S14.
 fn postgres() -> Vec<Goal> {
-    let cycle = |placement| {
-        let ours = AutoMutexPostgresAwaited;
-        against("S12", placement, ours, TwoSelects, "cycle_p50_us")
-    };
+    let cycle = |placement, ours| against("S12", placement, ours, TwoSelects, "cycle_p50_us");
     let rate = |table, ours| against(table, Split, ours, PgAdvisoryLock, "per_second");
     vec![
         time(
+            "S12 same: cycle to two SELECT 1",
+            AtMost(2.5),
+            cycle(Same, AutoMutexPostgres),
+        ),
+        time(
+            "S12 split: cycle to two SELECT 1",
+            AtMost(1.2),
+            cycle(Split, AutoMutexPostgres),
+        ),
+        time(
             "S12 same: cycle with an awaited unlock to two SELECT 1",
             AtMost(2.5),
-            cycle(Same),
+            cycle(Same, AutoMutexPostgresAwaited),
         ),
         time(
             "S12 split: cycle with an awaited unlock to two SELECT 1",
             AtMost(1.2),
-            cycle(Split),
+            cycle(Split, AutoMutexPostgresAwaited),
         ),
         time(
             "S12: cycles/s of 64 keys to PgAdvisoryLock's",

@@ -151,9 +151,9 @@ clients that don't search (`Deadlock::Off`), and how soon a deadlock among them 
             "\
 Beside PostgreSQL's own means: an advisory lock has no lease, a locked row lasts as long as its transaction, neither
 has a fencing token, and both need a connection for each lock and waiter. Two `SELECT 1` are the least that two
-requests cost. In the last table, idle clients of auto-mutex are connected that once took a lock. Before PostgreSQL
-19, each `NOTIFY` wakes all listening connections: use a database of its own for the locks, fewer clients, or
-`poll=200ms` in clients that seldom wait.
+requests cost. In the last table, clients of auto-mutex are connected that once took a lock. They no longer listen.
+Before PostgreSQL 19, each `NOTIFY` wakes all that do: use a database of its own for the locks, or `poll=200ms` in
+clients that seldom wait.
 ",
         ),
         "S14" => (
@@ -194,7 +194,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     ),
     (
         "S1: bytes",
-        "requests carry the ticket, the client and the place in the code",
+        "requests carry the ticket, the client and the place in the code; a release of its own names the key again",
     ),
     (
         "S1 same, retain",
@@ -211,7 +211,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     ),
     (
         "S2 split:",
-        "the server is the limit, and our scripts keep a queue and a token",
+        "our scripts keep a queue and a token, and the client keeps the state of each lock",
     ),
     (
         "S2 both:",
@@ -313,7 +313,7 @@ pub(super) const REASONS: &[(&str, &str)] = &[
     ),
     (
         "S12: cycles/s beside",
-        "each `NOTIFY` wakes all listening connections, on one processor",
+        "1,000 clients check their connections and the server's epoch meanwhile, on the same processors",
     ),
     (
         "S14: longest script",
