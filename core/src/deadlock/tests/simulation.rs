@@ -333,10 +333,10 @@ impl Simulation {
         let since = self.world.now().saturating_sub(lately);
         let mut past = state.history.iter().filter(|past| past.0 >= since);
         let is_true = past.any(|(_, holds)| cycle.is_subset(holds));
-        let has = |name: &str, part: &str| text.contains(&format!("{part} {name} since"));
+        let has = |name: &str, part: &str| text.contains(&format!("{part} {name} for"));
         let is_told = cycle
             .iter()
-            .all(|(name, _)| has(name, "holds") && has(name, "waits for"));
+            .all(|(name, _)| has(name, "held") && has(name, "waited for"));
         let is_new = !cycle.is_empty() && state.reported.insert(cycle);
         if !(is_true && is_told && is_new && fails == (self.shape.mode == Deadlock::Fail)) {
             state.wrong = Some(format!("true: {is_true}, new: {is_new}, {text}"));
