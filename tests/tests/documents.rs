@@ -342,7 +342,11 @@ fn no_retired_word_comes_back() {
 #[test]
 fn no_comment_is_wider_than_120_columns() {
     let mut wide = Vec::new();
-    let programs = TREE.0.iter().filter(|(path, _)| path.ends_with(".rs"));
+    // A case of the compiler's messages keeps its lines.
+    let programs = TREE
+        .0
+        .iter()
+        .filter(|(path, _)| path.ends_with(".rs") && !path.starts_with("/tests/ui/"));
     for (path, text) in programs {
         for (number, line) in text.lines().enumerate() {
             let words = line.trim_start().trim_start_matches(['/', '!']);

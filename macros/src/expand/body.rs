@@ -78,7 +78,8 @@ impl Expansion<'_> {
     ///
     /// ```text
     /// let __call = asking_mutex(<R as FromLockError<_>>::from_lock_error);
-    /// Protect::Running { of: Of, body: async move { let mut __request = …; ask(__request).await; BODY }, call: __call }
+    /// let __body = async move { let mut __request = …; ask(__request).await; BODY };
+    /// Protect::Running { of: Of, body: __body, call: __call }
     /// ```
     ///
     /// Returns the statement and the future. `before` are the first statements of the future.
@@ -285,7 +286,8 @@ impl Expansion<'_> {
     /// ```text
     /// let mut __request = …;
     /// let __future = make(move || { let n = self.n; other(n) });
-    /// Protect::Running { of: Of, body: __future, call: protection(__request, <R as FromLockError<_>>::from_lock_error) }
+    /// let __call = protection(__request, <R as FromLockError<_>>::from_lock_error);
+    /// Protect::Running { of: Of, body: __future, call: __call }
     /// ```
     ///
     /// Or, if a handler needs more, `async move { match { …under(…, __future).await… } { … } }`.

@@ -103,7 +103,8 @@ impl Expansion<'_> {
     ///         Ok(__term) => __term,
     ///         Err(__value) => return __value,
     ///     };
-    ///     if let Some(__value) = Standing::run(&__standing, &__term, async { let term: &Term = &__term; BODY }).await {
+    ///     let __body = async { let term: &Term = &__term; BODY };
+    ///     if let Some(__value) = Standing::run(&__standing, &__term, __body).await {
     ///         return __value;
     ///     }
     /// }

@@ -112,7 +112,8 @@ struct Message {
     text: String,
 }
 
-/// What the compiler says about each case, from top to bottom. Messages about no case are under the place that they name.
+/// What the compiler says about each case, from top to bottom. Messages about no case are under the place that they
+/// name.
 fn messages() -> BTreeMap<String, Vec<Message>> {
     let lines = cargo_check(&["--bins", "--test=ui-returns", "--keep-going"]);
     let mut messages = BTreeMap::<String, Vec<Message>>::new();
@@ -184,8 +185,8 @@ fn place(message: &Value) -> Option<(String, u64, u64)> {
     Some((primary["file_name"].as_str()?.to_owned(), 0, 0))
 }
 
-/// The text of a message without what changes by itself: the line numbers of other files, the code of the standard library, and
-/// the width of the line numbers at the left.
+/// The text of a message without what changes by itself: the line numbers of other files, the code of the standard
+/// library, and the width of the line numbers at the left.
 fn portable(rendered: &str) -> String {
     #[derive(PartialEq)]
     enum Of {
