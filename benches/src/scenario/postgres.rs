@@ -1,5 +1,8 @@
 //! S12: the locks on PostgreSQL beside those on Redis, and beside what PostgreSQL itself has.
 
+use std::thread;
+use std::time::Duration;
+
 use super::bench::progress;
 use super::waiters::{self, Crowd};
 use super::{BYTES, Bench, CONNECTIONS, Column, FOREIGN, Plot, SERVER_US, Scenario, Table};
@@ -149,6 +152,8 @@ fn run(bench: &mut Bench) -> Result<(), Failure> {
     idle(bench)
 }
 
+/// A client without locks stops listening in less.
+const IDLE_AFTER: Duration = Duration::from_secs(3);
 /// Few, so that they don't wait for the server. What a crowd costs is measured in S14.
 const AT_ONCE: usize = 2;
 
@@ -179,6 +184,7 @@ fn idle(bench: &mut Bench) -> Result<(), Failure> {
                 let placement = turns.placement;
                 let fleets = Fleets::ready(&server, contender, placement, count, AT_ONCE)?;
                 connected = (count, Some(fleets.connect()?));
+                thread::sleep(IDLE_AFTER);
             }
             let values = contest(&mut server, &turns, &dir, false)?;
             bench.add(IDLE, turns.placement, who, round, values);

@@ -35,7 +35,7 @@ const FEW: usize = 2;
 const TOGETHER: usize = 12;
 const APART: Duration = Duration::from_secs(10);
 /// After this many beats without a request, an idle client stops listening.
-const QUIET: u32 = 10;
+const QUIET: u32 = 2;
 /// The pause after a brief connection: if a part of a table is missing, each one ends with its first request.
 const BRIEF: Duration = Duration::from_millis(200);
 
